@@ -1,0 +1,132 @@
+"""NH10's random walk with backtracking: extract assignments by cycles that visit no slot twice.
+
+Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing
+(SIGMOD 2010), §5.2, Fig. 7, with both optimizations of §5.2.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.assignment.extraction import permute_block, pick_unvisited, slots_of_originals
+from mottle.graph import Graph, Int32s, Int64s, is_complete
+from mottle.randomness import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+
+_WALK = int(Purpose.WALK)
+
+Bools = NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def backtracking_walk(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+    """Assign blocks ``first .. last - 1`` as in Fig. 7; fills ``truth`` at their positions.
+
+    Line numbers in comments are those of the figure. Cost O(k · |P|²) for one assignment in the
+    worst case: each cycle may visit every slot and settle a single original.
+
+    ``free[i, :left]`` are the slots original i may still take. ``slot_of`` and ``holder_of`` are
+    the current assignment, one-to-one but not valid everywhere; ``settled`` says where it is, and
+    there the slot stands last, at ``free[i, left - 1]``. The others are ``waiting[:count]``.
+    """
+    stream = np.empty(STREAM_WORDS, np.uint32)
+    for block in range(first, last):
+        open_stream(stream, key, _WALK, block)
+        if is_complete(graph, block):
+            permute_block(graph, block, stream, truth)
+            continue
+        size = graph.starts[block + 1] - graph.starts[block]
+        degree = graph.degrees[block]
+        free = slots_of_originals(graph, block)
+        slot_of, holder_of = np.empty(size, np.int64), np.empty(size, np.int32)
+        settled = np.empty(size, np.bool_)
+        waiting, place_in_waiting = np.empty(size, np.int32), np.empty(size, np.int32)
+        visited = np.zeros(size, np.int64)  # U, by slot: the last walk that took it
+        taken_by = np.empty(size, np.int32)  # by slot: the original that took it (its parent)
+        walk = 0
+        chosen = below(stream, degree)  # which of the assignments becomes the true one
+        for left in range(degree, degree - chosen - 1, -1):
+            count = _begin(  # lines 1-2, from a random permutation
+                stream, free, left, slot_of, holder_of, settled, waiting, place_in_waiting
+            )
+            while count > 0:  # line 3
+                walk += 1
+                start = waiting[below(stream, count)]  # line 5
+                goal = slot_of[start]
+                original = start
+                while visited[goal] != walk:  # line 8
+                    end = left - 1 if settled[original] else left
+                    choice = pick_unvisited(stream, free[original], 0, end, visited, walk)
+                    if choice < 0:  # lines 13-14: a dead end, back to whoever came here
+                        original = taken_by[slot_of[original]]
+                    else:  # lines 6, 12, 16
+                        slot = free[original, choice]
+                        visited[slot] = walk
+                        taken_by[slot] = original
+                        original = holder_of[slot]  # line 11
+                slot = goal
+                while True:  # line 19: from the goal back to the start
+                    original = taken_by[slot]
+                    freed = slot_of[original]
+                    choice = 0
+                    while free[original, choice] != slot:
+                        choice += 1
+                    count = _settle(
+                        original, choice, left, count, free,
+                        slot_of, holder_of, settled, waiting, place_in_waiting,
+                    )  # fmt: skip
+                    if original == start:
+                        break
+                    slot = freed
+        offset = graph.starts[block]
+        for slot in range(size):
+            truth[offset + slot] = offset + holder_of[slot]
+
+
+@njit(cache=True, nogil=True)
+def _begin(
+    stream: Words, free: Int32s, left: int,
+    slot_of: Int64s, holder_of: Int32s, settled: Bools, waiting: Int32s, place_in_waiting: Int32s,
+) -> int:  # fmt: skip
+    """Start from a random permutation (NH10 §5.2.1); returns how many originals have to wait."""
+    size = slot_of.size
+    for original in range(size):
+        slot_of[original] = original
+    shuffle(stream, slot_of)
+    count = 0
+    for original in range(size):
+        slot = slot_of[original]
+        holder_of[slot] = original
+        settled[original] = False
+        for choice in range(left):
+            if free[original, choice] == slot:
+                free[original, choice] = free[original, left - 1]
+                free[original, left - 1] = slot
+                settled[original] = True
+                break
+        if not settled[original]:
+            waiting[count] = original
+            place_in_waiting[original] = count
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _settle(
+    original: int, choice: int, left: int, count: int, free: Int32s,
+    slot_of: Int64s, holder_of: Int32s, settled: Bools, waiting: Int32s, place_in_waiting: Int32s,
+) -> int:  # fmt: skip
+    """Give ``original`` the slot ``free[original, choice]``; returns how many still wait."""
+    slot = free[original, choice]
+    free[original, choice] = free[original, left - 1]
+    free[original, left - 1] = slot
+    slot_of[original] = slot
+    holder_of[slot] = original
+    if settled[original]:
+        return count
+    settled[original] = True
+    last = waiting[count - 1]
+    waiting[place_in_waiting[original]] = last
+    place_in_waiting[last] = place_in_waiting[original]
+    return count - 1

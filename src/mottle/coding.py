@@ -1,0 +1,279 @@
+"""Arrow columns ↔ small integer codes: what methods compute on, and how it is read back.
+
+A code is the position of a value in its column's *domain*: numbers and dates ascending, ordered
+categories in their order, hierarchy leaves in in-order position, categories by their text. The
+missing value, where it occurs, is one more value with the last code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.errors import DataError, SchemaError
+from mottle.hierarchy import Hierarchy
+from mottle.schema import Column, Kind, Representation, Role, Schema
+
+Int32s = NDArray[np.int32]
+Float64s = NDArray[np.float64]
+
+
+class Form(StrEnum):
+    """How the cells of a quasi-identifier are published."""
+
+    RANGE = "range"  # lowest and highest value, and whether missing is possible
+    SET = "set"  # the possible values
+    NODE = "node"  # a node of the column's hierarchy
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of one quasi-identifier and what generalizing them costs."""
+
+    column: Column
+    form: Form
+    values: pa.Array  # [size] the value of every code; null for the missing one
+    missing: int  # code of the missing value, the last one; -1 when nothing is missing
+    positions: Float64s  # RANGE: [size] where each value lies on the line; else empty
+    hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
+
+    @property
+    def size(self) -> int:
+        """Number of values |A|, the missing one included."""
+        return len(self.values)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The quasi-identifiers of a table as integers."""
+
+    domains: tuple[Domain, ...]
+    matrix: Int32s  # [n, d]: the code of every record in every quasi-identifier
+    notes: tuple[str, ...] = ()  # what was done to the values on the way; for the certificate
+
+    @property
+    def records(self) -> int:
+        """Number of records n."""
+        return len(self.matrix)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """|A| of every quasi-identifier."""
+        return np.array([domain.size for domain in self.domains], np.int64)
+
+
+def encode(table: pa.Table, schema: Schema, representation: Representation) -> Codes:
+    """Code the quasi-identifiers of ``table``; ``schema`` covers all its columns.
+
+    >>> from mottle.schema import Schema
+    >>> table = pa.table({"age": [40, 20, None, 20]})
+    >>> codes = encode(table, Schema.of(quasi_identifying=["age"]), Representation.RANGE)
+    >>> codes.matrix[:, 0], codes.domains[0].missing
+    (array([1, 0, 2, 0], dtype=int32), 2)
+    """
+    columns = schema.with_role(Role.QUASI_IDENTIFYING)
+    coded = [encode_column(table.column(column.name), column, representation) for column in columns]
+    matrix = np.empty((table.num_rows, len(columns)), np.int32)
+    for place, (_, codes) in enumerate(coded):
+        matrix[:, place] = codes
+    notes = [note for column in columns for note in _notes(table.column(column.name), column)]
+    return Codes(tuple(domain for domain, _ in coded), matrix, tuple(notes))
+
+
+def encode_column(
+    values: pa.ChunkedArray, column: Column, representation: Representation
+) -> tuple[Domain, Int32s]:
+    """The domain of one column and the codes of its rows."""
+    kind = kind_of(values.type, column)
+    column = column.model_copy(update={"kind": kind})
+    representation = column.representation or representation
+    form = _FORMS[kind] if representation is Representation.RANGE else Form.SET
+    if kind is Kind.HIERARCHY:
+        known = _hierarchy_leaves(values, column)
+        indices, known = _codes_in(pc.cast(values, pa.string()), known)
+        if form is Form.SET:
+            indices, known = _only_present(indices, known)
+    elif kind is Kind.ORDERED:
+        indices, known = _codes_in(*_ordered_values(values, column))
+    else:
+        indices, known = _codes_of_distinct(_comparable(values, column))
+    has_missing = bool((indices < 0).any())
+    missing = len(known) if has_missing else -1
+    if has_missing:
+        indices = np.where(indices < 0, np.int32(missing), indices)
+        known = pa.concat_arrays([known, pa.nulls(1, known.type)])
+    return (
+        Domain(
+            column=column,
+            form=form,
+            values=known,
+            missing=missing,
+            positions=_positions(known, column) if form is Form.RANGE else np.empty(0),
+            hierarchy=column.hierarchy if form is Form.NODE else None,
+        ),
+        indices.astype(np.int32, copy=False),
+    )
+
+
+def kind_of(data_type: pa.DataType, column: Column) -> Kind:
+    """The kind the schema gives a column, or the one its type suggests; checks that they fit."""
+    is_number = (
+        pa.types.is_integer(data_type)
+        or pa.types.is_floating(data_type)
+        or pa.types.is_decimal(data_type)
+    )
+    is_date = pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)
+    kind = column.kind
+    if pa.types.is_nested(data_type):
+        raise SchemaError(
+            f"Column '{column.name}' holds lists or structures ({data_type}), which cannot be a"
+            " quasi-identifier.",
+            "Flatten it, or give it another role.",
+        )
+    if kind is None:
+        if is_number:
+            return Kind.NUMBER
+        if is_date:
+            return Kind.DATE
+        ordered = pa.types.is_dictionary(data_type) and data_type.ordered
+        return Kind.ORDERED if ordered else Kind.CATEGORY
+    is_null = pa.types.is_null(data_type)
+    if kind is Kind.NUMBER and not (is_number or is_null):
+        raise DataError(
+            f"Column '{column.name}' has kind 'number' but holds {data_type} values.",
+            "Some cells are not numbers: name the words for missing values with --missing, or use"
+            " kind 'category'.",
+        )
+    if kind is Kind.DATE and not (is_date or is_null):
+        raise DataError(
+            f"Column '{column.name}' has kind 'date' but holds {data_type} values.",
+            "Dates are read in the form 2024-12-31; otherwise use kind 'category'.",
+        )
+    return kind
+
+
+_FORMS = {
+    Kind.NUMBER: Form.RANGE,
+    Kind.DATE: Form.RANGE,
+    Kind.ORDERED: Form.RANGE,
+    Kind.CATEGORY: Form.SET,
+    Kind.HIERARCHY: Form.NODE,
+}
+
+
+def _comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    """Values whose order and equality mean what they should: dates as days, NaN as missing."""
+    if column.kind is Kind.DATE and not pa.types.is_null(values.type):
+        return pc.cast(values, pa.date32(), safe=False)
+    if pa.types.is_dictionary(values.type):
+        return pc.cast(values, values.type.value_type)
+    if pa.types.is_floating(values.type):
+        infinite = pc.sum(pc.is_inf(values)).as_py() or 0
+        if infinite:
+            raise DataError(
+                f"Column '{column.name}' has {infinite} infinite values, which no range can hold.",
+                "Replace them by missing values or by a bound, or use kind 'category'.",
+            )
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+        return pc.add(values, pa.scalar(0.0, values.type))  # -0.0 and 0.0 are one value
+    return values
+
+
+def _notes(values: pa.ChunkedArray, column: Column) -> list[str]:
+    """Say when NaN is taken for missing."""
+    if not pa.types.is_floating(values.type):
+        return []
+    nans = pc.sum(pc.is_nan(values)).as_py() or 0
+    return [f"Column '{column.name}': {nans} NaN cells are taken for missing."] if nans else []
+
+
+def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32s, pa.Array]:
+    """Codes by rank among the distinct values, -1 for missing."""
+    if pa.types.is_null(values.type):
+        return np.full(len(values), -1, np.int32), pa.array([], values.type)
+    encoded = pc.dictionary_encode(values)
+    if encoded.num_chunks == 0:
+        return np.empty(0, np.int32), pa.array([], values.type)
+    encoded = encoded.unify_dictionaries()
+    distinct = encoded.chunk(0).dictionary
+    by_value = pc.sort_indices(distinct).to_numpy(zero_copy_only=False)
+    rank = np.empty(len(distinct) + 1, np.int32)
+    rank[by_value] = np.arange(len(distinct), dtype=np.int32)
+    rank[-1] = -1  # where fill_null points
+    indices = [
+        pc.fill_null(chunk.indices, len(distinct)).to_numpy(zero_copy_only=False)
+        for chunk in encoded.chunks
+    ]
+    return rank[np.concatenate(indices)], distinct.take(pa.array(by_value))
+
+
+def _codes_in(values: pa.ChunkedArray, known: pa.Array) -> tuple[Int32s, pa.Array]:
+    """Codes by position in ``known``, -1 for missing."""
+    indices = pc.fill_null(pc.index_in(values, value_set=known), -1)
+    return indices.to_numpy().astype(np.int32, copy=False), known
+
+
+def _only_present(indices: Int32s, known: pa.Array) -> tuple[Int32s, pa.Array]:
+    """Drop the values that no row has."""
+    present = np.unique(indices[indices >= 0])
+    renumber = np.full(len(known) + 1, -1, np.int32)
+    renumber[present] = np.arange(len(present), dtype=np.int32)
+    return renumber[indices], known.take(pa.array(present))
+
+
+def _hierarchy_leaves(values: pa.ChunkedArray, column: Column) -> pa.Array:
+    """The leaves in in-order position, after checking that every value is one."""
+    assert column.hierarchy is not None
+    distinct = pc.cast(pc.unique(values).drop_null(), pa.string())
+    column.hierarchy.check_covers(distinct.to_pylist())
+    return pa.array(column.hierarchy.leaves, pa.string())
+
+
+def _ordered_values(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, pa.Array]:
+    """The column and its values from lowest to highest, in one type."""
+    if pa.types.is_dictionary(values.type):
+        values = values.unify_dictionaries()
+        if column.order is None and values.type.ordered and values.num_chunks:
+            known = values.chunk(0).dictionary
+            return pc.cast(values, values.type.value_type), known
+        values = pc.cast(values, values.type.value_type)
+    if column.order is None:
+        raise SchemaError(
+            f"Column '{column.name}' has kind 'ordered' but no order.",
+            f'Give its values from lowest to highest: order = ["low", "high"] in mottle.toml,'
+            f" or --order {column.name}=low,high.",
+        )
+    try:
+        known = pc.cast(pa.array(column.order, pa.string()), values.type)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"Column '{column.name}' holds {values.type} values, which its order does not list.",
+            "Write the order with values of that type.",
+        ) from None
+    strangers = pc.sum(pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, value_set=known))))
+    if strangers.as_py():
+        raise DataError(
+            f"Column '{column.name}' has {strangers.as_py()} cells that are not in its order.",
+            "Add the values to the order.",
+        )
+    return values, known
+
+
+def _positions(known: pa.Array, column: Column) -> Float64s:
+    """Where each value lies: numbers at their value, days by count, ordered values by rank."""
+    if column.kind is Kind.ORDERED or pa.types.is_null(known.type):
+        return np.arange(len(known), dtype=np.float64)
+    if column.kind is Kind.DATE:
+        known = pc.cast(known, pa.int32())
+    positions = pc.fill_null(pc.cast(known, pa.float64(), safe=False), 0.0)
+    return np.asarray(positions, np.float64)

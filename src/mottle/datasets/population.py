@@ -1,0 +1,303 @@
+"""A census-like population of any size, every person of it invented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.datasets import people
+from mottle.errors import UsageError
+
+CHUNK = 1_000_000  # people drawn at once; each chunk has its own random stream
+
+SCHEMA = pa.schema(
+    {
+        "person_id": pa.string(),
+        "age": pa.int64(),
+        "sex": pa.string(),
+        "education": pa.string(),
+        "marital_status": pa.string(),
+        "origin": pa.string(),
+        "workclass": pa.string(),
+        "occupation": pa.string(),
+        "income": pa.int64(),
+        "diagnosis": pa.string(),
+    }
+)
+
+Codes = NDArray[np.int16]
+Floats = NDArray[np.float64]
+
+
+def population(n: int, seed: int = 0) -> pa.Table:
+    """Draw ``n`` people of a census-like population, the same ones for the same ``seed``.
+
+    Columns: ``person_id``, ``age`` (0–99), ``sex``, ``education`` (ordered as in
+    ``mottle.datasets.EDUCATION``), ``marital_status``, ``origin`` (a country, see
+    :func:`origin_hierarchy`), ``workclass``, ``occupation``, ``income`` (yearly, rounded to 100,
+    about 1.5 % missing) and ``diagnosis``. People are independent of one another; the columns of
+    one person are not: each is drawn given the ones that explain it.
+
+    People come in chunks of a million. A whole chunk is the same in every larger population with
+    the same seed; shorter prefixes are not: ``population(10)`` does not begin ``population(20)``.
+
+    A million people take about 1.5 seconds and 135 MB.
+
+    >>> table = population(1000, seed=7)
+    >>> table.num_rows, table.column_names[:4]
+    (1000, ['person_id', 'age', 'sex', 'education'])
+    >>> table.equals(population(1000, seed=7))
+    True
+    """
+    if n < 0:
+        raise UsageError(f"A population of {n} people cannot be drawn.", "Give n as 0 or more.")
+    if seed < 0:
+        raise UsageError(f"The seed {seed} is negative.", "Give a seed of 0 or more.")
+    chunks = [
+        _people(first, min(CHUNK, n - first), _random(seed, first)) for first in range(0, n, CHUNK)
+    ]
+    return pa.Table.from_batches(chunks, schema=SCHEMA)
+
+
+def origin_hierarchy() -> list[tuple[str, ...]]:
+    """The hierarchy of the column ``origin``: one row (country, region, continent, "*") each.
+
+    This is ARX's layout; joined by ``;`` the rows are a hierarchy file.
+
+    >>> origin_hierarchy()[0]
+    ('Netherlands', 'Western Europe', 'Europe', '*')
+    """
+    return [
+        (country, region.label, region.continent, "*")
+        for region in people.REGIONS
+        for country in region.countries
+    ]
+
+
+def _random(seed: int, first: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(first // CHUNK,)))
+
+
+def _people(first: int, count: int, random: np.random.Generator) -> pa.RecordBatch:
+    """People number ``first`` to ``first + count``, each column drawn given earlier ones."""
+    age, sex = np.divmod(_age_and_sex().draw(random, np.zeros(count, np.int16)), len(people.SEX))
+    origin = _origin().draw(random, age)
+    education = _education().draw(random, age, sex, _region_of_country()[origin])
+    marital_status = _marital_status().draw(random, age, sex)
+    workclass = _workclass().draw(random, age, sex, education)
+    occupation = _occupation().draw(random, _career_stage()[age], sex, education, workclass)
+    diagnosis = _diagnosis().draw(random, age, sex)
+    income = _income(random, age, sex, education, workclass, occupation)
+    columns = {
+        "person_id": _person_ids(first + 1 + random.permutation(count)),
+        "age": pa.array(age.astype(np.int64)),
+        "sex": _labelled(sex, people.SEX),
+        "education": _labelled(education, people.EDUCATION),
+        "marital_status": _labelled(marital_status, people.MARITAL_STATUS),
+        "origin": _labelled(origin, people.COUNTRIES),
+        "workclass": _labelled(workclass, [each.label for each in people.WORKCLASSES]),
+        "occupation": _labelled(
+            occupation, [*(each.label for each in people.OCCUPATIONS), people.NOT_IN_WORK]
+        ),
+        "income": income,
+        "diagnosis": _labelled(
+            diagnosis, [*(each.label for each in people.DIAGNOSES), people.HEALTHY]
+        ),
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
+
+
+def _person_ids(numbers: NDArray[np.int64]) -> pa.Array:
+    digits = pc.utf8_lpad(pc.cast(pa.array(numbers), pa.string()), 7, "0")
+    return pc.binary_join_element_wise("P", digits, "")
+
+
+def _labelled(codes: Codes, labels: Sequence[str]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(codes, pa.array(labels)).dictionary_decode()
+
+
+def _income(
+    random: np.random.Generator,
+    age: Codes,
+    sex: Codes,
+    education: Codes,
+    workclass: Codes,
+    occupation: Codes,
+) -> pa.Array:
+    """Lognormal around the median of people alike, rounded to 100; 0 for children; some unknown."""
+    logarithm = _log_income()[workclass, occupation]
+    logarithm += _by_age(people.LOG_INCOME_BY_AGE)[age]
+    logarithm += people.LOG_INCOME_PER_LEVEL * (education - people.MIDDLE_LEVEL)
+    logarithm += people.LOG_INCOME_OF_WOMEN * (sex == people.SEX.index("female"))
+    logarithm += _income_spread()[workclass] * random.standard_normal(len(age))
+    income = np.minimum(np.exp(logarithm), people.HIGHEST_INCOME)
+    rounded = np.rint(income / 100).astype(np.int64) * 100
+    rounded[age < people.WORKING_AGE] = 0
+    missing = np.array([each.income_missing for each in people.WORKCLASSES])[workclass]
+    return pa.array(rounded, mask=random.random(len(age)) < missing)
+
+
+# ------------------------------------------------------------------ shares, given what explains
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """The shares of a column's values in each group of people, ready to draw from."""
+
+    # entry g × values + v: g + the share of the values 0 to v in group g; never decreasing
+    boundaries: Floats
+    groups: tuple[int, ...]  # size of each explaining axis
+    values: int
+
+    @classmethod
+    def of(cls, shares: Floats) -> Conditional:
+        """From relative shares with the explaining axes first and the values last."""
+        *groups, values = shares.shape
+        cumulative = np.cumsum(shares.reshape(-1, values), axis=1)
+        cumulative /= cumulative[:, -1:]
+        boundaries = cumulative + np.arange(len(cumulative))[:, None]
+        return cls(boundaries.ravel(), tuple(groups), values)
+
+    def draw(self, random: np.random.Generator, *explaining: Codes) -> Codes:
+        """One value for each person, given the codes of what explains it."""
+        group = np.ravel_multi_index(explaining, self.groups)
+        # Single-precision draws are multiples of 2**-24, so that the sum in double precision is
+        # exact and below group + 1: nobody gets a value of share 0 or of the next group.
+        position = group + random.random(len(group), dtype=np.float32).astype(np.float64)
+        found = np.searchsorted(self.boundaries, position, side="right")
+        return (found - group * self.values).astype(np.int16)
+
+
+def _by_age(known: Mapping[int, float]) -> Floats:
+    """Interpolate linearly over all ages."""
+    return np.interp(np.arange(people.AGES), list(known), list(known.values()))
+
+
+def _shares_by_age(known: Mapping[int, tuple[float, ...]]) -> Floats:
+    """Interpolate each value's share linearly over all ages: float[age, value]."""
+    columns = zip(*known.values(), strict=True)
+    return np.stack([_by_age(dict(zip(known, each, strict=True))) for each in columns], axis=1)
+
+
+@cache
+def _age_and_sex() -> Conditional:
+    """Drawn together, as age × 2 + sex."""
+    female = _by_age(people.FEMALE_BY_AGE)
+    shares = _by_age(people.PEOPLE_BY_AGE)[:, None] * np.stack([female, 1 - female], axis=1)
+    return Conditional.of(shares.reshape(1, -1))
+
+
+@cache
+def _origin() -> Conditional:
+    abroad = np.array([share for each in people.REGIONS for share in each.countries.values()])
+    home = _by_age(people.HOME_BY_AGE)
+    shares = np.outer(1 - home, abroad / abroad.sum())
+    shares[:, people.COUNTRIES.index(people.HOME)] = home
+    return Conditional.of(shares)
+
+
+@cache
+def _region_of_country() -> Codes:
+    sizes = [len(each.countries) for each in people.REGIONS]
+    return np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
+
+
+@cache
+def _education() -> Conditional:
+    """Given age, sex and region."""
+    women = _by_age(people.WOMENS_EDUCATION_TILT)
+    by_sex = np.stack([women, np.zeros_like(women)], axis=1)
+    by_region = np.array([each.education_tilt for each in people.REGIONS])
+    tilt = by_sex[:, :, None, None] + by_region[:, None]
+    shares = _shares_by_age(people.EDUCATION_BY_AGE)[:, None, None, :]
+    return Conditional.of(shares * np.exp(tilt * np.arange(len(people.EDUCATION))))
+
+
+@cache
+def _marital_status() -> Conditional:
+    """Given age and sex."""
+    women = _shares_by_age(people.WOMENS_MARITAL_STATUS_BY_AGE)
+    men = _shares_by_age(people.MENS_MARITAL_STATUS_BY_AGE)
+    return Conditional.of(np.stack([women, men], axis=1))
+
+
+@cache
+def _workclass() -> Conditional:
+    """Given age, sex and education."""
+    by_age = _shares_by_age(people.WORKCLASS_BY_AGE)
+    by_sex = np.array([[each.women, each.men] for each in people.WORKCLASSES]).T
+    by_education = np.array([each.by_education for each in people.WORKCLASSES]).T
+    return Conditional.of(by_age[:, None, None, :] * by_sex[:, None, :] * by_education)
+
+
+@cache
+def _career_stage() -> Codes:
+    """The stage, an index of CAREER_AGES, that each age is in."""
+    stages = np.searchsorted(people.CAREER_AGES, np.arange(people.AGES), side="right") - 1
+    return stages.astype(np.int16)
+
+
+@cache
+def _occupation() -> Conditional:
+    """Given career stage, sex, education and workclass."""
+    jobs = people.OCCUPATIONS
+    level = np.arange(len(people.EDUCATION))[:, None]
+    distance = (level - np.array([job.typical for job in jobs])) / [job.spread for job in jobs]
+    allowed = level >= np.array([job.lowest for job in jobs])
+    by_education = np.where(allowed, np.exp(-(distance**2) / 2), 0)
+    by_sex = np.array([[job.female, 1 - job.female] for job in jobs]).T
+    by_stage = np.array(people.CAREER_AGES)[:, None] >= np.array([job.from_age for job in jobs])
+    shares = (
+        by_stage[:, None, None, None, :]
+        * by_sex[:, None, None, :]
+        * by_education[:, None, :]
+        * _occupations_of_workclasses()
+    )
+    nobody = shares.sum(axis=-1, keepdims=True) == 0
+    return Conditional.of(np.concatenate([shares, nobody], axis=-1))
+
+
+def _occupations_of_workclasses() -> Floats:
+    """How many work in each occupation, float[workclass, occupation]; 0 where nobody works."""
+    share = {
+        "private employee": [job.private for job in people.OCCUPATIONS],
+        "public employee": [job.public for job in people.OCCUPATIONS],
+        "self-employed": [job.own for job in people.OCCUPATIONS],
+    }
+    nothing = [0.0] * len(people.OCCUPATIONS)
+    return np.array([share.get(each.label, nothing) for each in people.WORKCLASSES])
+
+
+@cache
+def _diagnosis() -> Conditional:
+    """Given age and sex."""
+    by_sex = np.array([[each.women, each.men] for each in people.DIAGNOSES]).T
+    by_age = np.stack([_by_age(each.by_age) for each in people.DIAGNOSES], axis=1)
+    ill = by_age[:, None, :] * by_sex
+    healthy = np.maximum(1000 - ill.sum(axis=-1, keepdims=True), people.FEWEST_HEALTHY)
+    return Conditional.of(np.concatenate([ill, healthy], axis=-1))
+
+
+@cache
+def _log_income() -> Floats:
+    """Logarithm of the median income, float[workclass, occupation or none]."""
+    pay = [*(job.pay for job in people.OCCUPATIONS), 0]
+    allowance = np.array([each.allowance for each in people.WORKCLASSES])
+    medians: Floats = np.maximum.outer(allowance, pay).astype(np.float64)
+    return np.log(np.maximum(medians, 1))
+
+
+@cache
+def _income_spread() -> Floats:
+    labels = np.array([each.label for each in people.WORKCLASSES])
+    return np.where(
+        labels == "self-employed",
+        people.LOG_INCOME_SPREAD_OF_SELF_EMPLOYED,
+        people.LOG_INCOME_SPREAD,
+    )

@@ -1,0 +1,129 @@
+"""Reading a release back: a folder, its Parquet file or its CSV file with the certificate."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from mottle.cells import from_text, published_type
+from mottle.coding import Form
+from mottle.errors import DataError, StorageError
+from mottle.io.write import CERTIFICATE, CSV, PARQUET, sha256_of
+from mottle.release import PublishedColumn, Release
+from mottle.schema import Kind, Role
+
+
+def read_release(path: str | Path) -> Release:
+    """Read a release from its folder, its ``release.parquet`` or its ``release.csv``.
+
+    A file that does not have the checksum on the certificate beside it is refused.
+    """
+    path = Path(path)
+    if path.is_dir():
+        names = [name for name in (PARQUET, CSV) if (path / name).exists()]
+        if not names or not (path / CERTIFICATE).exists():
+            raise StorageError(
+                f"{path} holds no complete release.",
+                f"A release has {PARQUET} or {CSV} and {CERTIFICATE}.",
+            )
+        path = path / names[0]
+    if not path.exists():
+        raise StorageError(f"There is no file {path}.")
+    certificate = _certificate_beside(path)
+    if path.suffix == ".csv":
+        return _read_csv(path, certificate)
+    return _read_parquet(path, certificate)
+
+
+def _certificate_beside(path: Path) -> dict[str, Any]:
+    file = path.parent / CERTIFICATE
+    if not file.exists():
+        return {}
+    try:
+        certificate: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise DataError(f"{file} is not valid JSON.") from None
+    stated = certificate.get("sha256", {}).get(path.name)
+    if stated is not None and stated != sha256_of(path):
+        raise DataError(
+            f"{path} is not the file its certificate describes: the checksums differ.",
+            "It was changed after it was released.",
+        )
+    return certificate
+
+
+def _read_parquet(path: Path, certificate: dict[str, Any]) -> Release:
+    try:
+        table = pq.read_table(path)
+        columns = tuple(PublishedColumn.of_field(field) for field in table.schema)
+    except (pa.ArrowInvalid, KeyError):
+        raise DataError(f"{path} is no release written by mottle.") from None
+    return Release(table, columns, certificate)
+
+
+def _read_csv(path: Path, certificate: dict[str, Any]) -> Release:
+    described = [facts for facts in certificate.get("columns", []) if "type" in facts]
+    if not described:
+        raise DataError(
+            f"{path} cannot be read without {CERTIFICATE} beside it.",
+            "The certificate says what the columns are.",
+        )
+    columns = tuple(_column(facts) for facts in described)
+    types = {
+        column.name: column.value_type if column.form is None else pa.string() for column in columns
+    }
+    try:
+        texts = pyarrow.csv.read_csv(
+            path,
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=types,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        )
+    except pa.ArrowInvalid:
+        raise DataError(f"{path} does not fit its certificate.") from None
+    arrays = []
+    for column in columns:
+        values = texts.column(column.name)
+        if column.form is not None:
+            form, value_type = column.form, column.value_type
+            cells = [from_text(chunk, form, value_type) for chunk in values.chunks]
+            values = pa.chunked_array(cells, published_type(form, value_type))
+        arrays.append(values)
+    schema = pa.schema([column.field() for column in columns])
+    return Release(pa.table(arrays, schema=schema), columns, certificate)
+
+
+def _column(facts: dict[str, Any]) -> PublishedColumn:
+    return PublishedColumn(
+        name=facts["name"],
+        role=Role(facts["role"]),
+        kind=Kind(facts["kind"]) if "kind" in facts else None,
+        form=Form(facts["form"]) if "form" in facts else None,
+        value_type=_type_of(facts["type"]),
+    )
+
+
+def _type_of(text: str) -> pa.DataType:
+    """The Arrow type a certificate names; anything unusual is read as text."""
+    if decimal := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", text):
+        width, precision, scale = decimal.groups()
+        make = pa.decimal128 if width == "128" else pa.decimal256
+        return make(int(precision), int(scale))
+    if stamp := re.fullmatch(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]", text):
+        return pa.timestamp(*stamp.groups())
+    if text.startswith("date32"):
+        return pa.date32()
+    try:
+        return pa.type_for_alias(text)
+    except ValueError:
+        return pa.string()

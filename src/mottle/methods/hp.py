@@ -1,0 +1,24 @@
+"""NH10's homogeneous variant HP: the same lexicographic partitions, one generalization for each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.coding import Codes
+from mottle.graph import Graph
+from mottle.guarantees import KAnonymity
+from mottle.methods._registry import register
+from mottle.methods.nh import lexicographic_partitions
+
+
+@register(
+    "hp",
+    title="groups of identical ranges over the partitions of nh (for comparison)",
+    paper="NH10",
+    guarantees=(KAnonymity,),
+    cost="O(n log n + n·d) time, O(n·d) memory",
+)
+def hp(codes: Codes, guarantee: KAnonymity) -> Graph:
+    """Generalize each lexicographic partition as a whole (NH10 §7, "HP")."""
+    members, starts = lexicographic_partitions(codes, guarantee.degree)
+    return Graph.rings(members, starts, np.diff(starts).astype(np.int32))

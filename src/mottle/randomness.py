@@ -1,0 +1,163 @@
+"""Random numbers for privacy decisions: ChaCha20 keyed by the operating system's entropy.
+
+Who is really whom is decided by these numbers, so they must not be guessable even by someone who
+learns some of the outcomes. A `Secret` of 256 bits is drawn once per run; every block of the graph
+reads its own ChaCha20 stream (RFC 8439) under that key, so blocks can be worked on in any order,
+by any number of threads, or again after a failure, and always decide the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint32]
+
+# A stream is one uint32 array: 16 words of cipher input, 16 words of output, the next word to read.
+_OUTPUT = 16
+_CURSOR = 32
+STREAM_WORDS = 33
+
+
+class Purpose(IntEnum):
+    """What a stream is for; streams of different purposes never share numbers."""
+
+    WALK = 1
+    ROW_ORDER = 2
+
+
+@dataclass(frozen=True)
+class Secret:
+    """The 256-bit key of a run. ``seed`` is None when it came from the operating system.
+
+    >>> Secret.draw(seed=1) == Secret.draw(seed=1)
+    True
+    >>> Secret.draw() == Secret.draw()
+    False
+    """
+
+    key: bytes
+    seed: int | None
+
+    def __repr__(self) -> str:
+        return f"Secret(seed={self.seed})"
+
+    @classmethod
+    def draw(cls, seed: int | None = None) -> Secret:
+        """Draw a key from the operating system, or derive it from ``seed`` for an experiment."""
+        if seed is None:
+            return cls(secrets.token_bytes(32), None)
+        return cls(hashlib.sha256(f"mottle seed {seed}".encode()).digest(), seed)
+
+    @property
+    def words(self) -> Words:
+        """The key as the eight little-endian words ChaCha20 takes."""
+        return np.frombuffer(self.key, dtype="<u4").astype(np.uint32)
+
+    def permutation(self, purpose: Purpose, size: int) -> NDArray[np.int64]:
+        """A uniformly random order of ``0 .. size - 1``."""
+        return _permutation(self.words, int(purpose), size)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rotate_left(word: np.uint32, bits: int) -> np.uint32:
+    return np.uint32((word << np.uint32(bits)) | (word >> np.uint32(32 - bits)))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _quarter_round(
+    a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
+) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+    a = np.uint32(a + b)
+    d = _rotate_left(np.uint32(d ^ a), 16)
+    c = np.uint32(c + d)
+    b = _rotate_left(np.uint32(b ^ c), 12)
+    a = np.uint32(a + b)
+    d = _rotate_left(np.uint32(d ^ a), 8)
+    c = np.uint32(c + d)
+    b = _rotate_left(np.uint32(b ^ c), 7)
+    return a, b, c, d
+
+
+@njit(cache=True, nogil=True)
+def _next_block(stream: Words) -> None:
+    """Fill the output words with the next ChaCha20 block and advance the counter."""
+    x0, x1, x2, x3 = stream[0], stream[1], stream[2], stream[3]
+    x4, x5, x6, x7 = stream[4], stream[5], stream[6], stream[7]
+    x8, x9, x10, x11 = stream[8], stream[9], stream[10], stream[11]
+    x12, x13, x14, x15 = stream[12], stream[13], stream[14], stream[15]
+    for _ in range(10):
+        x0, x4, x8, x12 = _quarter_round(x0, x4, x8, x12)
+        x1, x5, x9, x13 = _quarter_round(x1, x5, x9, x13)
+        x2, x6, x10, x14 = _quarter_round(x2, x6, x10, x14)
+        x3, x7, x11, x15 = _quarter_round(x3, x7, x11, x15)
+        x0, x5, x10, x15 = _quarter_round(x0, x5, x10, x15)
+        x1, x6, x11, x12 = _quarter_round(x1, x6, x11, x12)
+        x2, x7, x8, x13 = _quarter_round(x2, x7, x8, x13)
+        x3, x4, x9, x14 = _quarter_round(x3, x4, x9, x14)
+    mixed = (x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15)
+    for i in range(16):
+        stream[_OUTPUT + i] = np.uint32(mixed[i] + stream[i])
+    stream[12] = np.uint32(stream[12] + np.uint32(1))
+    stream[_CURSOR] = 0
+
+
+@njit(cache=True, nogil=True)
+def open_stream(stream: Words, key: Words, purpose: int, number: int) -> None:
+    """Point ``stream`` at the beginning of stream ``number`` for ``purpose`` under ``key``."""
+    stream[0] = 0x61707865
+    stream[1] = 0x3320646E
+    stream[2] = 0x79622D32
+    stream[3] = 0x6B206574
+    stream[4:12] = key
+    stream[12] = 0
+    stream[13] = purpose
+    stream[14] = np.uint32(number & 0xFFFFFFFF)
+    stream[15] = np.uint32(number >> 32)
+    stream[_CURSOR] = 16
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _next_word(stream: Words) -> np.uint32:
+    if stream[_CURSOR] == 16:
+        _next_block(stream)
+    word: np.uint32 = stream[_OUTPUT + stream[_CURSOR]]
+    stream[_CURSOR] += np.uint32(1)
+    return word
+
+
+@njit(cache=True, nogil=True)
+def below(stream: Words, bound: int) -> np.int64:
+    """A uniform integer in ``0 .. bound - 1`` (Lemire's multiply-and-reject, exactly uniform)."""
+    wide = np.uint64(bound)
+    product = np.uint64(_next_word(stream)) * wide
+    low = product & np.uint64(0xFFFFFFFF)
+    if low < wide:
+        threshold = (np.uint64(0x100000000) - wide) % wide
+        while low < threshold:
+            product = np.uint64(_next_word(stream)) * wide
+            low = product & np.uint64(0xFFFFFFFF)
+    return np.int64(product >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def shuffle(stream: Words, items: NDArray[np.int64]) -> None:
+    """Put ``items`` into a uniformly random order, in place (Fisher and Yates)."""
+    for i in range(items.size - 1, 0, -1):
+        j = below(stream, i + 1)
+        items[i], items[j] = items[j], items[i]
+
+
+@njit(cache=True, nogil=True)
+def _permutation(key: Words, purpose: int, size: int) -> NDArray[np.int64]:
+    stream = np.empty(STREAM_WORDS, np.uint32)
+    open_stream(stream, key, purpose, 0)
+    items = np.arange(size)
+    shuffle(stream, items)
+    return items

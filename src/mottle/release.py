@@ -1,0 +1,289 @@
+"""What is published: the release, its certificate, and the owner's private links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from mottle.cells import published_type, to_text
+from mottle.coding import Codes, Domain, Form
+from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
+from mottle.errors import PrivacyError
+from mottle.graph import Graph, Int32s, Int64s, preimage
+from mottle.hierarchy import Hierarchy
+from mottle.schema import Kind, Role, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_METADATA_KEY = b"mottle"
+_EDGES_PER_BATCH = 1 << 20
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """What a reader has to know about a column of a release."""
+
+    name: str
+    role: Role
+    kind: Kind | None  # None for columns published unchanged
+    form: Form | None  # None for columns published unchanged
+    value_type: pa.DataType  # the type of the original values
+    order: tuple[str, ...] | None = None
+    hierarchy: Hierarchy | None = None
+
+    @classmethod
+    def of_domain(cls, domain: Domain) -> PublishedColumn:
+        """Describe a generalized column."""
+        order = None
+        if domain.column.kind is Kind.ORDERED:
+            order = tuple(pc.cast(domain.values, pa.string()).drop_null().to_pylist())
+        return cls(
+            name=domain.name,
+            role=Role.QUASI_IDENTIFYING,
+            kind=domain.column.kind,
+            form=domain.form,
+            value_type=domain.values.type,
+            order=order,
+            hierarchy=domain.hierarchy,
+        )
+
+    def field(self) -> pa.Field:
+        """The Arrow field, with everything a reader has to know in its metadata."""
+        data_type = (
+            self.value_type if self.form is None else published_type(self.form, self.value_type)
+        )
+        facts: dict[str, object] = {"role": self.role, "kind": self.kind, "form": self.form}
+        if self.order is not None:
+            facts["order"] = self.order
+        if self.hierarchy is not None:
+            facts["hierarchy"] = self.hierarchy.rows()
+        return pa.field(self.name, data_type, metadata={_METADATA_KEY: json.dumps(facts)})
+
+    @classmethod
+    def of_field(cls, described: pa.Field) -> PublishedColumn:
+        """Read a field's metadata back."""
+        facts = json.loads((described.metadata or {})[_METADATA_KEY])
+        form = None if facts["form"] is None else Form(facts["form"])
+        value_type = described.type
+        if form is Form.RANGE:
+            value_type = described.type.field("lo").type
+        elif form is Form.SET:
+            value_type = described.type.value_type
+        rows = facts.get("hierarchy")
+        return cls(
+            name=described.name,
+            role=Role(facts["role"]),
+            kind=None if facts["kind"] is None else Kind(facts["kind"]),
+            form=form,
+            value_type=value_type,
+            order=tuple(facts["order"]) if "order" in facts else None,
+            hierarchy=Hierarchy.from_rows(rows, name=described.name) if rows else None,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Links:
+    """The owner's secret: every edge of the graph and which edges are true."""
+
+    graph: Graph
+    position_of_row: Int64s  # [n]: the published record (position) in each row of the release
+    truth: Int32s  # [n]: position of the true original of every published record
+
+    SCHEMA = pa.schema([("published", pa.int64()), ("original", pa.int64()), ("true", pa.bool_())])
+
+    @property
+    def original_of_row(self) -> Int32s:
+        """The input row that each release row really comes from."""
+        return self.graph.members[self.truth[self.position_of_row]]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """One row per edge: row of the release, row of the input, whether it is the true one."""
+        sizes = self.graph.sizes
+        block_of = np.repeat(np.arange(len(sizes)), sizes)[self.position_of_row]
+        ends = np.cumsum(self.graph.degrees[block_of], dtype=np.int64)
+        first = 0
+        while first < len(ends):
+            done = ends[first - 1] if first else 0
+            last = int(np.searchsorted(ends, done + _EDGES_PER_BATCH)) + 1
+            last = min(last, len(ends))
+            columns = _edges(
+                self.graph, block_of, self.position_of_row, self.truth, first, last,
+                int(ends[last - 1] - done),
+            )  # fmt: skip
+            yield pa.RecordBatch.from_arrays(list(columns), schema=self.SCHEMA)
+            first = last
+
+
+@dataclass(frozen=True)
+class Release:
+    """A published table with its certificate.
+
+    ``links`` is the owner's secret; it is None on a release that was read from files.
+    """
+
+    table: pa.Table  # typed cells, see `mottle.cells`
+    columns: tuple[PublishedColumn, ...]
+    certificate: dict[str, Any]
+    links: Links | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        guarantee = self.certificate.get("guarantee", {}).get("name", "unknown guarantee")
+        return f"Release({self.table.num_rows} rows, {guarantee}, gcp={self.gcp})"
+
+    @property
+    def gcp(self) -> float | None:
+        """Global certainty penalty: 0 nothing lost, 1 everything lost."""
+        gcp = self.certificate.get("gcp")
+        return None if gcp is None else float(gcp)
+
+    def to_arrow(self) -> pa.Table:
+        """The release with typed cells (ranges as structs, sets as lists)."""
+        return self.table
+
+    def to_text(self) -> pa.Table:
+        """The release with its cells as text, as in ``release.csv``."""
+        return pa.table(
+            {
+                column.name: _text_column(self.table.column(column.name), column.form)
+                for column in self.columns
+            }
+        )
+
+    def slice(self, first: int, length: int) -> Release:
+        """Rows ``first .. first + length - 1``, without links."""
+        return Release(self.table.slice(first, length), self.columns, self.certificate)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The release as a pandas DataFrame, cells as text."""
+        return self.to_text().to_pandas()
+
+    def save(
+        self, folder: str | Path, *, private: str | Path | None = None, overwrite: bool = False
+    ) -> dict[str, Any]:
+        """Write ``release.parquet``, ``release.csv`` and ``certificate.json`` into ``folder``.
+
+        Either all files appear or none. ``private`` names the file for the owner's link file
+        (mode 0600). Returns the certificate as written, with the files' checksums.
+        """
+        from mottle.io.write import save_release
+
+        return save_release(self, Path(folder), private, overwrite=overwrite)
+
+
+def publish(
+    table: pa.Table,
+    schema: Schema,
+    codes: Codes,
+    published: Cover,
+    links: Links,
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """Put the released table together: generalized cells, and the true records' other columns."""
+    cells_of_row = pa.array(published.row_of[links.position_of_row])
+    original_of_row = pa.array(links.original_of_row)
+    described: list[PublishedColumn] = []
+    arrays: list[pa.ChunkedArray] = []
+    generalized = {
+        domain.name: (domain, cells)
+        for domain, cells in zip(codes.domains, published.cells, strict=True)
+    }
+    for column in schema.columns:
+        if column.role is Role.IDENTIFYING:
+            continue
+        if column.role is Role.QUASI_IDENTIFYING:
+            domain, cells = generalized[column.name]
+            described.append(PublishedColumn.of_domain(domain))
+            arrays.append(pa.chunked_array([decode(cells, domain).take(cells_of_row)]))
+        else:
+            values = table.column(column.name)
+            described.append(PublishedColumn(column.name, column.role, None, None, values.type))
+            arrays.append(values.take(original_of_row))
+    fields = [column.field() for column in described]
+    return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
+
+
+def decode(cells: Cells, domain: Domain) -> pa.Array:
+    """Cells in code form as typed Arrow cells."""
+    match cells:
+        case RangeCells():
+            return pa.StructArray.from_arrays(
+                [
+                    _take(domain.values, cells.lowest),
+                    _take(domain.values, cells.highest),
+                    pa.array(cells.missing),
+                ],
+                fields=list(published_type(Form.RANGE, domain.values.type)),
+            )
+        case SetCells():
+            members = domain.values.take(pa.array(cells.values))
+            list_type = pa.ListArray if cells.offsets[-1] < 2**31 else pa.LargeListArray
+            offsets = pa.array(
+                cells.offsets, pa.int32() if list_type is pa.ListArray else pa.int64()
+            )
+            return list_type.from_arrays(offsets, members)
+        case NodeCells():
+            assert domain.hierarchy is not None
+            return _take(pa.array(domain.hierarchy.labels, pa.string()), cells.nodes)
+
+
+def check_published(
+    schema: Schema, published: Sequence[PublishedColumn], links: Links
+) -> dict[str, object]:
+    """Invariant 5: identifying columns are gone; the order of the rows tells nothing.
+
+    Returns what was measured, or raises `PrivacyError`.
+    """
+    names = {column.name for column in published}
+    identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}
+    if names & identifying:
+        raise PrivacyError("Invariant 5: an identifying column is still in the release.")
+    generalized = {column.name for column in published if column.form is not None}
+    if generalized != {column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)}:
+        raise PrivacyError("Invariant 5: a quasi-identifier is not generalized.")
+    rows = links.position_of_row
+    if np.any(np.bincount(rows, minlength=links.graph.records) != 1):
+        raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
+    return {"identifying_columns": len(identifying), "row_order": "uniformly random"}
+
+
+def _text_column(column: pa.ChunkedArray, form: Form | None) -> pa.ChunkedArray:
+    """A published column as text; columns published unchanged stay as they are."""
+    if form is None:
+        return column
+    return pa.chunked_array([to_text(chunk, form) for chunk in column.chunks], pa.string())
+
+
+def _take(values: pa.Array, codes: Int32s) -> pa.Array:
+    """Values by code, null for code -1."""
+    return values.take(pa.array(codes, mask=codes < 0))
+
+
+@njit(cache=True, nogil=True)
+def _edges(
+    graph: Graph, block_of: Int64s, position_of_row: Int64s, truth: Int32s,
+    first: int, last: int, total: int,
+) -> tuple[Int64s, Int64s, Any]:  # fmt: skip
+    """Edges of release rows ``first .. last - 1``: published row, original row, true or not."""
+    published = np.empty(total, np.int64)
+    original = np.empty(total, np.int64)
+    is_true = np.empty(total, np.bool_)
+    edge = 0
+    for row in range(first, last):
+        block = block_of[row]
+        position = position_of_row[row]
+        start = graph.starts[block]
+        for layer in range(graph.degrees[block]):
+            source = start + preimage(graph, block, position - start, layer)
+            published[edge] = row
+            original[edge] = graph.members[source]
+            is_true[edge] = truth[position] == source
+            edge += 1
+    return published, original, is_true

@@ -1,0 +1,337 @@
+"""What each column is: its role, its kind and its weight; read from and written to mottle.toml."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from mottle.errors import SchemaError, StorageError, did_you_mean
+from mottle.hierarchy import Hierarchy
+
+Enumeration = TypeVar("Enumeration", bound=StrEnum)
+
+
+class Role(StrEnum):
+    """What an adversary may do with a column (ARX's four attribute types)."""
+
+    IDENTIFYING = "identifying"  # names the person: removed
+    QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
+    SENSITIVE = "sensitive"  # what an adversary wants to learn: published as it is
+    INSENSITIVE = "insensitive"  # neither: published as it is
+
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are generalized."""
+
+    NUMBER = "number"
+    DATE = "date"
+    CATEGORY = "category"
+    ORDERED = "ordered"
+    HIERARCHY = "hierarchy"
+
+
+class Representation(StrEnum):
+    """How a generalized cell is published (NH10 §5.3)."""
+
+    RANGE = "range"  # numbers, dates, ordered: range; hierarchy: node; category: set
+    SET = "set"  # every column: the set of possible values
+
+
+class Column(BaseModel):
+    """One column of the table.
+
+    >>> Column(name="age", role="quasi-identifying", kind="number").role
+    <Role.QUASI_IDENTIFYING: 'quasi-identifying'>
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    name: str
+    role: Role
+    kind: Kind | None = None  # None: by the type of the data
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
+    hierarchy: Hierarchy | None = None
+    hierarchy_file: Path | None = None  # where the hierarchy was read from
+    representation: Representation | None = None  # None: as the run asks
+
+    @field_validator("role", "kind", "representation", mode="before")
+    @classmethod
+    def _known_word(cls, value: object, info: Any) -> object:
+        words = {"role": Role, "kind": Kind, "representation": Representation}[info.field_name]
+        return parse_word(words, value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _options_fit_kind(self) -> Column:
+        if self.hierarchy is not None and self.kind is None:
+            object.__setattr__(self, "kind", Kind.HIERARCHY)
+        if self.order is not None and self.kind is None:
+            object.__setattr__(self, "kind", Kind.ORDERED)
+        if self.hierarchy is not None and self.kind is not Kind.HIERARCHY:
+            raise ValueError(f"a hierarchy needs kind = 'hierarchy', not '{self.kind}'")
+        if self.hierarchy is None and self.kind is Kind.HIERARCHY:
+            raise ValueError("kind 'hierarchy' needs a hierarchy file: hierarchy = 'FILE.csv'")
+        if self.order is not None:
+            if self.kind is not Kind.ORDERED:
+                raise ValueError(f"an order needs kind = 'ordered', not '{self.kind}'")
+            if len(set(self.order)) != len(self.order) or not self.order:
+                raise ValueError("the order is empty or lists a value twice")
+        return self
+
+
+class Schema(BaseModel):
+    """The columns of a table, each with a role.
+
+    ``rest`` is the role of columns that are not listed; without it every column must be listed.
+
+    >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
+    ['age', 'sex']
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[Column, ...]
+    rest: Role | None = None
+
+    @field_validator("rest", mode="before")
+    @classmethod
+    def _known_role(cls, value: object) -> object:
+        return parse_word(Role, value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _each_column_once(self) -> Schema:
+        names = [column.name for column in self.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"column '{twice[0]}' is given a role twice")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        quasi_identifying: Sequence[str],
+        sensitive: Sequence[str] = (),
+        identifying: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        rest: Role | str | None = None,
+        kinds: Mapping[str, Kind | str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        orders: Mapping[str, Sequence[str]] | None = None,
+        hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
+    ) -> Schema:
+        """Build a schema from lists of column names and what deviates from the defaults."""
+        roles = [
+            *((name, Role.IDENTIFYING) for name in identifying),
+            *((name, Role.QUASI_IDENTIFYING) for name in quasi_identifying),
+            *((name, Role.SENSITIVE) for name in sensitive),
+            *((name, Role.INSENSITIVE) for name in insensitive),
+        ]
+        details: dict[str, dict[str, Any]] = {name: {} for name, _ in roles}
+        for option, values in (
+            ("kind", kinds),
+            ("weight", weights),
+            ("order", orders),
+            ("hierarchy", hierarchies),
+        ):
+            for name, value in (values or {}).items():
+                if name not in details:
+                    raise SchemaError(
+                        f"Column '{name}' is given a {option} but no role.",
+                        did_you_mean(name, details),
+                    )
+                details[name][option] = value
+        return _validated(
+            "the schema",
+            {
+                "columns": {name: {"role": role, **details[name]} for name, role in roles},
+                "rest": rest,
+                "listed": [name for name, _ in roles],
+            },
+            folder=Path(),
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a ``mottle.toml``; hierarchy files are looked for beside it."""
+        path = Path(path)
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise StorageError(
+                f"Cannot read the schema {path}: {error.strerror}.",
+                "'mottle inspect DATA' writes one.",
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SchemaError(f"{path} is not valid TOML: {error}.") from None
+        return _validated(str(path), content, folder=path.parent)
+
+    def write(self, path: str | Path) -> None:
+        """Write a ``mottle.toml`` that `read` reads back."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
+        """The schema as TOML text, with an optional comment above each column."""
+        lines = [_TOML_HEADER]
+        if self.rest is not None:
+            lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+        for column in self.columns:
+            comment = (comments or {}).get(column.name, "")
+            lines += [f"# {line}" for line in comment.splitlines()]
+            lines.append(f"[columns.{_quoted(column.name)}]")
+            lines.append(f"role = {_quoted(column.role)}")
+            if column.kind is not None:
+                lines.append(f"kind = {_quoted(column.kind)}")
+            if column.weight != 1.0:
+                lines.append(f"weight = {column.weight!r}")
+            if column.order is not None:
+                lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
+            if column.hierarchy_file is not None:
+                lines.append(f"hierarchy = {_quoted(str(column.hierarchy_file))}")
+            if column.representation is not None:
+                lines.append(f"representation = {_quoted(column.representation)}")
+            lines.append("")
+        return "\n".join(lines)
+
+    def with_role(self, role: Role) -> tuple[Column, ...]:
+        """The columns of one role, in order."""
+        return tuple(column for column in self.columns if column.role is role)
+
+    def covering(self, names: Sequence[str]) -> Schema:
+        """The schema with one entry for each of the table's columns, in the table's order.
+
+        Raises `SchemaError` on unknown columns, columns without a role and a missing
+        quasi-identifier.
+        """
+        listed = {column.name: column for column in self.columns}
+        for name in listed:
+            if name not in names:
+                raise SchemaError(f"The table has no column '{name}'.", _which_column(name, names))
+        without_role = [name for name in names if name not in listed]
+        if without_role and self.rest is None:
+            raise SchemaError(
+                f"Columns without a role: {', '.join(without_role)}.",
+                "Give each a role, or say '--rest insensitive' (rest = \"insensitive\" in "
+                "mottle.toml) to publish them unchanged.",
+            )
+        for name in without_role:
+            assert self.rest is not None
+            listed[name] = Column(name=name, role=self.rest)
+        complete = Schema(columns=tuple(listed[name] for name in names))
+        if not complete.with_role(Role.QUASI_IDENTIFYING):
+            raise SchemaError(
+                "No column is quasi-identifying, so there is nothing to generalize.",
+                "Name the columns an adversary may know, for instance '--qi age,sex,postcode'.",
+            )
+        return complete
+
+
+def parse_word(words: type[Enumeration], value: str) -> Enumeration:
+    """The member of an enumeration a user means, or a ValueError that suggests one.
+
+    >>> parse_word(Kind, "number")
+    <Kind.NUMBER: 'number'>
+    """
+    try:
+        return words(value.strip().lower().replace("_", "-"))
+    except ValueError:
+        known = [str(word) for word in words]
+        raise ValueError(
+            f"'{value}' is no {words.__name__.lower()}. {did_you_mean(value, known)}"
+            f" ({', '.join(known)})"
+        ) from None
+
+
+def _which_column(name: str, names: Sequence[str]) -> str:
+    """Suggest a column, or a delimiter when the whole header became one column."""
+    if len(names) == 1:
+        for delimiter, word in ((",", ","), (";", ";"), ("\t", "tab"), ("|", "|")):
+            if delimiter in names[0]:
+                return (
+                    f"It has only one column, '{names[0]}': is the delimiter '{word}'? "
+                    f"Say --delimiter '{word}'."
+                )
+    return did_you_mean(name, names)
+
+
+def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
+    """Turn the content of a mottle.toml into a schema, or say what is wrong in words."""
+    columns = content.get("columns", {})
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(c, Mapping) for c in columns.values()
+    ):
+        raise SchemaError(f"In {source}, columns are given as tables: [columns.NAME].")
+    listed = content.get("listed", list(columns))
+    repeated = [name for name in listed if listed.count(name) > 1]
+    if repeated:
+        raise SchemaError(f"Column '{repeated[0]}' is given a role twice.", "Give it one.")
+    unknown = [key for key in content if key not in ("columns", "rest", "listed")]
+    if unknown:
+        raise SchemaError(
+            f"In {source}: unknown entry '{unknown[0]}'.",
+            did_you_mean(unknown[0], ["columns", "rest"]),
+        )
+    try:
+        return Schema(
+            columns=tuple(
+                Column(name=name, **_with_hierarchy(options, folder))
+                for name, options in columns.items()
+            ),
+            rest=content.get("rest"),
+        )
+    except ValidationError as error:
+        raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
+    except TypeError as error:
+        raise SchemaError(f"In {source}: {error}.") from None
+
+
+def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Read the hierarchy file an entry names."""
+    options = dict(options)
+    file = options.get("hierarchy")
+    if isinstance(file, str | Path):
+        options["hierarchy"] = Hierarchy.read(folder / file)
+        options["hierarchy_file"] = Path(file)
+    return options
+
+
+def _first_problem(error: ValidationError) -> str:
+    """What pydantic found, in words and with the place."""
+    first = error.errors(include_url=False)[0]
+    name = error.title
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        message = f"unknown option. {did_you_mean(place, Column.model_fields)}"
+    given = first.get("input")
+    column = f"column '{given['name']}'" if isinstance(given, dict) and "name" in given else name
+    return f"{column}{', ' + place if place else ''}: {message}".rstrip(".")
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+_TOML_HEADER = """\
+# What each column is. mottle reads this file with --schema.
+#
+# role: identifying        removed from the release (names, numbers that name a person)
+#       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
+#       sensitive          published as it is (what an adversary would like to learn)
+#       insensitive        published as it is
+# kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv")
+# weight: how much the loss of a column counts (default 1)
+"""
+
+
+def roles_by_name(columns: Iterable[Column]) -> dict[str, Role]:
+    """Role of every column."""
+    return {column.name: column.role for column in columns}
