@@ -179,7 +179,7 @@ def _comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
         return pc.cast(values, values.type.value_type)
     if pa.types.is_floating(values.type):
         infinite = pc.sum(pc.is_inf(values)).as_py() or 0
-        if infinite:
+        if infinite and column.kind is Kind.NUMBER:
             raise DataError(
                 f"Column '{column.name}' has {infinite} infinite values, which no range can hold.",
                 "Replace them by missing values or by a bound, or use kind 'category'.",

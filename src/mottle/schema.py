@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -175,17 +177,20 @@ class Schema(BaseModel):
 
     def write(self, path: str | Path) -> None:
         """Write a ``mottle.toml`` that `read` reads back."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        Path(path).write_text(self.to_toml(folder=Path(path).parent), encoding="utf-8")
 
-    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
-        """The schema as TOML text, with an optional comment above each column."""
+    def to_toml(self, comments: Mapping[str, str] | None = None, folder: Path = Path()) -> str:
+        """The schema as TOML text, with an optional comment above each column.
+
+        Hierarchy files are named relative to ``folder``, where the text will lie.
+        """
         lines = [_TOML_HEADER]
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
         for column in self.columns:
             comment = (comments or {}).get(column.name, "")
             lines += [f"# {line}" for line in comment.splitlines()]
-            lines.append(f"[columns.{_quoted(column.name)}]")
+            lines.append(f"[columns.{_key(column.name)}]")
             lines.append(f"role = {_quoted(column.role)}")
             if column.kind is not None:
                 lines.append(f"kind = {_quoted(column.kind)}")
@@ -193,12 +198,19 @@ class Schema(BaseModel):
                 lines.append(f"weight = {column.weight!r}")
             if column.order is not None:
                 lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
-            if column.hierarchy_file is not None:
-                lines.append(f"hierarchy = {_quoted(str(column.hierarchy_file))}")
+            if column.hierarchy is not None:
+                lines.append(f"hierarchy = {_quoted(_hierarchy_file(column, folder))}")
             if column.representation is not None:
                 lines.append(f"representation = {_quoted(column.representation)}")
             lines.append("")
         return "\n".join(lines)
+
+    def with_rest(self, rest: Role | str) -> Schema:
+        """The same columns with another role for those not listed."""
+        try:
+            return self.model_copy(update={"rest": parse_word(Role, rest)})
+        except ValueError as error:
+            raise SchemaError(f"rest: {error}.") from None
 
     def with_role(self, role: Role) -> tuple[Column, ...]:
         """The columns of one role, in order."""
@@ -297,9 +309,19 @@ def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     options = dict(options)
     file = options.get("hierarchy")
     if isinstance(file, str | Path):
+        options["hierarchy_file"] = folder / file
         options["hierarchy"] = Hierarchy.read(folder / file)
-        options["hierarchy_file"] = Path(file)
     return options
+
+
+def _hierarchy_file(column: Column, folder: Path) -> str:
+    """Where a column's hierarchy lies, seen from ``folder``."""
+    if column.hierarchy_file is None:
+        raise SchemaError(
+            f"The hierarchy of column '{column.name}' is in no file that the schema could name.",
+            "Write it with Hierarchy.write(FILE) and build the schema with that file.",
+        )
+    return Path(os.path.relpath(column.hierarchy_file, folder)).as_posix()
 
 
 def _first_problem(error: ValidationError) -> str:
@@ -313,6 +335,11 @@ def _first_problem(error: ValidationError) -> str:
     given = first.get("input")
     column = f"column '{given['name']}'" if isinstance(given, dict) and "name" in given else name
     return f"{column}{', ' + place if place else ''}: {message}".rstrip(".")
+
+
+def _key(name: str) -> str:
+    """A TOML key, quoted where needed."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:
@@ -330,8 +357,3 @@ _TOML_HEADER = """\
 # kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv")
 # weight: how much the loss of a column counts (default 1)
 """
-
-
-def roles_by_name(columns: Iterable[Column]) -> dict[str, Role]:
-    """Role of every column."""
-    return {column.name: column.role for column in columns}

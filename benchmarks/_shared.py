@@ -1,0 +1,57 @@
+"""What the benchmarks share: where the data lies, tables, results files, measured processes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data"
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def require_data(name: str) -> Path:
+    path = DATA / name
+    if not path.exists():
+        sys.exit(f"This benchmark reads {name} from ../shared/data, which is not there.")
+    return path
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def report(name: str, title: str, sections: Sequence[str]) -> None:
+    """Print the sections and keep them as the latest result."""
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    text = "\n\n".join([f"# {title}", f"`python benchmarks/{name}.py`; {machine}.", *sections])
+    print(text)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Measured:
+    seconds: float
+    peak_megabytes: float
+
+
+def run_measured(command: Sequence[str], **environment: str) -> Measured:
+    """Run a command, its output hidden; wall-clock time and peak memory of the process."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    if status != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    return Measured(seconds, usage.ru_maxrss / 1024)

@@ -1,0 +1,5 @@
+"""``python -m mottle``."""
+
+from mottle.cli import main
+
+main()

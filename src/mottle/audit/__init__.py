@@ -1,0 +1,17 @@
+"""What an adversary can make of a release: one file per adversary, seeing only what it sees."""
+
+from mottle.audit.effective import (
+    Verdict,
+    assignment_graph,
+    effective_matches,
+    match_different_assignments,
+    verify,
+)
+
+__all__ = [
+    "Verdict",
+    "assignment_graph",
+    "effective_matches",
+    "match_different_assignments",
+    "verify",
+]

@@ -1,0 +1,450 @@
+"""The command line: reads options, calls the public API, prints results."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import Progress as ProgressBar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import mottle
+from mottle import compilation, hierarchy, methods
+from mottle.assignment import WALKS
+from mottle.demonstration import DEMO_ROWS, prepare
+from mottle.errors import MottleError, SchemaError, UsageError
+from mottle.guarantees import KAnonymity
+from mottle.inspection import inspect as inspect_table
+from mottle.io.read import read_table
+from mottle.io.staging import staged
+from mottle.pipeline import STAGES, Progress, anonymize
+from mottle.schema import Schema
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Anonymize tables: provable k-anonymity, far less information lost.",
+)
+out = Console()
+err = Console(stderr=True)
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Entry point of the ``mottle`` command."""
+    app(prog_name="mottle")
+
+
+def _reporting_errors(
+    command: Callable[Arguments, Result],
+) -> Callable[Arguments, Result]:
+    """Print errors as what is wrong and what to do, and exit with their code."""
+
+    @functools.wraps(command)
+    def run(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+        handler = RichHandler(console=err, show_time=False, show_path=False, markup=False)
+        logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s")
+        try:
+            return command(*args, **options)
+        except MottleError as error:
+            err.print("[bold red]Error:[/] ", end="")
+            err.print(error.problem, markup=False, highlight=False)
+            if error.remedy:
+                err.print(error.remedy, markup=False, highlight=False)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            err.print("Interrupted: nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"mottle {mottle.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Arrow file.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
+]
+Quote = Annotated[str | None, typer.Option(help="Quote character.", show_default="detected")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of a CSV file.", show_default="detected")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="A word that stands for a missing value, such as NA or ?. Repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+
+
+@app.command("anonymize")
+@_reporting_errors
+def anonymize_command(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="Everybody hides among k records.")],
+    schema: Annotated[Path | None, typer.Option(help="mottle.toml with the columns.")] = None,
+    qi: Annotated[list[str] | None, typer.Option(help="Quasi-identifiers: a,b,c.")] = None,
+    sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns: a,b.")] = None,
+    id_: Annotated[
+        list[str] | None, typer.Option("--id", help="Identifying columns, removed: a,b.")
+    ] = None,
+    insensitive: Annotated[list[str] | None, typer.Option(help="Insensitive columns: a,b.")] = None,
+    rest: Annotated[str | None, typer.Option(help="Role of all columns not named.")] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=number|date|category|ordered|hierarchy. Repeatable."),
+    ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=WEIGHT of its loss. Repeatable.")
+    ] = None,
+    order: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=lowest,…,highest. Repeatable.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=FILE in ARX's layout. Repeatable.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "nh",
+    representation: Annotated[
+        str, typer.Option(help="range, or set: every column as a set of values.")
+    ] = "range",
+    walk: Annotated[
+        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
+    ] = "closed",
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable randomness, for experiments only.")
+    ] = None,
+    private: Annotated[
+        Path | None, typer.Option(help="Also write the owner's secret link file here.")
+    ] = None,
+    overwrite: Overwrite = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize DATA and write release.parquet, release.csv and certificate.json."""
+    guarantee = KAnonymity(k)
+    named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
+    details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
+    columns = _schema_from_options(schema, named | details, rest)
+    began = time.perf_counter()
+    with _progress_bar() as tell:
+        table = read_table(
+            data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
+        )
+        read = time.perf_counter() - began
+        release = anonymize(
+            table,
+            columns,
+            guarantee,
+            method=method,
+            representation=representation,
+            walk=walk,
+            seed=seed,
+            progress=tell,
+        )
+        release.certificate["seconds"] = {"read": round(read, 4), **release.certificate["seconds"]}
+        tell(Progress("write", release.gcp))
+        certificate = release.save(output, private=private, overwrite=overwrite)
+    if as_json:
+        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+        return
+    _show_result(certificate, output, private, time.perf_counter() - began)
+
+
+@app.command("inspect")
+@_reporting_errors
+def inspect_command(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the proposed schema.")
+    ] = Path("mottle.toml"),
+    overwrite: Overwrite = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose a role and a kind for every column and write a commented mottle.toml to edit."""
+    table = read_table(
+        data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
+    )
+    found = inspect_table(table)
+    with staged(output.parent, [output.name], overwrite=overwrite) as stage:
+        (stage / output.name).write_text(found.to_toml(), encoding="utf-8")
+    if as_json:
+        print(json.dumps({**asdict(found), "schema": str(output)}, indent=2, ensure_ascii=False))
+        return
+    shown = Table(title=f"{data.name}: {found.rows:,} rows", title_justify="left")
+    for heading in ("column", "type", "distinct", "missing", "unique rows", "role", "kind"):
+        shown.add_column(heading, justify="right" if heading in _NUMBERS else "left")
+    for column in found.columns:
+        shown.add_row(
+            column.name,
+            column.type,
+            f"{column.distinct:,}",
+            f"{column.nulls:,}",
+            f"{column.unique_share:.1%}",
+            str(column.role),
+            str(column.kind or ""),
+        )
+    out.print(shown)
+    out.print(
+        f"The proposed quasi-identifiers together single out [bold]{found.unique_share:.1%}[/] of"
+        f" the rows; {found.below_five_share:.1%} share theirs with fewer than four others."
+    )
+    out.print(f"Wrote {output}. Check every role, then:", highlight=False)
+    _print_command(f"mottle anonymize {data} --schema {output} --k 10 -o released")
+
+
+_NUMBERS = ("distinct", "missing", "unique rows")
+
+
+@app.command("methods")
+@_reporting_errors
+def methods_command(as_json: AsJson = False) -> None:
+    """List the methods: what each gives, its paper and its cost."""
+    known = methods.registered().values()
+    if as_json:
+        described = [
+            {
+                "name": method.name,
+                "title": method.title,
+                "gives": [guarantee.__name__ for guarantee in method.guarantees],
+                "paper": method.paper,
+                "cost": method.cost,
+            }
+            for method in known
+        ]
+        print(json.dumps(described, indent=2, ensure_ascii=False))
+        return
+    shown = Table("method", "what it does", "gives", "paper", "cost")
+    for method in known:
+        gives = ", ".join(guarantee.__name__ for guarantee in method.guarantees)
+        shown.add_row(method.name, method.title, gives, method.paper, method.cost)
+    out.print(shown)
+
+
+@app.command("lint-hierarchy")
+@_reporting_errors
+def lint_hierarchy_command(
+    file: Annotated[Path, typer.Argument(help="Hierarchy in ARX's CSV layout.")],
+    data: Annotated[Path | None, typer.Option(help="Table whose values must be leaves.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of the table.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
+    if (data is None) != (column is None):
+        raise UsageError("--data and --column go together.")
+    values = None
+    if data is not None and column is not None:
+        table = read_table(data)
+        if column not in table.column_names:
+            raise SchemaError(
+                f"The table has no column '{column}'.",
+                mottle.errors.did_you_mean(column, table.column_names),
+            )
+        distinct = table.column(column).unique().drop_null().cast("string")
+        values = distinct.to_pylist()
+    findings = hierarchy.lint(hierarchy.read_rows(file), values=values, name=file.name)
+    errors = [found for found in findings if found.severity is hierarchy.Severity.ERROR]
+    if as_json:
+        print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
+    else:
+        for found in findings:
+            out.print(f"{found.severity}: {found.message}", markup=False, highlight=False)
+        out.print(f"{len(errors)} errors, {len(findings) - len(errors)} warnings in {file}.")
+    if errors:
+        raise typer.Exit(mottle.DataError.exit_code)
+
+
+@app.command("demo")
+@_reporting_errors
+def demo_command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the demo.")] = Path(
+        "mottle-demo"
+    ),
+    rows: Annotated[int, typer.Option(help="People to generate.")] = DEMO_ROWS,
+    k: Annotated[int, typer.Option("--k", "-k", help="Everybody hides among k records.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Generate a population, anonymize it and show what happened."""
+    guarantee = KAnonymity(k)
+    began = time.perf_counter()
+    with _progress_bar() as tell:
+        demo = prepare(output, rows)
+        release = anonymize(demo.table, demo.schema, guarantee, progress=tell)
+        homogeneous = anonymize(demo.table, demo.schema, guarantee, method="hp", progress=tell)
+        tell(Progress("write", release.gcp))
+        certificate = release.save(demo.release, overwrite=True)
+    if as_json:
+        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+        return
+    for title, table in (
+        ("Original (generated people)", demo.table),
+        ("Release (other records, in an order that tells nothing)", release.to_text()),
+    ):
+        shown = Table(*_SHOWN, title=title, title_justify="left", box=box.SIMPLE)
+        for row in table.select(_SHOWN).slice(0, 6).to_pylist():
+            shown.add_row(*("" if value is None else str(value) for value in row.values()))
+        out.print(shown)
+    _show_result(certificate, demo.release, None, time.perf_counter() - began)
+    assert release.gcp is not None
+    assert homogeneous.gcp is not None
+    out.print(
+        f"With groups of identical ranges over the same partitions the loss would be"
+        f" {homogeneous.gcp:.2%} instead of {release.gcp:.2%}."
+    )
+    out.print(f"The input and its schema are in {output} as well. Again, by hand:")
+    _print_command(f"mottle anonymize {demo.data} --schema {demo.schema_file} --k {k} -o released")
+
+
+_SHOWN = ["age", "sex", "origin", "workclass", "diagnosis"]
+
+
+def _print_command(command: str) -> None:
+    out.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show_result(
+    certificate: dict[str, Any], output: Path, private: Path | None, seconds: float
+) -> None:
+    """A short table of what was done and where the files are."""
+    guarantee = certificate["guarantee"]
+    shown = Table(title="Released", title_justify="left", show_header=False)
+    shown.add_row("rows", f"{certificate['rows']:,}")
+    shown.add_row("guarantee", f"{guarantee['name']}, k = {guarantee['k']}")
+    shown.add_row("method", f"{certificate['method']['name']} ({certificate['method']['paper']})")
+    shown.add_row("information lost (GCP)", f"{certificate['gcp']:.2%}")
+    for name, loss in certificate["ncp"].items():
+        shown.add_row(f"  {name}", f"{loss:.2%}")
+    passed = sum(check["passed"] for check in certificate["checks"])
+    shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
+    shown.add_row("time", f"{seconds:.1f} s")
+    files = ", ".join([*certificate["sha256"], "certificate.json"])
+    shown.add_row("files", f"{output}/: {files}")
+    if private is not None:
+        shown.add_row("private links", f"{private} (keep it secret)")
+    out.print(shown)
+    for note in certificate["notes"]:
+        out.print(f"Note: {note}", markup=False, highlight=False)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[Progress], None]]:
+    """Show the stages of a run on the terminal; silent when it is none."""
+    if not compilation.done_before():
+        err.print("Compiling the numeric kernels, once on this machine (about 20 s) …")
+    bar = ProgressBar(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("read", total=len(STAGES))
+
+        def tell(progress: Progress) -> None:
+            loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
+            bar.update(task, description=f"{progress.stage}{loss}")
+
+        yield tell
+
+
+def _schema_from_options(
+    file: Path | None, options: dict[str, list[str] | None], rest: str | None
+) -> Schema:
+    """The schema from a file, or from lists of columns and COLUMN=VALUE options."""
+    given = [name for name, values in options.items() if values]
+    if file is not None:
+        if given:
+            raise UsageError(
+                f"{given[0]} and --schema cannot be combined.", f"Put the column into {file}."
+            )
+        schema = Schema.read(file)
+        return schema if rest is None else schema.with_rest(rest)
+    if not options["--qi"]:
+        raise UsageError(
+            "Which columns may an adversary know?",
+            "Name them with --qi a,b,c, or give --schema FILE ('mottle inspect DATA' writes one).",
+        )
+    return Schema.of(
+        quasi_identifying=_names(options["--qi"]),
+        sensitive=_names(options["--sensitive"]),
+        identifying=_names(options["--id"]),
+        insensitive=_names(options["--insensitive"]),
+        rest=rest,
+        kinds=_pairs("--kind", options["--kind"]),
+        weights={
+            name: _number("--weight", name, value)
+            for name, value in _pairs("--weight", options["--weight"]).items()
+        },
+        orders={
+            name: value.split(",") for name, value in _pairs("--order", options["--order"]).items()
+        },
+        hierarchies={**_pairs("--hierarchy", options["--hierarchy"])},
+    )
+
+
+def _names(values: list[str] | None) -> list[str]:
+    """Column names from repeated, comma-separated options."""
+    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
+
+
+def _pairs(option: str, values: list[str] | None) -> dict[str, str]:
+    """COLUMN=VALUE options as a dictionary."""
+    pairs = {}
+    for value in values or []:
+        name, equals, setting = value.partition("=")
+        if not equals or not name or not setting:
+            raise UsageError(f"{option} {value} cannot be read.", f"Write {option} COLUMN=VALUE.")
+        pairs[name.strip()] = setting
+    return pairs
+
+
+def _number(option: str, name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f"{option} {name}={value}: the value must be a number.") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""A first look at a table: proposed roles and kinds, and how identifying its columns are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.coding import encode_column, kind_of
+from mottle.errors import DataError
+from mottle.orders import lexicographic
+from mottle.schema import Column, Kind, Representation, Role, Schema
+
+_NAMES_A_PERSON = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|name|names|surname|ssn|bsn|nhs|mrn|e-?mail|phone|mobile|address"
+    r"|street|iban|passport|licen[cs]e|account|login|user)($|[^a-z])"
+)
+_SOUNDS_SENSITIVE = re.compile(
+    r"diagnos|disease|disorder|illness|(^|[^a-z])icd|symptom|treatment|medication|drug|hiv|cancer"
+    r"|income|salary|wage|debt|religio|politic|vote|crime|sentence|ethnic|sexual"
+)
+_FEW_ROWS = 20  # below this, all-distinct says nothing
+_LONG_TEXT = 40  # mean characters from which on a text column is free text
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What was found out about one column, and what is proposed."""
+
+    name: str
+    type: str
+    distinct: int  # different values, the missing one not counted
+    nulls: int
+    unique_share: float  # rows that this column alone tells from all others
+    role: Role
+    kind: Kind | None
+    why: str  # the reason for the proposed role
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The proposed schema of a table and what an adversary could do without anonymization."""
+
+    rows: int
+    columns: tuple[ColumnReport, ...]
+    unique_share: float  # rows told from all others by the proposed quasi-identifiers together
+    below_five_share: float  # rows in a group of fewer than five with equal quasi-identifiers
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Names of the proposed quasi-identifiers."""
+        return [c.name for c in self.columns if c.role is Role.QUASI_IDENTIFYING]
+
+    def schema(self) -> Schema:
+        """The proposal as a schema."""
+        return Schema(
+            columns=tuple(
+                Column(
+                    name=column.name,
+                    role=column.role,
+                    kind=column.kind if column.role is Role.QUASI_IDENTIFYING else None,
+                )
+                for column in self.columns
+            )
+        )
+
+    def to_toml(self) -> str:
+        """The proposal as a commented ``mottle.toml`` to edit."""
+        comments = {
+            column.name: (
+                f"{column.type}: {column.distinct:,} distinct values, {column.nulls:,} missing;"
+                f" alone it singles out {column.unique_share:.1%} of the rows\n"
+                f"proposed because {column.why}"
+            )
+            for column in self.columns
+        }
+        summary = (
+            f"# Proposed by 'mottle inspect' from {self.rows:,} rows. Check every role!\n"
+            f"# The quasi-identifiers together single out {self.unique_share:.1%} of the rows;"
+            f" {self.below_five_share:.1%} share theirs with fewer than four others.\n#\n"
+        )
+        return summary + self.schema().to_toml(comments)
+
+
+def inspect(table: pa.Table) -> Inspection:
+    """Propose a role and a kind for every column of ``table`` and measure how identifying it is.
+
+    Proposals go by names and counts and err on the side of caution: what is not clearly something
+    else is a quasi-identifier.
+
+    >>> import mottle
+    >>> found = inspect(mottle.datasets.population(1000, seed=1))
+    >>> [(c.name, str(c.role)) for c in found.columns][:2], found.columns[-1].role.value
+    ([('person_id', 'identifying'), ('age', 'quasi-identifying')], 'sensitive')
+    """
+    if table.num_rows == 0:
+        raise DataError("The table has no rows.", "Give a table with data.")
+    reports, codes, sizes = [], [], []
+    for name in table.column_names:
+        report, column_codes, size = _look_at(name, table.column(name))
+        reports.append(report)
+        if report.role is Role.QUASI_IDENTIFYING:
+            codes.append(column_codes)
+            sizes.append(size)
+    groups = _group_sizes(codes, sizes, table.num_rows)
+    return Inspection(
+        rows=table.num_rows,
+        columns=tuple(reports),
+        unique_share=float((groups == 1).sum() / table.num_rows),
+        below_five_share=float(groups[groups < 5].sum() / table.num_rows),
+    )
+
+
+def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[np.int32], int]:
+    if pa.types.is_nested(values.type):
+        report = ColumnReport(
+            name, str(values.type), 0, values.null_count, 0.0, Role.IDENTIFYING, None,
+            "lists and structures cannot be generalized",
+        )  # fmt: skip
+        return report, np.empty(0, np.int32), 0
+    column = Column(name=name, role=Role.QUASI_IDENTIFYING)
+    kind = kind_of(values.type, column)
+    as_values = column.model_copy(update={"kind": Kind.CATEGORY})
+    domain, codes = encode_column(values, as_values, Representation.SET)
+    counts = np.bincount(codes, minlength=domain.size)
+    nulls = int(counts[domain.missing]) if domain.missing >= 0 else 0
+    distinct = domain.size - (domain.missing >= 0)
+    role, why = _propose_role(name, values, distinct, nulls)
+    report = ColumnReport(
+        name=name,
+        type=str(values.type),
+        distinct=distinct,
+        nulls=nulls,
+        unique_share=float((counts == 1).sum() / len(codes)),
+        role=role,
+        kind=kind,
+        why=why,
+    )
+    return report, codes, domain.size
+
+
+def _propose_role(
+    name: str, values: pa.ChunkedArray, distinct: int, nulls: int
+) -> tuple[Role, str]:
+    lowered = name.lower().replace("_", " ")
+    is_text = pa.types.is_string(values.type)
+    filled = len(values) - nulls
+    may_be_number_of_person = is_text or pa.types.is_integer(values.type)
+    if _NAMES_A_PERSON.search(lowered):
+        return Role.IDENTIFYING, "its name suggests that it names a person"
+    if may_be_number_of_person and filled >= _FEW_ROWS and distinct == filled:
+        return Role.IDENTIFYING, "no two rows have the same value"
+    if is_text and filled and (pc.mean(pc.utf8_length(values)).as_py() or 0) > _LONG_TEXT:
+        return Role.IDENTIFYING, "it looks like free text, which may name people"
+    if _SOUNDS_SENSITIVE.search(lowered):
+        return Role.SENSITIVE, "its name suggests that it is what an adversary wants to learn"
+    if distinct + (nulls > 0) <= 1:
+        return Role.INSENSITIVE, "all rows have the same value"
+    return Role.QUASI_IDENTIFYING, "an adversary may know it"
+
+
+def _group_sizes(codes: list[NDArray[np.int32]], sizes: list[int], rows: int) -> NDArray[np.int64]:
+    """How many rows share each combination of codes."""
+    if not codes:
+        return np.array([rows])
+    matrix = np.column_stack(codes)
+    ordered = matrix[lexicographic(matrix, np.array(sizes), np.arange(len(sizes)))]
+    starts = np.flatnonzero(np.any(ordered[1:] != ordered[:-1], axis=1)) + 1
+    return np.diff(np.concatenate([[0], starts, [rows]]))
