@@ -66,9 +66,9 @@ def _reporting_errors(
             return command(*args, **options)
         except MottleError as error:
             err.print("[bold red]Error:[/] ", end="")
-            err.print(error.problem, markup=False, highlight=False)
+            err.print(error.problem, markup=False, highlight=False, soft_wrap=True)
             if error.remedy:
-                err.print(error.remedy, markup=False, highlight=False)
+                err.print(error.remedy, markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             err.print("Interrupted: nothing was written.")
@@ -362,7 +362,7 @@ def _show_result(
         shown.add_row("private links", f"{private} (keep it secret)")
     out.print(shown)
     for note in certificate["notes"]:
-        out.print(f"Note: {note}", markup=False, highlight=False)
+        out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -235,7 +235,14 @@ def _hierarchy_leaves(values: pa.ChunkedArray, column: Column) -> pa.Array:
     """The leaves in in-order position, after checking that every value is one."""
     assert column.hierarchy is not None
     distinct = pc.cast(pc.unique(values).drop_null(), pa.string())
-    column.hierarchy.check_covers(distinct.to_pylist())
+    try:
+        column.hierarchy.check_covers(distinct.to_pylist())
+    except DataError as error:
+        raise DataError(
+            f"Column '{column.name}': {error.problem}",
+            "Add a row for each; 'mottle lint-hierarchy FILE --data DATA --column"
+            f" {column.name} --json' lists them.",
+        ) from None
     return pa.array(column.hierarchy.leaves, pa.string())
 
 

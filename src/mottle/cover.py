@@ -124,8 +124,8 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
 
     Returns the number of cell-preimage pairs looked at, or raises `PrivacyError`.
     """
-    rows_of_places, _, _ = _rows(graph)
-    if not np.array_equal(rows_of_places, published.row_of):
+    stated = (published.row_of, published.block_of, published.place_of)
+    if not all(map(np.array_equal, _rows(graph), stated)):
         raise PrivacyError("Invariant 2: published records and rows of the cover do not agree.")
     rows = len(published.block_of)
     ordered = codes.matrix[graph.members]

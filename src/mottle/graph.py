@@ -88,7 +88,7 @@ class Graph(NamedTuple):
             raise PrivacyError("Invariant 1: the blocks do not cover the table.")
         if np.any(self.sizes <= 0) or len(self.degrees) != len(self.sizes):
             raise PrivacyError("Invariant 1: a block is empty or has no degree.")
-        if np.any(np.bincount(self.members, minlength=self.records) != 1):
+        if self.members.min() < 0 or np.any(np.bincount(self.members, minlength=self.records) != 1):
             raise PrivacyError("Invariant 1: an original stands in no block or in several.")
         if np.any(self.degrees < least) or np.any(self.degrees > self.sizes):
             raise PrivacyError(

@@ -290,18 +290,16 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             f"In {source}: unknown entry '{unknown[0]}'.",
             did_you_mean(unknown[0], ["columns", "rest"]),
         )
+    validated = []
+    for name, options in columns.items():
+        try:
+            validated.append(Column(name=name, **_with_hierarchy(options, folder)))
+        except ValidationError as error:
+            raise SchemaError(f"In {source}, column '{name}': {_first_problem(error)}.") from None
     try:
-        return Schema(
-            columns=tuple(
-                Column(name=name, **_with_hierarchy(options, folder))
-                for name, options in columns.items()
-            ),
-            rest=content.get("rest"),
-        )
+        return Schema(columns=tuple(validated), rest=content.get("rest"))
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
-    except TypeError as error:
-        raise SchemaError(f"In {source}: {error}.") from None
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -327,14 +325,11 @@ def _hierarchy_file(column: Column, folder: Path) -> str:
 def _first_problem(error: ValidationError) -> str:
     """What pydantic found, in words and with the place."""
     first = error.errors(include_url=False)[0]
-    name = error.title
     place = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
     if first["type"] == "extra_forbidden":
         message = f"unknown option. {did_you_mean(place, Column.model_fields)}"
-    given = first.get("input")
-    column = f"column '{given['name']}'" if isinstance(given, dict) and "name" in given else name
-    return f"{column}{', ' + place if place else ''}: {message}".rstrip(".")
+    return f"{place}: {message}" if place else message
 
 
 def _key(name: str) -> str:

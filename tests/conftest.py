@@ -1,0 +1,147 @@
+"""What the tests share: Hypothesis settings, small releases, and a verifier of our own."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, settings
+
+from mottle import Hierarchy, KAnonymity, Release, Schema, anonymize
+from mottle.schema import Role
+
+settings.register_profile(
+    "mottle", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("mottle")
+
+
+@pytest.fixture(scope="session")
+def places() -> Hierarchy:
+    return Hierarchy.from_rows(
+        [
+            ("Italy", "South", "Europe", "*"),
+            ("Spain", "South", "Europe", "*"),
+            ("France", "West", "Europe", "*"),
+            ("US", "North", "America", "*"),
+            ("Canada", "North", "America", "*"),
+        ]
+    )
+
+
+@pytest.fixture(scope="session")
+def people(places: Hierarchy) -> tuple[pa.Table, Schema]:
+    """A table with a column of every kind and role, nulls included, and its schema."""
+    rows = 40
+    table = pa.table(
+        {
+            "name": [f"Person {row}" for row in range(rows)],
+            "age": pa.array([None if row % 11 == 0 else 20 + row * 7 % 60 for row in range(rows)]),
+            "sex": [("f", "m", None)[row % 3] for row in range(rows)],
+            "size": [("S", "M", "L")[row * 5 % 3] for row in range(rows)],
+            "born": [dt.date(1950, 1, 1) + dt.timedelta(row * 311 % 9000) for row in range(rows)],
+            "place": [None if row % 13 == 0 else places.leaves[row * 3 % 5] for row in range(rows)],
+            "diagnosis": [("flu", "", None, "a,b")[row % 4] for row in range(rows)],
+            "note": [f'line "{row}"\nnext' for row in range(rows)],
+        }
+    )
+    schema = Schema.of(
+        identifying=["name"],
+        quasi_identifying=["age", "sex", "size", "born", "place"],
+        sensitive=["diagnosis"],
+        insensitive=["note"],
+        orders={"size": ["S", "M", "L"]},
+        hierarchies={"place": places},
+    )
+    return table, schema
+
+
+@pytest.fixture(scope="session")
+def release(people: tuple[pa.Table, Schema]) -> Release:
+    return anonymize(*people, KAnonymity(4), seed=1)
+
+
+@pytest.fixture(scope="session")
+def other_release(people: tuple[pa.Table, Schema]) -> Release:
+    return anonymize(*people, KAnonymity(5), seed=2)
+
+
+@pytest.fixture(scope="session")
+def verify() -> Callable[[pa.Table, Schema, Release, int], None]:
+    """Re-verify a release from its typed cells and its links alone, without mottle's checks."""
+    return _verify
+
+
+def _verify(table: pa.Table, schema: Schema, release: Release, k: int) -> None:
+    assert release.links is not None
+    edges = pa.Table.from_batches(release.links.batches()).to_pylist()
+    n = table.num_rows
+    published = release.table
+    assert published.num_rows == n
+    rows = [[edge for edge in edges if edge["published"] == row] for row in range(n)]
+    matches = Counter(edge["original"] for edge in edges)
+    true_originals = []
+    for row, preimages in enumerate(rows):
+        originals = [edge["original"] for edge in preimages]
+        assert len(originals) >= k
+        assert len(set(originals)) == len(originals)
+        assert all(matches[original] == len(originals) for original in originals)
+        true = [edge["original"] for edge in preimages if edge["true"]]
+        assert len(true) == 1, f"row {row}"
+        true_originals += true
+    assert sorted(true_originals) == list(range(n))
+    complete = schema.covering(table.column_names)
+    kept = [column.name for column in complete.columns if column.role is not Role.IDENTIFYING]
+    assert published.column_names == kept
+    for column in complete.columns:
+        if column.role is Role.IDENTIFYING:
+            continue
+        values = table.column(column.name).to_pylist()
+        cells = published.column(column.name).to_pylist()
+        if column.role is not Role.QUASI_IDENTIFYING:
+            assert [_key(cell) for cell in cells] == [_key(values[o]) for o in true_originals]
+            continue
+        holds = _holds(column, published.schema.field(column.name).type)
+        for cell, preimages in zip(cells, rows, strict=True):
+            for edge in preimages:
+                assert holds(cell, _comparable(values[edge["original"]])), column.name
+
+
+def _key(value: object) -> object:
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _comparable(value: object) -> object:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value.date() if isinstance(value, dt.datetime) else value
+
+
+def _holds(column, cell_type: pa.DataType) -> Callable[[object, object], bool]:
+    rank = {value: place for place, value in enumerate(column.order or ())}
+
+    def in_range(cell, value) -> bool:
+        if value is None:
+            return cell["missing"] is True
+        low, high = cell["lo"], cell["hi"]
+        if low is None:
+            return False
+        if rank:
+            return rank[low] <= rank[value] <= rank[high]
+        return low <= value <= high
+
+    def below_node(cell, value) -> bool:
+        if value is None:
+            return cell is None or cell == "*"
+        chain = next(row for row in column.hierarchy.rows() if row[0] == value)
+        return cell in chain
+
+    if pa.types.is_struct(cell_type):
+        return in_range
+    if pa.types.is_list(cell_type):
+        return lambda cell, value: value in cell
+    return below_node

@@ -1,0 +1,57 @@
+"""Methods are found by name, say what they give, and cannot take each other's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from mottle import KAnonymity, UsageError, methods
+from mottle.methods._registry import register
+
+
+class Unheard:
+    """A guarantee that no method gives."""
+
+
+@pytest.mark.parametrize("name", ["nh", "hp"])
+def test_published_methods_are_registered(name: str):
+    method = methods.get(name)
+    assert method.name == name
+    assert method.paper == "NH10"
+    assert KAnonymity in method.guarantees
+
+
+def test_every_method_describes_itself():
+    for name, method in methods.registered().items():
+        assert name == method.name
+        assert method.title.strip()
+        assert method.paper.strip()
+        assert method.cost.startswith("O(")
+        assert method.guarantees
+
+
+def test_misspelt_method_is_suggested():
+    with pytest.raises(UsageError, match=r"no method 'nhh'\. Did you mean 'nh'"):
+        methods.get("nhh")
+
+
+def test_hopeless_method_lists_what_there_is():
+    with pytest.raises(UsageError, match=r"Known: .*nh"):
+        methods.get("quantum")
+
+
+def test_method_refuses_a_guarantee_it_does_not_give():
+    with pytest.raises(UsageError, match="'nh' does not give Unheard.*none yet"):
+        methods.get("nh").check_gives(Unheard())
+    methods.get("nh").check_gives(KAnonymity(2))
+
+
+def test_name_cannot_be_registered_twice():
+    add = register("nh", title="", paper="", guarantees=(), cost="")
+    with pytest.raises(ValueError, match="registered twice"):
+        add(lambda codes, guarantee: None)  # type: ignore[arg-type, return-value]
+    assert methods.get("nh").paper == "NH10"
+
+
+def test_registry_cannot_be_changed_through_its_listing():
+    methods.registered().clear()
+    assert "nh" in methods.registered()

@@ -1,0 +1,294 @@
+"""The command line as its users meet it: results, messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import mottle
+from mottle.cli import app
+
+COLUMNS = ("--qi", "age,sex", "--sensitive", "diagnosis", "--rest", "insensitive")
+
+
+def mottle_command(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def said(result: Result) -> str:
+    """Everything printed, line breaks of the terminal undone."""
+    return re.sub(r"\s+", " ", result.output)
+
+
+def refused(result: Result, exit_code: int, *words: str) -> None:
+    """The command failed with this code, named what is wrong, and showed no traceback."""
+    assert result.exit_code == exit_code, result.output
+    for word in words:
+        assert word in said(result)
+    assert "Traceback" not in result.output
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    table = mottle.datasets.population(300, seed=1)
+    path = tmp_path / "people.parquet"
+    pq.write_table(table.select(["age", "sex", "origin", "income", "diagnosis"]), path)
+    return path
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    rows = [f"{20 + i % 40},{'fm'[i % 2]},{i % 7}" for i in range(60)]
+    path.write_text("\n".join(["age,sex,diagnosis", *rows]) + "\n")
+    return path
+
+
+def test_anonymize_writes_the_three_files_and_prints_the_loss(people: Path, tmp_path: Path) -> None:
+    result = mottle_command("anonymize", people, *COLUMNS, "--k", "5", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "certificate.json", "release.csv", "release.parquet",
+    ]  # fmt: skip
+    assert "information lost (GCP)" in result.output
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["seed"] is None
+    assert certificate["degree"]["min"] == 5
+    assert all(check["passed"] for check in certificate["checks"])
+    assert "read" in certificate["seconds"]
+
+
+def test_json_output_is_the_certificate_as_written(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    result = mottle_command("anonymize", people, *COLUMNS, "--k", "5", "-o", folder, "--json")
+    assert json.loads(result.stdout) == json.loads((folder / "certificate.json").read_text())
+
+
+def test_inspect_writes_a_schema_that_anonymize_takes(people: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "mottle.toml"
+    result = mottle_command("inspect", people, "-o", schema)
+    assert result.exit_code == 0, result.output
+    assert "single out" in said(result)
+    text = schema.read_text()
+    assert "# " in text
+    assert "distinct values" in text
+    done = mottle_command("anonymize", people, "--schema", schema, "-k", "3", "-o", tmp_path / "o")
+    assert done.exit_code == 0, done.output
+
+
+def test_inspect_does_not_replace_an_edited_schema(people: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "mottle.toml"
+    schema.write_text("# mine")
+    refused(mottle_command("inspect", people, "-o", schema), 5, "already holds mottle.toml")
+    assert schema.read_text() == "# mine"
+    assert mottle_command("inspect", people, "-o", schema, "--overwrite").exit_code == 0
+
+
+def test_inspect_json_counts_what_is_there(people: Path, tmp_path: Path) -> None:
+    result = mottle_command("inspect", people, "-o", tmp_path / "m.toml", "--json")
+    found = json.loads(result.stdout)
+    assert found["rows"] == 300
+    by_name = {column["name"]: column for column in found["columns"]}
+    assert by_name["sex"]["distinct"] == 2
+    assert by_name["diagnosis"]["role"] == "sensitive"
+    assert 0 <= found["unique_share"] <= 1
+
+
+def test_methods_lists_what_each_gives_and_its_paper() -> None:
+    listed = json.loads(mottle_command("methods", "--json").stdout)
+    nh = next(method for method in listed if method["name"] == "nh")
+    assert nh["paper"] == "NH10"
+    assert nh["gives"] == ["KAnonymity"]
+    assert "NH10" in mottle_command("methods").output
+
+
+def test_version_is_printed() -> None:
+    assert mottle.__version__ in mottle_command("--version").output
+
+
+def test_demo_makes_a_population_and_a_release_from_it(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    result = mottle_command("demo", "-o", folder, "--rows", "500", "-k", "4")
+    assert result.exit_code == 0, result.output
+    assert (folder / "population.csv").exists()
+    release = mottle.read_release(folder / "release")
+    assert release.table.num_rows == 500
+    again = mottle_command(
+        "anonymize", folder / "population.csv", "--schema", folder / "mottle.toml",
+        "--k", "4", "-o", tmp_path / "again",
+    )  # fmt: skip
+    assert again.exit_code == 0, again.output
+
+
+def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
+    hierarchy = tmp_path / "origin.csv"
+    mottle.Hierarchy.from_rows(mottle.datasets.origin_hierarchy()).write(hierarchy)
+    result = mottle_command(
+        "anonymize", people, "--qi", "age", "--qi", "sex,origin", "--id", "income",
+        "--rest", "insensitive", "--kind", "age=category", "--weight", "sex=3",
+        "--hierarchy", f"origin={hierarchy}", "--k", "4", "-o", tmp_path / "out",
+        "--representation", "range", "--walk", "backtracking", "--seed", "7", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    certificate = json.loads(result.stdout)
+    by_name = {column["name"]: column for column in certificate["columns"]}
+    assert by_name["age"]["form"] == "set"
+    assert by_name["origin"]["form"] == "node"
+    assert by_name["sex"]["weight"] == 3
+    assert certificate["seed"] == 7
+    assert certificate["parameters"]["walk"] == "backtracking"
+    assert "income" not in mottle.read_release(tmp_path / "out").table.column_names
+
+
+def test_private_links_are_written_only_when_asked_for(people: Path, tmp_path: Path) -> None:
+    private = tmp_path / "links.parquet"
+    result = mottle_command(
+        "anonymize", people, *COLUMNS, "--k", "5", "-o", tmp_path / "out", "--private", private
+    )
+    assert result.exit_code == 0, result.output
+    assert private.stat().st_mode & 0o777 == 0o600
+    links = pq.read_table(private)
+    assert links.column_names == ["published", "original", "true"]
+    assert links.num_rows == 5 * 300
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "exit_code", "words"),
+    [
+        (b"", (), 4, ("empty",)),
+        (b"age,sex,diagnosis\n", (), 4, ("no rows",)),
+        (b"age,sex,diagnosis\n30,f,1\n", (), 3, ("one row", "nobody to hide among")),
+        (b"age,sex,diagnosis\n30,f,1\n31,m,2\n", (), 3, ("k = 5", "2 rows", "largest feasible")),
+        (b"age,sex,age,diagnosis\n1,f,2,3\n", (), 4, ("duplicate column names: age",)),
+        ("age,sex,diagnosis\n30,fé,1\n".encode("latin-1"), ("--encoding", "utf-8"), 4, ("utf-8",)),
+        (b"age,sex,diagnosis\n30,f\xff\xfe,1\n", ("--encoding", "klingon"), 2, ("klingon",)),
+        (b"age,sex,diagnosis\n30,f,1\n31,m,2\n", ("--delimiter", ";"), 2, ("delimiter ','",)),
+        (b"age,sex,diagnosis\n30,f,1\n31,m\n", (), 4, ("line",)),
+        (b"\x00\x01\x02\x89PNG\x00", (), 4, ("text",)),
+    ],
+    ids=[
+        "empty file", "header only", "one row", "k above n", "column twice", "wrong encoding",
+        "unknown encoding", "wrong delimiter", "ragged row", "binary file",
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_with_the_way_out(
+    content: bytes, options: tuple[str, ...], exit_code: int, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_bytes(content)
+    folder = tmp_path / "out"
+    result = mottle_command("anonymize", data, *COLUMNS, "--k", "5", "-o", folder, *options)
+    refused(result, exit_code, *words)
+    assert not folder.exists()
+
+
+def test_missing_input_file_is_named(tmp_path: Path) -> None:
+    result = mottle_command("anonymize", tmp_path / "no.csv", *COLUMNS, "--k", "2", "-o", tmp_path)
+    refused(result, 5, "no.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "words"),
+    [
+        (("--qi", "agee,sex", "--rest", "insensitive"), 2, ("'agee'", "Did you mean 'age'?")),
+        (("--qi", "age"), 2, ("without a role: sex, diagnosis", "--rest insensitive")),
+        (("--qi", "age,sex,age", "--rest", "insensitive"), 2, ("'age'", "twice")),
+        (("--qi", "age", "--rest", "insensitve"), 2, ("Did you mean 'insensitive'?",)),
+        (("--sensitive", "diagnosis"), 2, ("--qi",)),
+        ((*COLUMNS, "--kind", "age=numbr"), 2, ("numbr", "Did you mean 'number'?")),
+        ((*COLUMNS, "--kind", "sex=number"), 4, ("'sex'", "'number'")),
+        ((*COLUMNS, "--kind", "age"), 2, ("--kind COLUMN=VALUE",)),
+        ((*COLUMNS, "--weight", "age=heavy"), 2, ("--weight age=heavy",)),
+        ((*COLUMNS, "--weight", "age=-1"), 2, ("age", "greater than 0")),
+        ((*COLUMNS, "--kind", "sex=ordered"), 2, ("'sex'", "--order sex=")),
+        ((*COLUMNS, "--order", "sex=f,x"), 4, ("'sex'", "not in its order")),
+        ((*COLUMNS, "--hierarchy", "sex=missing.csv"), 5, ("missing.csv",)),
+        ((*COLUMNS, "--method", "nhh"), 2, ("Did you mean 'nh'?",)),
+        ((*COLUMNS, "--walk", "close"), 2, ("Did you mean 'closed'?",)),
+        ((*COLUMNS, "--representation", "sets"), 2, ("Did you mean 'set'?",)),
+        ((*COLUMNS, "--schema", "mottle.toml"), 2, ("--schema", "combined")),
+        (("--schema", "nowhere.toml"), 5, ("nowhere.toml", "mottle inspect")),
+    ],
+)
+def test_bad_options_name_the_option_and_the_way_out(
+    csv: Path, options: tuple[str, ...], exit_code: int, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    refused(mottle_command("anonymize", csv, *options, "--k", "3", "-o", folder), exit_code, *words)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("k", "exit_code"), [("1", 2), ("0", 2), ("-3", 2), ("61", 3), ("x", 2)])
+def test_impossible_k_is_refused(csv: Path, k: str, exit_code: int, tmp_path: Path) -> None:
+    refused(mottle_command("anonymize", csv, *COLUMNS, "--k", k, "-o", tmp_path / "out"), exit_code)
+
+
+def test_unreadable_hierarchy_names_every_row_that_is_wrong(csv: Path, tmp_path: Path) -> None:
+    hierarchy = tmp_path / "sex.csv"
+    hierarchy.write_text("f;*\nm;\nf;*\n")
+    options = (*COLUMNS, "--hierarchy", f"sex={hierarchy}")
+    result = mottle_command("anonymize", csv, *options, "--k", "3", "-o", tmp_path / "out")
+    refused(result, 4, "sex.csv:2", "sex.csv:3")
+    lint = mottle_command("lint-hierarchy", hierarchy)
+    assert lint.exit_code == 4
+    assert "2 errors" in lint.output
+
+
+def test_hierarchy_without_a_value_of_the_data_names_the_column(csv: Path, tmp_path: Path) -> None:
+    hierarchy = tmp_path / "sex.csv"
+    hierarchy.write_text("f;*\n")
+    options = (*COLUMNS, "--hierarchy", f"sex={hierarchy}")
+    result = mottle_command("anonymize", csv, *options, "--k", "3", "-o", tmp_path / "out")
+    refused(result, 4, "'sex'", "lacks 1")
+    lint = mottle_command("lint-hierarchy", hierarchy, "--data", csv, "--column", "sex", "--json")
+    assert [found["code"] for found in json.loads(lint.stdout)] == ["missing-leaf"]
+
+
+def test_infinite_numbers_are_refused_and_nan_counts_as_missing(tmp_path: Path) -> None:
+    numbers = [1.0, float("nan"), 3.0, 4.0]
+    for value, exit_code in ((float("inf"), 4), (2.0, 0)):
+        data = tmp_path / f"data{exit_code}.parquet"
+        pq.write_table(pa.table({"size": [*numbers, value]}), data)
+        result = mottle_command(
+            "anonymize", data, "--qi", "size", "--k", "2", "-o", tmp_path / f"out{exit_code}"
+        )
+        assert result.exit_code == exit_code, result.output
+        expected = "'size' has 1 infinite" if exit_code else "'size': 1 NaN cells are taken"
+        assert expected in said(result)
+
+
+def test_nulls_everywhere_and_constants_are_anonymized_with_a_note(tmp_path: Path) -> None:
+    data = tmp_path / "data.parquet"
+    columns = {"empty": pa.nulls(6, pa.int64()), "same": ["x"] * 6, "text": pa.nulls(6)}
+    pq.write_table(pa.table(columns), data)
+    result = mottle_command(
+        "anonymize", data, "--qi", "empty,same,text", "--k", "3", "-o", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.output
+    assert "Column 'same' has the same value everywhere" in said(result)
+    assert mottle.read_release(tmp_path / "out").gcp == 0
+
+
+def test_existing_release_is_kept_unless_told_otherwise(csv: Path, tmp_path: Path) -> None:
+    run = ("anonymize", csv, *COLUMNS, "--k", "3", "-o", tmp_path / "out")
+    assert mottle_command(*run).exit_code == 0
+    before = (tmp_path / "out" / "release.csv").read_bytes()
+    refused(mottle_command(*run), 5, "already holds", "--overwrite")
+    assert (tmp_path / "out" / "release.csv").read_bytes() == before
+    assert mottle_command(*run, "--overwrite").exit_code == 0
+
+
+def test_no_cell_value_appears_in_an_error(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,sex,diagnosis\nSECRETVALUE,f,1\n31,m,2\n")
+    result = mottle_command(
+        "anonymize", data, *COLUMNS, "--kind", "age=number", "--k", "2", "-o", tmp_path / "out"
+    )
+    refused(result, 4, "'age'")
+    assert "SECRETVALUE" not in result.output
