@@ -15,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.hierarchy import Finding, FindingCode, Hierarchy, Severity, lint, read_rows
+from mottle.hierarchy import Hierarchy, read_rows
+from mottle.hierarchy_lint import Finding, FindingCode, Severity, lint
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 REAL = sorted((DATA / "hierarchies").glob("**/*.csv"))

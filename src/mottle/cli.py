@@ -21,8 +21,9 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import mottle
-from mottle import compilation, hierarchy, methods
+from mottle import compilation, hierarchy, hierarchy_lint, methods
 from mottle.assignment import WALKS
+from mottle.cli_options import schema_from_options
 from mottle.demonstration import DEMO_ROWS, prepare
 from mottle.errors import MottleError, SchemaError, UsageError
 from mottle.guarantees import KAnonymity
@@ -30,7 +31,6 @@ from mottle.inspection import inspect as inspect_table
 from mottle.io.read import read_table
 from mottle.io.staging import staged
 from mottle.pipeline import STAGES, Progress, anonymize
-from mottle.schema import Schema
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -160,7 +160,7 @@ def anonymize_command(
     guarantee = KAnonymity(k)
     named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
     details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
-    columns = _schema_from_options(schema, named | details, rest)
+    columns = schema_from_options(schema, named | details, rest)
     began = time.perf_counter()
     with _progress_bar() as tell:
         table = read_table(
@@ -281,8 +281,8 @@ def lint_hierarchy_command(
             )
         distinct = table.column(column).unique().drop_null().cast("string")
         values = distinct.to_pylist()
-    findings = hierarchy.lint(hierarchy.read_rows(file), values=values, name=file.name)
-    errors = [found for found in findings if found.severity is hierarchy.Severity.ERROR]
+    findings = hierarchy_lint.lint(hierarchy.read_rows(file), values=values, name=file.name)
+    errors = [found for found in findings if found.severity is hierarchy_lint.Severity.ERROR]
     if as_json:
         print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
     else:
@@ -386,64 +386,6 @@ def _progress_bar() -> Iterator[Callable[[Progress], None]]:
             bar.update(task, description=f"{progress.stage}{loss}")
 
         yield tell
-
-
-def _schema_from_options(
-    file: Path | None, options: dict[str, list[str] | None], rest: str | None
-) -> Schema:
-    """The schema from a file, or from lists of columns and COLUMN=VALUE options."""
-    given = [name for name, values in options.items() if values]
-    if file is not None:
-        if given:
-            raise UsageError(
-                f"{given[0]} and --schema cannot be combined.", f"Put the column into {file}."
-            )
-        schema = Schema.read(file)
-        return schema if rest is None else schema.with_rest(rest)
-    if not options["--qi"]:
-        raise UsageError(
-            "Which columns may an adversary know?",
-            "Name them with --qi a,b,c, or give --schema FILE ('mottle inspect DATA' writes one).",
-        )
-    return Schema.of(
-        quasi_identifying=_names(options["--qi"]),
-        sensitive=_names(options["--sensitive"]),
-        identifying=_names(options["--id"]),
-        insensitive=_names(options["--insensitive"]),
-        rest=rest,
-        kinds=_pairs("--kind", options["--kind"]),
-        weights={
-            name: _number("--weight", name, value)
-            for name, value in _pairs("--weight", options["--weight"]).items()
-        },
-        orders={
-            name: value.split(",") for name, value in _pairs("--order", options["--order"]).items()
-        },
-        hierarchies={**_pairs("--hierarchy", options["--hierarchy"])},
-    )
-
-
-def _names(values: list[str] | None) -> list[str]:
-    """Column names from repeated, comma-separated options."""
-    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
-
-
-def _pairs(option: str, values: list[str] | None) -> dict[str, str]:
-    """COLUMN=VALUE options as a dictionary."""
-    pairs = {}
-    for value in values or []:
-        name, equals, setting = value.partition("=")
-        if not equals or not name or not setting:
-            raise UsageError(f"{option} {value} cannot be read.", f"Write {option} COLUMN=VALUE.")
-        pairs[name.strip()] = setting
-    return pairs
-
-
-def _number(option: str, name: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise UsageError(f"{option} {name}={value}: the value must be a number.") from None
 
 
 if __name__ == "__main__":

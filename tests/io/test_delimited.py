@@ -18,14 +18,13 @@ from hypothesis import strategies as st
 from mottle.errors import DataError, UsageError
 from mottle.io.delimited import (
     BLOCK_BYTES,
-    HEAD_BYTES,
     SAMPLE_RECORDS,
     Dialect,
-    Sample,
     detect_dialect,
-    infer_type,
     read_delimited,
 )
+from mottle.io.encodings import HEAD_BYTES, Sample
+from mottle.io.text_types import infer_type
 
 Write = Callable[..., Path]
 

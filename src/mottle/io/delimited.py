@@ -7,44 +7,34 @@ cell: nothing is rounded and no leading zero is lost. Messages name lines and co
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import itertools
-import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import charset_normalizer
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from mottle.errors import DataError, UsageError
+from mottle.io.encodings import (
+    HEAD_BYTES,
+    Sample,
+    decode,
+    known_encoding,
+    open_bytes,
+    utf8_sample,
+    whole_content,
+)
+from mottle.io.text_types import blank_out, infer_type
 
-logger = logging.getLogger(__name__)
-
-HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit in
 SAMPLE_RECORDS = 200
 BLOCK_BYTES = 1 << 22  # one record has to fit in
-GUESS_BYTES = 1 << 16
-PROBED_CELLS = 500
 
 DELIMITERS = "\t|;,:"  # rarest in ordinary text first: ties go to the stronger evidence
-BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-GUESSED_ENCODINGS = [
-    *("cp1252", "iso8859_15", "latin_1", "cp1250", "iso8859_2", "cp1251", "koi8_r", "iso8859_5"),
-    *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
-]
-CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 
 
 @dataclass(frozen=True)
@@ -53,14 +43,6 @@ class Dialect:
 
     delimiter: str
     quote: str
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The beginning of a text, and whether it is the whole of it."""
-
-    text: str
-    complete: bool
 
 
 def read_delimited(
@@ -86,17 +68,17 @@ def read_delimited(
     quote = _single_character("quote", quote)
     if delimiter is not None and delimiter == quote:
         raise UsageError("delimiter and quote are the same character.", "Give two different ones.")
-    encoding = _known_encoding(encoding)
+    encoding = known_encoding(encoding)
 
-    sample = _utf8_sample(path, encoding)
+    sample = utf8_sample(path, encoding)
     if sample is not None:
         dialect = detect_dialect(sample, delimiter, quote)
-        table = _parse(_open(path), _header(path, sample, dialect), dialect, missing)
+        table = _parse(open_bytes(path), _header(path, sample, dialect), dialect, missing)
         if table is not None and not any(map(_spans_lines, table.columns)):
             return table
 
     # Not UTF-8, or something may be wrong: the slow way, which can tell what and where.
-    text = _decode(path, _content(path), encoding)
+    text = decode(path, whole_content(path), encoding)
     sample = Sample(text[:HEAD_BYTES], len(text) <= HEAD_BYTES)
     dialect = detect_dialect(sample, delimiter, quote)
     header = _header(path, sample, dialect)
@@ -121,123 +103,6 @@ def _single_character(option: str, given: str | None) -> str | None:
         f"{option} {given!r} is not a single ASCII character.",
         'Give one character, such as , or \\t (tab) for the delimiter and " for the quote.',
     )
-
-
-def _known_encoding(encoding: str | None) -> str | None:
-    if encoding is None:
-        return None
-    try:
-        # Unlike codecs.lookup this refuses codecs that are not for text, such as "hex".
-        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        return codecs.lookup(encoding).name
-    except (LookupError, ValueError):
-        raise UsageError(
-            f"Unknown encoding {encoding!r}.",
-            "Give one that Python knows, such as utf-8, cp1252, latin-1 or utf-16.",
-        ) from None
-
-
-# --------------------------------------------------------------------------------- bytes and text
-
-
-def _open(path: Path) -> pa.NativeFile:
-    return pa.input_stream(str(path), compression="detect")
-
-
-def _content(path: Path) -> bytes:
-    with _open(path) as stream:
-        return bytes(stream.read())
-
-
-def _utf8_sample(path: Path, encoding: str | None) -> Sample | None:
-    """Return the beginning of the file, or None when it is not UTF-8 or is said not to be."""
-    with _open(path) as stream:
-        head = bytes(stream.read(HEAD_BYTES + 1))
-    complete = len(head) <= HEAD_BYTES
-    if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise DataError(f"{path} is empty.", "Give a file with a header row and data rows.")
-    marked = _marked_encoding(head)
-    if encoding is None and marked in (None, "utf-8"):
-        _check_is_text(path, head)
-    if (encoding or marked or "utf-8") not in ("utf-8", "utf-8-sig"):
-        return None
-    try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=complete)
-    except UnicodeDecodeError:
-        return None
-    return Sample(text, complete)
-
-
-def _marked_encoding(content: bytes) -> str | None:
-    return next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
-
-
-def _check_is_text(path: Path, head: bytes) -> None:
-    controls = len(head) - len(head.translate(None, delete=CONTROL_CHARACTERS))
-    if b"\0" in head or controls > len(head) / 50:
-        raise DataError(
-            f"{path} is not text: it holds binary data.",
-            "Export the table as CSV or Parquet; "
-            "for text in UTF-16 without a byte order mark give encoding utf-16-le or utf-16-be.",
-        )
-
-
-def _decode(path: Path, content: bytes, encoding: str | None) -> str:
-    named = encoding or _marked_encoding(content)
-    try:
-        return content.decode(named or "utf-8").removeprefix("\ufeff")
-    except UnicodeError as error:
-        if named is not None:
-            raise _undecodable(path, content, named, error) from None
-    return _decode_by_guess(path, content)
-
-
-def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeError) -> DataError:
-    place = ""
-    if isinstance(error, UnicodeDecodeError):
-        before = content[: error.start].decode(encoding, errors="ignore")
-        line = 1 + len(re.findall(r"\r\n|\r|\n", before))
-        place = f" at byte {error.start} (line {line})"
-    return DataError(
-        f"{path} is not {encoding} text: it cannot be decoded{place}.",
-        "Give the file's own encoding, or none to have it detected.",
-    )
-
-
-def _decode_by_guess(path: Path, content: bytes) -> str:
-    for encoding in _likely_encodings(content):
-        try:
-            text = content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        logger.warning("%s is not UTF-8; read as %s, which is a guess.", path, encoding)
-        return text
-    raise DataError(
-        f"{path} is neither UTF-8 nor text in an encoding that can be guessed.",
-        "Give its encoding, such as cp1252.",
-    )
-
-
-def _likely_encodings(content: bytes) -> list[str]:
-    """Rank encodings by how little the telling lines (those beyond ASCII) look like a mess."""
-    lines = dict.fromkeys(line for line in content.splitlines() if not line.isascii())
-    telling = b"\n".join(lines)[:GUESS_BYTES]
-    matches = list(charset_normalizer.from_bytes(telling, cp_isolation=GUESSED_ENCODINGS))
-    if not matches:
-        return []
-    least = min(match.chaos for match in matches)
-    ranked = [name for match in matches for name in match.could_be_from_charset]
-    tied = {
-        name
-        for match in matches
-        if match.chaos <= least + 0.01
-        for name in match.could_be_from_charset
-    }
-    # š and ž sit at the same place in cp1250 and cp1252, and are at home in the languages of the
-    # first; otherwise the second is by far the more common.
-    central = telling.translate(None, delete=b"\x8a\x8e\x9a\x9e") != telling
-    preferred = [name for name in [("cp1252", "cp1250")[central]] if name in tied]
-    return list(dict.fromkeys(preferred + ranked))
 
 
 # ----------------------------------------------------------------------------------------- dialect
@@ -398,83 +263,3 @@ def _raise_for_broken_record(path: Path, text: str, dialect: Dialect, expected: 
         ) from None
     finally:
         csv.field_size_limit(usual_limit)
-
-
-# ------------------------------------------------------------------------------------------- types
-
-
-def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
-    """Make cells of a text column missing that hold one of the words, spaces around it or not.
-
-    >>> blank_out(pa.chunked_array([["a", " ?", "NA"]]), ["?"]).to_pylist()
-    ['a', None, 'NA']
-    """
-    if not words:
-        return column
-    value_set = pa.array([word.strip() for word in words], pa.string())
-    found = pc.is_in(pc.utf8_trim_whitespace(column), value_set=value_set)
-    return pc.if_else(found, pa.scalar(None, pa.string()), column)
-
-
-def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a text column the narrowest type that keeps all of its cells, else leave it as text.
-
-    >>> infer_type(pa.chunked_array([["1", None, " 2"]])).type
-    DataType(int64)
-    >>> infer_type(pa.chunked_array([["01234", "98765"]])).type
-    DataType(string)
-    """
-    if column.null_count == len(column):
-        return column
-    cells = pc.ascii_trim_whitespace(column)
-    # A cast that fails on many cells is slow, so a few from all over the column are tried first.
-    stride = max(1, len(cells) // PROBED_CELLS)
-    probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
-    for attempt in ATTEMPTS:
-        if attempt(probe) is not None and (typed := attempt(cells)) is not None:
-            return typed
-    return column
-
-
-def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    typed = _cast(cells, pa.int64())
-    return None if typed is None or _any_matches(cells, r"^-?0[0-9xX]") else typed
-
-
-def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
-    typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
-        return None
-    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
-
-
-def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    typed = _cast(cells, pa.bool_())
-    return None if typed is None or _any_matches(cells, "[01]") else typed
-
-
-def _moments(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Try dates, then moments without and with a time zone, coarse units first."""
-    kinds = [pa.date32()]
-    kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")]
-    return next((typed for kind in kinds if (typed := _cast(cells, kind)) is not None), None)
-
-
-ATTEMPTS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray | None], ...] = (
-    _integers,
-    _decimals,
-    _booleans,
-    _moments,
-)
-
-
-def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    try:
-        return pc.cast(cells, kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _any_matches(cells: pa.ChunkedArray, pattern: str) -> bool:
-    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.io.delimited import blank_out, read_delimited
+from mottle.io.delimited import read_delimited
+from mottle.io.text_types import blank_out
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 ARROW_FILE_MAGIC = b"ARROW1"

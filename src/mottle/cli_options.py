@@ -1,0 +1,66 @@
+"""Column options of the command line: lists of names and COLUMN=VALUE pairs, as a schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mottle.errors import UsageError
+from mottle.schema import Schema
+
+
+def schema_from_options(
+    file: Path | None, options: dict[str, list[str] | None], rest: str | None
+) -> Schema:
+    """The schema from a file, or from lists of columns and COLUMN=VALUE options."""
+    given = [name for name, values in options.items() if values]
+    if file is not None:
+        if given:
+            raise UsageError(
+                f"{given[0]} and --schema cannot be combined.", f"Put the column into {file}."
+            )
+        schema = Schema.read(file)
+        return schema if rest is None else schema.with_rest(rest)
+    if not options["--qi"]:
+        raise UsageError(
+            "Which columns may an adversary know?",
+            "Name them with --qi a,b,c, or give --schema FILE ('mottle inspect DATA' writes one).",
+        )
+    return Schema.of(
+        quasi_identifying=_names(options["--qi"]),
+        sensitive=_names(options["--sensitive"]),
+        identifying=_names(options["--id"]),
+        insensitive=_names(options["--insensitive"]),
+        rest=rest,
+        kinds=_pairs("--kind", options["--kind"]),
+        weights={
+            name: _number("--weight", name, value)
+            for name, value in _pairs("--weight", options["--weight"]).items()
+        },
+        orders={
+            name: value.split(",") for name, value in _pairs("--order", options["--order"]).items()
+        },
+        hierarchies={**_pairs("--hierarchy", options["--hierarchy"])},
+    )
+
+
+def _names(values: list[str] | None) -> list[str]:
+    """Column names from repeated, comma-separated options."""
+    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
+
+
+def _pairs(option: str, values: list[str] | None) -> dict[str, str]:
+    """COLUMN=VALUE options as a dictionary."""
+    pairs = {}
+    for value in values or []:
+        name, equals, setting = value.partition("=")
+        if not equals or not name or not setting:
+            raise UsageError(f"{option} {value} cannot be read.", f"Write {option} COLUMN=VALUE.")
+        pairs[name.strip()] = setting
+    return pairs
+
+
+def _number(option: str, name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f"{option} {name}={value}: the value must be a number.") from None

@@ -1,0 +1,158 @@
+"""Bytes and text: finding out the encoding of a file, or saying where the given one fails."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import charset_normalizer
+import pyarrow as pa
+
+from mottle.errors import DataError, UsageError
+
+logger = logging.getLogger(__name__)
+
+HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit in
+GUESS_BYTES = 1 << 16
+BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+GUESSED_ENCODINGS = [
+    *("cp1252", "iso8859_15", "latin_1", "cp1250", "iso8859_2", "cp1251", "koi8_r", "iso8859_5"),
+    *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
+]
+CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The beginning of a text, and whether it is the whole of it."""
+
+    text: str
+    complete: bool
+
+
+def known_encoding(encoding: str | None) -> str | None:
+    """The canonical name of an encoding, or `UsageError`."""
+    if encoding is None:
+        return None
+    try:
+        # Unlike codecs.lookup this refuses codecs that are not for text, such as "hex".
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"Unknown encoding {encoding!r}.",
+            "Give one that Python knows, such as utf-8, cp1252, latin-1 or utf-16.",
+        ) from None
+
+
+def open_bytes(path: Path) -> pa.NativeFile:
+    """The bytes of a file, decompressed by its suffix."""
+    return pa.input_stream(str(path), compression="detect")
+
+
+def whole_content(path: Path) -> bytes:
+    """All bytes of a file."""
+    with open_bytes(path) as stream:
+        return bytes(stream.read())
+
+
+def utf8_sample(path: Path, encoding: str | None) -> Sample | None:
+    """Return the beginning of the file, or None when it is not UTF-8 or is said not to be."""
+    with open_bytes(path) as stream:
+        head = bytes(stream.read(HEAD_BYTES + 1))
+    complete = len(head) <= HEAD_BYTES
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
+        raise DataError(f"{path} is empty.", "Give a file with a header row and data rows.")
+    marked = _marked_encoding(head)
+    if encoding is None and marked in (None, "utf-8"):
+        _check_is_text(path, head)
+    if (encoding or marked or "utf-8") not in ("utf-8", "utf-8-sig"):
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=complete)
+    except UnicodeDecodeError:
+        return None
+    return Sample(text, complete)
+
+
+def _marked_encoding(content: bytes) -> str | None:
+    return next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
+
+
+def _check_is_text(path: Path, head: bytes) -> None:
+    controls = len(head) - len(head.translate(None, delete=CONTROL_CHARACTERS))
+    if b"\0" in head or controls > len(head) / 50:
+        raise DataError(
+            f"{path} is not text: it holds binary data.",
+            "Export the table as CSV or Parquet; "
+            "for text in UTF-16 without a byte order mark give encoding utf-16-le or utf-16-be.",
+        )
+
+
+def decode(path: Path, content: bytes, encoding: str | None) -> str:
+    """Text of the content, by the given, the marked or a guessed encoding."""
+    named = encoding or _marked_encoding(content)
+    try:
+        return content.decode(named or "utf-8").removeprefix("\ufeff")
+    except UnicodeError as error:
+        if named is not None:
+            raise _undecodable(path, content, named, error) from None
+    return _decode_by_guess(path, content)
+
+
+def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeError) -> DataError:
+    place = ""
+    if isinstance(error, UnicodeDecodeError):
+        before = content[: error.start].decode(encoding, errors="ignore")
+        line = 1 + len(re.findall(r"\r\n|\r|\n", before))
+        place = f" at byte {error.start} (line {line})"
+    return DataError(
+        f"{path} is not {encoding} text: it cannot be decoded{place}.",
+        "Give the file's own encoding, or none to have it detected.",
+    )
+
+
+def _decode_by_guess(path: Path, content: bytes) -> str:
+    for encoding in _likely_encodings(content):
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        logger.warning("%s is not UTF-8; read as %s, which is a guess.", path, encoding)
+        return text
+    raise DataError(
+        f"{path} is neither UTF-8 nor text in an encoding that can be guessed.",
+        "Give its encoding, such as cp1252.",
+    )
+
+
+def _likely_encodings(content: bytes) -> list[str]:
+    """Rank encodings by how little the telling lines (those beyond ASCII) look like a mess."""
+    lines = dict.fromkeys(line for line in content.splitlines() if not line.isascii())
+    telling = b"\n".join(lines)[:GUESS_BYTES]
+    matches = list(charset_normalizer.from_bytes(telling, cp_isolation=GUESSED_ENCODINGS))
+    if not matches:
+        return []
+    least = min(match.chaos for match in matches)
+    ranked = [name for match in matches for name in match.could_be_from_charset]
+    tied = {
+        name
+        for match in matches
+        if match.chaos <= least + 0.01
+        for name in match.could_be_from_charset
+    }
+    # š and ž sit at the same place in cp1250 and cp1252, and are at home in the languages of the
+    # first; otherwise the second is by far the more common.
+    central = telling.translate(None, delete=b"\x8a\x8e\x9a\x9e") != telling
+    preferred = [name for name in [("cp1252", "cp1250")[central]] if name in tied]
+    return list(dict.fromkeys(preferred + ranked))

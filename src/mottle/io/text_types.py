@@ -1,0 +1,87 @@
+"""Types of the cells of a text file: the narrowest one that keeps every cell as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+PROBED_CELLS = 500
+
+
+def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
+    """Make cells of a text column missing that hold one of the words, spaces around it or not.
+
+    >>> blank_out(pa.chunked_array([["a", " ?", "NA"]]), ["?"]).to_pylist()
+    ['a', None, 'NA']
+    """
+    if not words:
+        return column
+    value_set = pa.array([word.strip() for word in words], pa.string())
+    found = pc.is_in(pc.utf8_trim_whitespace(column), value_set=value_set)
+    return pc.if_else(found, pa.scalar(None, pa.string()), column)
+
+
+def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a text column the narrowest type that keeps all of its cells, else leave it as text.
+
+    >>> infer_type(pa.chunked_array([["1", None, " 2"]])).type
+    DataType(int64)
+    >>> infer_type(pa.chunked_array([["01234", "98765"]])).type
+    DataType(string)
+    """
+    if column.null_count == len(column):
+        return column
+    cells = pc.ascii_trim_whitespace(column)
+    # A cast that fails on many cells is slow, so a few from all over the column are tried first.
+    stride = max(1, len(cells) // PROBED_CELLS)
+    probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
+    for attempt in ATTEMPTS:
+        if attempt(probe) is not None and (typed := attempt(cells)) is not None:
+            return typed
+    return column
+
+
+def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    typed = _cast(cells, pa.int64())
+    return None if typed is None or _any_matches(cells, r"^-?0[0-9xX]") else typed
+
+
+def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
+    typed = _cast(cells, pa.float64())
+    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
+        return None
+    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
+
+
+def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    typed = _cast(cells, pa.bool_())
+    return None if typed is None or _any_matches(cells, "[01]") else typed
+
+
+def _moments(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Try dates, then moments without and with a time zone, coarse units first."""
+    kinds = [pa.date32()]
+    kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")]
+    return next((typed for kind in kinds if (typed := _cast(cells, kind)) is not None), None)
+
+
+ATTEMPTS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray | None], ...] = (
+    _integers,
+    _decimals,
+    _booleans,
+    _moments,
+)
+
+
+def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+    try:
+        return pc.cast(cells, kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _any_matches(cells: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
