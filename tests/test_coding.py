@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from decimal import Decimal
 
@@ -11,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle import Column, DataError, Form, Hierarchy, MottleError, Representation, Schema
-from mottle import SchemaError as SchemaProblem
+from mottle import (
+    Column,
+    DataError,
+    Form,
+    Hierarchy,
+    MottleError,
+    Representation,
+    Schema,
+    SchemaError,
+)
 from mottle.coding import encode, encode_column
 from mottle.schema import Kind
 
@@ -303,16 +312,14 @@ def test_order_of_another_type_is_refused():
 
 
 def test_ordered_without_order_is_refused():
-    with pytest.raises(SchemaProblem, match="Column 'q' has kind 'ordered' but no order"):
+    with pytest.raises(SchemaError, match="Column 'q' has kind 'ordered' but no order"):
         coded(pa.array(["a"]), kind="ordered")
 
 
 @pytest.mark.xfail(strict=True, raises=pa.ArrowNotImplementedError, reason="no cast to time64")
 def test_order_of_times_works_or_is_refused_by_name():
-    try:
+    with contextlib.suppress(MottleError):
         coded(pa.array([dt.time(1), dt.time(2)]), order=("02:00:00", "01:00:00"))
-    except MottleError:
-        pass
 
 
 @pytest.mark.xfail(strict=True, reason="two spellings of one value get two codes")
@@ -358,7 +365,6 @@ def test_value_outside_the_hierarchy_is_refused_without_quoting_it(representatio
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="the message does not name the column")
 def test_value_outside_the_hierarchy_is_refused_by_the_column_name():
     with pytest.raises(DataError, match="'q'"):
         coded(pa.array(["f", CANARY]), hierarchy=SEXES)
@@ -373,7 +379,7 @@ def test_value_outside_the_hierarchy_is_refused_by_the_column_name():
     ids=["list", "struct", "map"],
 )
 def test_nested_values_are_refused(values: object):
-    with pytest.raises(SchemaProblem, match="Column 'q' holds lists or structures"):
+    with pytest.raises(SchemaError, match="Column 'q' holds lists or structures"):
         coded(values if isinstance(values, pa.Array) else pa.array(values))
 
 
@@ -401,10 +407,8 @@ UNUSUAL = {
 @pytest.mark.xfail(strict=True, raises=pa.ArrowNotImplementedError, reason="no error of ours")
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_type_is_coded_or_refused_by_name(name: str):
-    try:
+    with contextlib.suppress(MottleError):
         coded(UNUSUAL[name])
-    except MottleError:
-        pass
 
 
 @pytest.mark.xfail(strict=True, reason="the cast to days wraps around silently")
@@ -423,5 +427,8 @@ def test_columns_are_coded_in_the_order_of_the_schema():
 
 
 def test_representation_of_a_column_wins_over_that_of_the_run():
-    assert coded(pa.array([1, 2]), "range", representation="set")[0].form is Form.SET
-    assert coded(pa.array([1, 2]), "set", representation="range")[0].form is Form.RANGE
+    values = pa.chunked_array([[1, 2]])
+    for own, form in (("set", Form.SET), ("range", Form.RANGE)):
+        column = Column(name="q", role="quasi-identifying", representation=own)
+        for of_run in Representation:
+            assert encode_column(values, column, of_run)[0].form is form

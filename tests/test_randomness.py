@@ -97,7 +97,7 @@ def test_numbers_below_a_bound_are_uniform(bound: int):
 
 
 def test_rejection_keeps_large_bounds_uniform():
-    """At 3·2^30 a plain multiplication hits every third value twice as often; rejection must not."""
+    """At 3·2^30 a plain multiplication would hit every third value twice as often."""
     stream = stream_of(9)
     bound = 3 * 2**30
     counts = np.bincount([below(stream, bound) % 3 for _ in range(9000)], minlength=3)
@@ -148,6 +148,12 @@ def test_key_does_not_show_in_text():
         assert repr(secret.key)[2:-1] not in text
         assert secret.key.hex() not in text
         assert "key" not in text
+
+
+def test_public_seed_is_repeatable_and_no_part_of_the_key():
+    secret = Secret.draw(5)
+    assert secret.public_seed == Secret.draw(5).public_seed != Secret.draw(6).public_seed
+    assert secret.public_seed.to_bytes(8, "little") not in secret.key
 
 
 def test_words_are_little_endian():

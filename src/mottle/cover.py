@@ -29,6 +29,10 @@ class RangeCells:
     highest: Int32s  # [rows] largest code
     missing: Bools  # [rows] whether the missing value is possible
 
+    def take(self, rows: Int32s) -> RangeCells:
+        """The cells of the given rows."""
+        return RangeCells(self.lowest[rows], self.highest[rows], self.missing[rows])
+
 
 @dataclass(frozen=True)
 class SetCells:
@@ -37,12 +41,23 @@ class SetCells:
     offsets: Int64s  # [rows + 1]
     values: Int32s
 
+    def take(self, rows: Int32s) -> SetCells:
+        """The cells of the given rows."""
+        counts = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        return SetCells(offsets, self.values[places])
+
 
 @dataclass(frozen=True)
 class NodeCells:
     """Hierarchy nodes of one column; -1 for the missing value alone."""
 
     nodes: Int32s  # [rows]
+
+    def take(self, rows: Int32s) -> NodeCells:
+        """The cells of the given rows."""
+        return NodeCells(self.nodes[rows])
 
 
 Cells = RangeCells | SetCells | NodeCells

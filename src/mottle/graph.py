@@ -55,7 +55,7 @@ class Graph(NamedTuple):
             np.ascontiguousarray(members, np.int32),
             np.ascontiguousarray(starts, np.int64),
             np.ascontiguousarray(degrees, np.int32),
-            np.ascontiguousarray(edges, np.int32),
+            np.ascontiguousarray(edges, np.int32).ravel(),
             edge_starts,
         )
 
@@ -88,18 +88,31 @@ class Graph(NamedTuple):
             raise PrivacyError("Invariant 1: the blocks do not cover the table.")
         if np.any(self.sizes <= 0) or len(self.degrees) != len(self.sizes):
             raise PrivacyError("Invariant 1: a block is empty or has no degree.")
-        if self.members.min() < 0 or np.any(np.bincount(self.members, minlength=self.records) != 1):
+        if not is_order(self.members):
             raise PrivacyError("Invariant 1: an original stands in no block or in several.")
         if np.any(self.degrees < least) or np.any(self.degrees > self.sizes):
             raise PrivacyError(
                 f"Invariant 1: a block has a degree below {least} or above its size."
             )
+        if self.edges.size and self.edges.size != int((self.sizes * self.degrees).sum()):
+            raise PrivacyError("Invariant 1: there are more or fewer edges than degrees say.")
         irregular = workers.over_blocks(
             lambda first, last: _irregular_blocks(self, first, last), self.starts
         )
         if sum(irregular):
             raise PrivacyError(f"Invariant 1: {sum(irregular)} blocks are not regular.")
         return int(self.degrees.min()), int(self.degrees.max())
+
+
+def is_order(items: Int32s | Int64s) -> bool:
+    """Whether ``items`` holds each of 0 .. len - 1 exactly once.
+
+    >>> is_order(np.array([2, 0, 1])), is_order(np.array([0, -1])), is_order(np.array([0, 0]))
+    (True, False, False)
+    """
+    if len(items) == 0 or items.min() < 0 or items.max() >= len(items):
+        return len(items) == 0
+    return bool(np.all(np.bincount(items, minlength=len(items)) == 1))
 
 
 @njit(cache=True, nogil=True, inline="always")

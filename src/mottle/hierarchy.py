@@ -210,6 +210,15 @@ class Hierarchy:
             np.maximum.at(last, level, np.arange(len(level)))
         return first, last
 
+    @cached_property
+    def parents(self) -> NDArray[np.int32]:
+        """The node above every node; the root is its own."""
+        above = np.full(len(self.labels), self.root, np.int32)
+        for level in range(self.ancestors.shape[1] - 1, 0, -1):
+            lower, upper = self.ancestors[:, level - 1], self.ancestors[:, level]
+            above[lower[lower != upper]] = upper[lower != upper]
+        return above
+
     def rows(self) -> list[tuple[str, ...]]:
         """The hierarchy as the rows of ARX's layout."""
         return [tuple(self.labels[node] for node in chain) for chain in self.ancestors.tolist()]

@@ -69,6 +69,14 @@ def range_scale(domain: Domain) -> tuple[float, float]:
     return extent + step, step
 
 
+def node_penalties(domain: Domain) -> Float64s:
+    """NCP of every node of a column's hierarchy."""
+    assert domain.hierarchy is not None
+    leaves = domain.hierarchy.cardinality.astype(np.float64)
+    leaves[domain.hierarchy.root] = domain.size  # the missing value hangs below the root
+    return np.where(leaves == 1, 0.0, leaves / domain.size)
+
+
 def _ncp_of_ranges(cells: RangeCells, domain: Domain) -> Float64s:
     scale, step = range_scale(domain)
     present = cells.lowest >= 0
@@ -78,8 +86,4 @@ def _ncp_of_ranges(cells: RangeCells, domain: Domain) -> Float64s:
 
 
 def _ncp_of_nodes(cells: NodeCells, domain: Domain) -> Float64s:
-    assert domain.hierarchy is not None
-    leaves = domain.hierarchy.cardinality.astype(np.float64)
-    leaves[domain.hierarchy.root] = domain.size  # the missing value hangs below the root
-    penalty = np.where(leaves == 1, 0.0, leaves / domain.size)
-    return np.where(cells.nodes < 0, 0.0, penalty[cells.nodes])
+    return np.where(cells.nodes < 0, 0.0, node_penalties(domain)[cells.nodes])

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mottle.errors import DataError, SchemaError
 from mottle.guarantees import KAnonymity
 from mottle.io.read import as_table
 from mottle.loss import measure
+from mottle.methods import Effort
 from mottle.randomness import Purpose, Secret
 from mottle.release import Links, PublishedColumn, Release, check_published, publish
 from mottle.schema import Representation, Role, Schema, parse_word
@@ -42,6 +44,9 @@ class _Clock:
     seconds: dict[str, float] = field(default_factory=dict)
     gcp: float | None = None
 
+    def report_loss(self, stage: str, gcp: float) -> None:
+        self.tell(Progress(stage, gcp))
+
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         self.tell(Progress(name, self.gcp))
@@ -58,6 +63,7 @@ def anonymize(
     method: str = "nh",
     representation: Representation | str = Representation.RANGE,
     walk: str = "closed",
+    seconds: float | None = None,
     seed: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Release:
@@ -78,6 +84,9 @@ def anonymize(
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
     walk
         How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10).
+    seconds
+        How long a method that can go on improving may do so. Without it, until it is no longer
+        worth it.
     seed
         For experiments only: makes the run repeatable, and its secret guessable. It is stamped on
         the certificate. Without it, randomness comes from the operating system.
@@ -109,7 +118,9 @@ def anonymize(
     with clock.stage("code"):
         codes = encode(table, schema, representation)
     with clock.stage("arrange"):
-        graph = chosen.arrange(codes, guarantee)
+        effort = Effort(seconds, secret.public_seed, partial(clock.report_loss, "arrange"))
+        arrangement = chosen.arrange(codes, guarantee, effort)
+        graph = arrangement.graph
         degree = graph.check_regular(guarantee.degree)  # before any kernel trusts its indices
     with clock.stage("cover"):
         published = cover(graph, codes)
@@ -133,8 +144,13 @@ def anonymize(
     certificate = {
         "mottle": mottle.__version__,
         "guarantee": guarantee.describe(),
-        "method": {"name": chosen.name, "title": chosen.title, "paper": chosen.paper},
-        "parameters": {"representation": str(representation), "walk": walk},
+        "method": {
+            "name": chosen.name,
+            "title": chosen.title,
+            "paper": chosen.paper,
+            **arrangement.facts,
+        },
+        "parameters": {"representation": str(representation), "walk": walk, "seconds": seconds},
         "rows": table.num_rows,
         "columns": _describe_columns(schema, codes, columns),
         "gcp": loss.gcp,

@@ -60,6 +60,11 @@ class Secret:
         """The key as the eight little-endian words ChaCha20 takes."""
         return np.frombuffer(self.key, dtype="<u4").astype(np.uint32)
 
+    @property
+    def public_seed(self) -> int:
+        """A number for choices that do not matter to privacy; it tells nothing about the key."""
+        return int.from_bytes(hashlib.sha256(b"public" + self.key).digest()[:8], "little")
+
     def permutation(self, purpose: Purpose, size: int) -> NDArray[np.int64]:
         """A uniformly random order of ``0 .. size - 1``."""
         return _permutation(self.words, int(purpose), size)

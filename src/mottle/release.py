@@ -17,7 +17,7 @@ from mottle.cells import published_type, to_text
 from mottle.coding import Codes, Domain, Form
 from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
 from mottle.errors import PrivacyError
-from mottle.graph import Graph, Int32s, Int64s, preimage
+from mottle.graph import Graph, Int32s, Int64s, is_order, preimage
 from mottle.hierarchy import Hierarchy
 from mottle.schema import Kind, Role, Schema
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _METADATA_KEY = b"mottle"
 _EDGES_PER_BATCH = 1 << 20
+_ROWS_PER_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ def publish(
     links: Links,
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """Put the released table together: generalized cells, and the true records' other columns."""
-    cells_of_row = pa.array(published.row_of[links.position_of_row])
+    cover_row_of_row = published.row_of[links.position_of_row]
     original_of_row = pa.array(links.original_of_row)
     described: list[PublishedColumn] = []
     arrays: list[pa.ChunkedArray] = []
@@ -201,13 +202,23 @@ def publish(
         if column.role is Role.QUASI_IDENTIFYING:
             domain, cells = generalized[column.name]
             described.append(PublishedColumn.of_domain(domain))
-            arrays.append(pa.chunked_array([decode(cells, domain).take(cells_of_row)]))
+            arrays.append(_published_cells(cells, domain, cover_row_of_row))
         else:
             values = table.column(column.name)
             described.append(PublishedColumn(column.name, column.role, None, None, values.type))
             arrays.append(values.take(original_of_row))
     fields = [column.field() for column in described]
     return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
+
+
+def _published_cells(cells: Cells, domain: Domain, rows: Int32s) -> pa.ChunkedArray:
+    """The cells of each released row, decoded in chunks so that no list array grows too long."""
+    return pa.chunked_array(
+        [
+            decode(cells.take(rows[first : first + _ROWS_PER_CHUNK]), domain)
+            for first in range(0, len(rows), _ROWS_PER_CHUNK)
+        ]
+    )
 
 
 def decode(cells: Cells, domain: Domain) -> pa.Array:
@@ -224,11 +235,7 @@ def decode(cells: Cells, domain: Domain) -> pa.Array:
             )
         case SetCells():
             members = domain.values.take(pa.array(cells.values))
-            list_type = pa.ListArray if cells.offsets[-1] < 2**31 else pa.LargeListArray
-            offsets = pa.array(
-                cells.offsets, pa.int32() if list_type is pa.ListArray else pa.int64()
-            )
-            return list_type.from_arrays(offsets, members)
+            return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members)
         case NodeCells():
             assert domain.hierarchy is not None
             return _take(pa.array(domain.hierarchy.labels, pa.string()), cells.nodes)
@@ -248,8 +255,7 @@ def check_published(
     generalized = {column.name for column in published if column.form is not None}
     if generalized != {column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)}:
         raise PrivacyError("Invariant 5: a quasi-identifier is not generalized.")
-    rows = links.position_of_row
-    if np.any(np.bincount(rows, minlength=links.graph.records) != 1):
+    if not is_order(links.position_of_row):
         raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
     return {"identifying_columns": len(identifying), "row_order": "uniformly random"}
 

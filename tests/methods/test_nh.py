@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -81,7 +83,7 @@ def test_partitions_are_those_of_figure_8(table: pa.Table, k: int):
     expected = partition(rows, k, 0)
     found = [
         [tuple(codes.matrix[row, attributes].tolist()) for row in members[first:last]]
-        for first, last in zip(starts[:-1], starts[1:], strict=True)
+        for first, last in itertools.pairwise(starts)
     ]
     assert found == expected
 
@@ -90,7 +92,7 @@ def test_partitions_are_those_of_figure_8(table: pa.Table, k: int):
 @given(table=small_tables(), k=st.integers(2, 9))
 def test_parts_are_large_enough_and_hold_every_row_once(method: str, table: pa.Table, k: int):
     k = min(k, table.num_rows)
-    graph = methods.get(method).arrange(codes_of(table), KAnonymity(k))
+    graph = methods.get(method).arrange(codes_of(table), KAnonymity(k), methods.Effort()).graph
     assert sorted(graph.members.tolist()) == list(range(table.num_rows))
     assert graph.starts[0] == 0
     assert graph.starts[-1] == table.num_rows

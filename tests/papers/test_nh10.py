@@ -22,6 +22,7 @@ from mottle.coding import Codes, Form, encode
 from mottle.cover import cover
 from mottle.graph import Graph
 from mottle.loss import measure
+from mottle.methods import Effort
 from mottle.methods.nh import nh
 from mottle.randomness import Secret
 from mottle.release import PublishedColumn
@@ -226,7 +227,7 @@ def adult(columns: int, k: int) -> tuple[float, float]:
     codes = encode(
         table.select(names), Schema.of(quasi_identifying=names), Representation.SET
     )  # the set representation of §5.3
-    graph = nh(codes, KAnonymity(k))
+    graph = nh(codes, KAnonymity(k), Effort()).graph
     return measure(cover(graph, codes), codes).gcp, graph.sizes.mean()
 
 

@@ -10,7 +10,7 @@ from numba import njit
 
 from mottle import workers
 from mottle.errors import PrivacyError
-from mottle.graph import Graph, Int32s, Int64s, preimage
+from mottle.graph import Graph, Int32s, Int64s, is_order, preimage
 from mottle.randomness import Words, below, shuffle
 
 
@@ -64,7 +64,7 @@ def check_assignment(graph: Graph, truth: Int32s) -> int:
 
     Returns the number of records, or raises `PrivacyError`.
     """
-    if len(truth) != graph.records or np.any(np.bincount(truth, minlength=len(truth)) != 1):
+    if len(truth) != graph.records or not is_order(truth):
         raise PrivacyError("Invariant 3: the assignment is not one-to-one.")
     astray = sum(
         workers.over_blocks(lambda first, last: _astray(graph, truth, first, last), graph.starts)

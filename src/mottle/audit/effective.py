@@ -5,8 +5,8 @@ The adversary has the quasi-identifiers of all originals and joins them with the
 published record of its own along matches. Matches that lie in no assignment are *ineffective*: the
 adversary strikes them out.
 
-Everything here is computed from the release and the original table, by code that shares nothing
-with what made the release.
+Everything here is computed from the release and the original table. Values are coded and compared
+anew; only the reading of tables and the hierarchies are shared with what made the release.
 """
 
 from __future__ import annotations

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from mottle.coding import Codes
 from mottle.errors import UsageError
 from mottle.graph import Graph
 from mottle.guarantees import KAnonymity
 
-Arrange = Callable[[Codes, KAnonymity], Graph]
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a method may improve its graph, and whom it tells of its progress."""
+
+    seconds: float | None = None  # None: until it is no longer worth it
+    seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
+    tell: Callable[[float], None] = field(default=lambda _: None)  # called with the loss so far
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What a method returns: a graph, and what the certificate should say about its making."""
+
+    graph: Graph
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+Arrange = Callable[[Codes, KAnonymity, Effort], Arrangement]
 
 _METHODS: dict[str, Method] = {}
 
