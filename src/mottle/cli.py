@@ -136,7 +136,11 @@ def anonymize_command(
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="COLUMN=FILE in ARX's layout. Repeatable.")
     ] = None,
-    method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "nh",
+    method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "auto",
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
+    ] = None,
     representation: Annotated[
         str, typer.Option(help="range, or set: every column as a set of values.")
     ] = "range",
@@ -174,6 +178,7 @@ def anonymize_command(
             method=method,
             representation=representation,
             walk=walk,
+            effort=seconds,
             seed=seed,
             progress=tell,
         )

@@ -187,38 +187,107 @@ def _climb(scales: Scales, node: int, code: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def box_loss(scales: Scales, ordered: Int32s, box: Int32s, members: int) -> float:
-    """Weighted NCP of a published record that stands for ``box[:members]``."""
+def box_loss(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, marks: Int32s, mark: int
+) -> float:
+    """Loss of a published record that stands for ``box[:members]``; ``mark`` as in add_growth."""
     loss = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
         if scales.form[column] == SET:
             distinct = 0
             for member in range(members):
-                code = ordered[box[member], column]
-                seen = False
-                for earlier in range(member):
-                    if ordered[box[earlier], column] == code:
-                        seen = True
-                        break
-                distinct += not seen
+                place = offset + ordered[box[member], column]
+                if marks[place] != mark:
+                    marks[place] = mark
+                    distinct += 1
             loss += scales.step[column] * (distinct - 1)
         elif scales.form[column] == RANGE:
-            missing = scales.missing[column]
-            lowest, highest = np.inf, -np.inf
-            or_missing = False
-            for member in range(members):
-                code = ordered[box[member], column]
-                if code == missing:
-                    or_missing = True
-                else:
-                    lowest = min(lowest, scales.position[offset + code])
-                    highest = max(highest, scales.position[offset + code])
-            if highest >= lowest:
-                loss += highest - lowest + (scales.step[column] if or_missing else 0.0)
+            lowest, _, highest, _, absent = _extremes(scales, ordered, box, members, column)
+            if highest >= 0:
+                loss += scales.position[offset + highest] - scales.position[offset + lowest]
+                loss += scales.step[column] if absent > 0 else 0.0
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
                 node = _climb(scales, node, ordered[box[member], column])
             loss += scales.penalty[node]
     return loss
+
+
+@njit(cache=True, nogil=True)
+def add_savings(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, counts: Int32s, saved: Float64s
+) -> None:
+    """Set ``saved[:members]`` to how much less is lost without each member of the box.
+
+    ``counts`` is scratch space over all domains, all zero before and after.
+    """
+    for member in range(members):
+        saved[member] = 0.0
+    for column in range(scales.form.size):
+        offset = scales.offset[column]
+        if scales.form[column] == SET:
+            for member in range(members):
+                counts[offset + ordered[box[member], column]] += 1
+            for member in range(members):
+                if counts[offset + ordered[box[member], column]] == 1:
+                    saved[member] += scales.step[column]
+            for member in range(members):
+                counts[offset + ordered[box[member], column]] = 0
+            continue
+        # Only a member that alone is lowest, highest or missing makes a difference.
+        lowest, second_lowest, highest, second_highest, absent = _extremes(
+            scales, ordered, box, members, column
+        )
+        missing = scales.missing[column]
+        for member in range(members):
+            code = ordered[box[member], column]
+            if scales.form[column] == NODE:
+                low = second_lowest if code == lowest else lowest
+                high = second_highest if code == highest else highest
+                if low != lowest or high != highest:
+                    whole = _climb(scales, scales.node[offset + lowest], highest)
+                    part = _climb(scales, scales.node[offset + low], high)
+                    saved[member] += scales.penalty[whole] - scales.penalty[part]
+            elif code == missing:
+                if absent == 1 and highest >= 0:
+                    saved[member] += scales.step[column]
+            else:
+                if code == lowest and second_lowest >= 0:
+                    saved[member] += (
+                        scales.position[offset + second_lowest] - scales.position[offset + lowest]
+                    )
+                if code == highest and second_highest >= 0:
+                    saved[member] += (
+                        scales.position[offset + highest] - scales.position[offset + second_highest]
+                    )
+                if second_lowest < 0 and absent > 0:
+                    saved[member] += scales.step[column]
+
+
+@njit(cache=True, nogil=True)
+def _extremes(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int
+) -> tuple[int, int, int, int, int]:
+    """Lowest, second lowest, highest, second highest code (-1: none), and how many are missing.
+
+    The second lowest of two equal ones is the same code again. In a hierarchy the missing value is
+    a code like any other; it is the highest.
+    """
+    missing = scales.missing[column] if scales.form[column] == RANGE else -1
+    lowest, second_lowest, highest, second_highest, absent = -1, -1, -1, -1, 0
+    for member in range(members):
+        code = ordered[box[member], column]
+        if code == missing:
+            absent += 1
+            continue
+        if lowest < 0 or code < lowest:
+            lowest, second_lowest = code, lowest
+        elif second_lowest < 0 or code < second_lowest:
+            second_lowest = code
+        if code > highest:
+            highest, second_highest = code, highest
+        elif code > second_highest:
+            second_highest = code
+    return lowest, second_lowest, highest, second_highest, absent

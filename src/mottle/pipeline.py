@@ -16,7 +16,7 @@ from mottle import methods
 from mottle.assignment import assign, check_assignment
 from mottle.coding import Codes, encode
 from mottle.cover import check_covers, cover
-from mottle.errors import DataError, SchemaError
+from mottle.errors import DataError, SchemaError, UsageError
 from mottle.guarantees import KAnonymity
 from mottle.io.read import as_table
 from mottle.loss import measure
@@ -60,10 +60,10 @@ def anonymize(
     schema: Schema,
     guarantee: KAnonymity,
     *,
-    method: str = "nh",
+    method: str = "auto",
     representation: Representation | str = Representation.RANGE,
     walk: str = "closed",
-    seconds: float | None = None,
+    effort: float | None = None,
     seed: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Release:
@@ -84,9 +84,9 @@ def anonymize(
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
     walk
         How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10).
-    seconds
-        How long a method that can go on improving may do so. Without it, until it is no longer
-        worth it.
+    effort
+        Seconds for which a method that can go on improving its result may do so; 0 for not at
+        all. Without it, until a further pass gains less than 0.1 %.
     seed
         For experiments only: makes the run repeatable, and its secret guessable. It is stamped on
         the certificate. Without it, randomness comes from the operating system.
@@ -104,6 +104,7 @@ def anonymize(
     """
     clock = _Clock(progress or (lambda _: None))
     representation = _representation(representation)
+    _check_effort(effort)
     chosen = methods.get(method)
     chosen.check_gives(guarantee)
     table = as_table(data)
@@ -118,8 +119,8 @@ def anonymize(
     with clock.stage("code"):
         codes = encode(table, schema, representation)
     with clock.stage("arrange"):
-        effort = Effort(seconds, secret.public_seed, partial(clock.report_loss, "arrange"))
-        arrangement = chosen.arrange(codes, guarantee, effort)
+        telling = partial(clock.report_loss, "arrange")
+        arrangement = chosen.arrange(codes, guarantee, Effort(effort, secret.public_seed, telling))
         graph = arrangement.graph
         degree = graph.check_regular(guarantee.degree)  # before any kernel trusts its indices
     with clock.stage("cover"):
@@ -150,7 +151,7 @@ def anonymize(
             "paper": chosen.paper,
             **arrangement.facts,
         },
-        "parameters": {"representation": str(representation), "walk": walk, "seconds": seconds},
+        "parameters": {"representation": str(representation), "walk": walk, "effort": effort},
         "rows": table.num_rows,
         "columns": _describe_columns(schema, codes, columns),
         "gcp": loss.gcp,
@@ -158,7 +159,7 @@ def anonymize(
         "degree": {"min": degree[0], "max": degree[1]},
         "seed": seed,
         "checks": checks,
-        "notes": _notes(schema, codes, guarantee, seed),
+        "notes": _notes(schema, codes, guarantee, arrangement.facts, seed),
         "sha256": {},
         "seconds": clock.seconds,
     }
@@ -170,6 +171,14 @@ def _representation(value: Representation | str) -> Representation:
         return parse_word(Representation, value)
     except ValueError as error:
         raise SchemaError(f"{error}.") from None
+
+
+def _check_effort(effort: float | None) -> None:
+    if effort is not None and not 0 <= effort < float("inf"):
+        raise UsageError(
+            "The time for improving must be a number of seconds from 0 on.",
+            "Leave it out to stop when it is no longer worth it.",
+        )
 
 
 def _check(invariant: int, name: str, measured: dict[str, object]) -> dict[str, object]:
@@ -204,6 +213,8 @@ def _notes(schema: Schema, codes: Codes, guarantee: KAnonymity, seed: int | None
         for domain in codes.domains
         if domain.size == 1
     ]
+    if "interrupted" in str(facts.get("refinement")):
+        notes.append("The run was interrupted while improving: this is the best result until then.")
     if seed is not None:
         notes.append(
             "A seed was given: whoever knows it can repeat the draw and undo the anonymization."

@@ -40,9 +40,19 @@ def over_rows(work: Callable[[int, int], Result], rows: int) -> list[Result]:
     return _run(work, bounds)
 
 
-def over_blocks(work: Callable[[int, int], Result], starts: NDArray[np.int64]) -> list[Result]:
-    """Call ``work(first, last)`` on ranges of blocks that hold about equally many rows."""
+def over_blocks(
+    work: Callable[[int, int], Result],
+    starts: NDArray[np.int64],
+    rows_at_once: int | None = None,
+) -> list[Result]:
+    """Call ``work(first, last)`` on ranges of blocks that hold about equally many rows.
+
+    With ``rows_at_once`` there are as many ranges as it takes to keep them about that small, so
+    that long work notices a time limit or Ctrl-C soon.
+    """
     parts = thread_count() * _RANGES_PER_THREAD
+    if rows_at_once is not None:
+        parts = max(parts, int(starts[-1]) // rows_at_once)
     targets = np.linspace(0, starts[-1], parts + 1)
     bounds = np.unique(np.searchsorted(starts, targets))
     return _run(work, bounds.astype(np.int64))

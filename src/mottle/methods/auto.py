@@ -1,0 +1,57 @@
+"""Choosing for the user: the best method that fits the table and the time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle import workers
+from mottle.coding import Codes
+from mottle.guarantees import KAnonymity
+from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods.freeform import block_size, freeform
+from mottle.methods.nh import nh
+from mottle.orders import lexicographic
+
+# Core-seconds that freeform takes to match one record, once, with one other of its block; measured
+# by benchmarks/freeform.py on the CENSUS substitute.
+_SECONDS_PER_PAIR = 3e-8
+_PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for a first graph
+
+
+@register(
+    "auto",
+    title="picks a method by rows, k, distinct rows and time limit; the certificate says which",
+    paper="mottle",
+    guarantees=(KAnonymity,),
+    cost="that of the method it picks",
+)
+def auto(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+    """Pick `freeform` unless there is nothing to gain or no time for it; then `nh`."""
+    smallest = _smallest_group(codes)
+    expected = expected_seconds(codes.records, guarantee.degree)
+    limit = _PATIENCE if effort.seconds is None else effort.seconds
+    if smallest >= guarantee.degree:
+        method, because = nh, f"every record equals at least {guarantee.degree - 1} others already"
+    elif effort.seconds != 0 and expected > limit:
+        method = nh
+        because = f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"
+    else:
+        method, because = freeform, "it loses least, and there is time for it"
+    arrangement = method(codes, guarantee, effort)
+    picked = {"picked": method.__name__, "because": because}
+    return Arrangement(arrangement.graph, {**picked, **arrangement.facts})
+
+
+def expected_seconds(records: int, degree: int) -> float:
+    """About how long freeform takes before refinement, on this machine's cores."""
+    pairs = records * (degree - 1) * block_size(records, degree)
+    return pairs * _SECONDS_PER_PAIR / workers.thread_count()
+
+
+def _smallest_group(codes: Codes) -> int:
+    """Size of the smallest group of records with equal quasi-identifiers."""
+    columns = np.arange(len(codes.sizes))
+    ordered = codes.matrix[lexicographic(codes.matrix, codes.sizes, columns)]
+    differs = np.any(ordered[1:] != ordered[:-1], axis=1)
+    bounds = np.concatenate([[0], np.flatnonzero(differs) + 1, [len(ordered)]])
+    return int(np.diff(bounds).min())

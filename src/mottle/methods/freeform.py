@@ -1,0 +1,116 @@
+"""Freeform generalization: optimal assignments inside blocks, then anytime refinement. Ours.
+
+The idea of k disjoint assignments, each the cheapest given the earlier ones, is HKA15's (and its
+full version's Hungarian variant). Theirs costs O(k · n³) over all records; inside blocks of a
+locality order it is linear in n, and refinement across blocks then goes below the optimum per
+iteration, which is greedy in the iterations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle import workers
+from mottle.coding import Codes, Int32s
+from mottle.graph import Graph, Int64s
+from mottle.growth import FORBIDDEN, Scales, add_growth, scales
+from mottle.guarantees import KAnonymity
+from mottle.matching import match_rows
+from mottle.methods._registry import Arrangement, Effort, register
+from mottle.orders import by_cardinality, lexicographic
+from mottle.refinement import mean_loss, refine
+
+BLOCK = 300  # records matched together
+
+
+@register(
+    "freeform",
+    title="every record its own ranges: optimal matching in blocks, refined while it pays",
+    paper="mottle, after HKA15",
+    guarantees=(KAnonymity,),
+    cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
+)
+def freeform(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+    """Match inside blocks along the lexicographic order, then refine across blocks.
+
+    ``effort.seconds`` = 0 leaves the refinement out.
+    """
+    degree = guarantee.degree
+    order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
+    ordered = np.ascontiguousarray(codes.matrix[order])
+    metric = scales(codes)
+    starts = _block_starts(len(ordered), block_size(len(ordered), degree))
+    preimages = match_in_blocks(metric, ordered, starts, degree)
+    members = order.astype(np.int32)
+    if effort.seconds == 0:
+        effort.tell(mean_loss(metric, ordered, preimages))
+        local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
+        degrees = np.full(len(starts) - 1, degree, np.int32)
+        return Arrangement(Graph.explicit(members, starts, degrees, local), {"refinement": None})
+    refined = refine(metric, ordered, codes.sizes, preimages, effort)
+    whole = np.array([0, len(ordered)], np.int64)
+    graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
+    return Arrangement(graph, {"refinement": {"passes": refined.passes, "ended": refined.ended}})
+
+
+def match_in_blocks(metric: Scales, ordered: Int32s, starts: Int64s, degree: int) -> Int32s:
+    """Preimages [n, degree] of every record, all inside its block of the order."""
+    preimages = np.empty((len(ordered), degree), np.int32)
+    workers.over_blocks(
+        lambda first, last: _match_blocks(metric, ordered, starts, first, last, preimages), starts
+    )
+    return preimages
+
+
+def block_size(records: int, degree: int) -> int:
+    """Records matched together: enough for a choice at every layer."""
+    return min(max(BLOCK, 3 * degree), records)
+
+
+def _block_starts(records: int, size: int) -> Int64s:
+    """Blocks of about ``size`` records, all of nearly the same size."""
+    blocks = max(round(records / size), 1)
+    return np.linspace(0, records, blocks + 1).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _match_blocks(
+    metric: Scales, ordered: Int32s, starts: Int64s, first: int, last: int, preimages: Int32s
+) -> None:
+    """Fill the preimages of blocks ``first .. last - 1``: layer 0 the record itself, then the
+    cheapest assignment that repeats no edge, layer after layer."""
+    degree, columns = preimages.shape[1], ordered.shape[1]
+    largest = 0
+    for block in range(first, last):
+        largest = max(largest, starts[block + 1] - starts[block])
+    candidates = np.empty((columns, largest), np.int32)
+    cost = np.empty((largest, largest))
+    marks = np.zeros(metric.position.size, np.int32)
+    mark = 0
+    column_of = np.empty(largest, np.int32)
+    work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    grown = np.empty(largest, np.bool_)  # records whose costs have to be computed again
+    for block in range(first, last):
+        start, size = starts[block], starts[block + 1] - starts[block]
+        for place in range(size):
+            grown[place] = True
+            preimages[start + place, 0] = start + place
+            for column in range(columns):
+                candidates[column, place] = ordered[start + place, column]
+        for layer in range(1, degree):
+            for place in range(size):
+                if grown[place]:
+                    box = preimages[start + place]
+                    mark += 1
+                    add_growth(
+                        metric, ordered, box, layer, candidates, size, marks, mark, cost[place]
+                    )
+                    for member in range(layer):
+                        cost[place, box[member] - start] = FORBIDDEN
+            match_rows(cost, size, column_of, work, prices)
+            for place in range(size):
+                match = column_of[place]
+                preimages[start + place, layer] = start + match
+                grown[place] = cost[place, match] > 0.0
+                cost[place, match] = FORBIDDEN

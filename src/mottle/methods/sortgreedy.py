@@ -1,0 +1,159 @@
+"""HKA15's SortGreedy: k disjoint assignments, each built from the lightest edges of all.
+
+Doka, Xue, Tsoumakos, Karras, Cuzzocrea, Koziris: Heterogeneous k-Anonymization with High Utility
+(2015), section IV.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle import workers
+from mottle.coding import Codes, Float64s
+from mottle.graph import Int32s, Int64s
+from mottle.guarantees import KAnonymity
+from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods.greedy import NOBODY, backtrack, in_iterations
+from mottle.nearest import Index, holds, search, take
+
+SHORTLIST = 8  # nearest boxes that equal originals look up together
+_STRETCH = 4096  # edges per call of the kernel, after which an interrupt is heard
+
+
+class Shortlists(NamedTuple):
+    """The nearest available boxes of every group of equal originals, found when last needed."""
+
+    starts: Int64s  # [groups + 1] first original of every group, then n
+    group_of: Int32s  # [n]
+    weights: Float64s  # [groups, SHORTLIST]
+    boxes: Int32s  # [groups, SHORTLIST]
+    length: Int32s  # [groups]
+
+
+@register(
+    "sortgreedy",
+    title="k - 1 rounds: the pair of records that adds the least loss joins first",
+    paper="HKA15",
+    guarantees=(KAnonymity,),
+    cost="O(k·n·s·d) time, s ≈ n^0.5 tree nodes looked at per search; O(n·(k + d)) memory",
+)
+def sortgreedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+    """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2)."""
+    return in_iterations(codes, guarantee, effort, _assign)
+
+
+def _assign(index: Index, box_of: Int32s) -> int:
+    n = len(box_of)
+    lists = _empty_shortlists(index)
+    weight, choice = np.empty(n), np.empty(n, np.int32)
+    workers.over_rows(
+        lambda first, last: _first_choices(index, lists, first, last, weight, choice),
+        len(lists.length),
+    )
+    heap = np.argsort(weight, kind="stable").astype(np.int32)
+    edges = n
+    while edges > 0:
+        edges = _pick_edges(index, lists, weight, choice, heap, edges, box_of)
+    unmatched = np.flatnonzero(box_of == NOBODY)
+    for original in unmatched:
+        backtrack(index, original, box_of)
+    return len(unmatched)
+
+
+def _empty_shortlists(index: Index) -> Shortlists:
+    n = len(index.ordered)
+    differs = np.any(index.ordered[1:] != index.ordered[:-1], axis=1)
+    starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
+    groups = len(starts) - 1
+    return Shortlists(
+        starts=starts,
+        group_of=np.repeat(np.arange(groups, dtype=np.int32), np.diff(starts)),
+        weights=np.empty((groups, SHORTLIST)),
+        boxes=np.empty((groups, SHORTLIST), np.int32),
+        length=np.zeros(groups, np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _first_choices(
+    index: Index, lists: Shortlists, first: int, last: int, weight: Float64s, choice: Int32s
+) -> None:
+    """The lightest edge of every original in the groups ``first .. last``."""
+    for original in range(lists.starts[first], lists.starts[last]):
+        weight[original], choice[original] = _lightest_edge(index, lists, original)
+
+
+@njit(cache=True, nogil=True)
+def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[float, int]:
+    """Weight and box of an original's lightest edge to an available box; infinite for none."""
+    n = index.ordered.shape[0]
+    group = lists.group_of[original]
+    weights, boxes = lists.weights[group], lists.boxes[group]
+    for _ in range(2):
+        stale = True
+        for place in range(lists.length[group]):
+            box = boxes[place]
+            if index.first[2 * index.leaves + box] == n:
+                continue
+            stale = False
+            if weights[place] > 0.0 or not holds(index, box, original):
+                return weights[place], box
+        if not stale:
+            break
+        lists.length[group] = search(index, original, False, weights, boxes)
+    own_weight, own_box = np.empty(1, np.float64), np.empty(1, np.int32)
+    if search(index, original, True, own_weight, own_box) == 0:
+        return np.inf, NOBODY
+    return own_weight[0], own_box[0]
+
+
+@njit(cache=True, nogil=True)
+def _pick_edges(
+    index: Index, lists: Shortlists, weight: Float64s, choice: Int32s,
+    heap: Int32s, edges: int, box_of: Int32s,
+) -> int:  # fmt: skip
+    """Take the lightest of ``edges`` edges in the heap, again and again; returns how many remain.
+    """
+    n = index.ordered.shape[0]
+    for _ in range(_STRETCH):
+        if edges == 0:
+            break
+        original = heap[0]
+        box = choice[original]
+        if box != NOBODY and index.first[2 * index.leaves + box] == n:
+            weight[original], choice[original] = _lightest_edge(index, lists, original)
+        else:
+            if box != NOBODY:
+                box_of[original] = box
+                take(index, box)
+            edges -= 1
+            heap[0] = heap[edges]
+        _sift_down(heap, edges, weight)
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap: Int32s, size: int, weight: Float64s) -> None:
+    """Let the original on top sink to its place by (weight, position)."""
+    original = heap[0]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _lighter(weight, heap[child + 1], heap[child]):
+            child += 1
+        if not _lighter(weight, heap[child], original):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = original
+
+
+@njit(cache=True, nogil=True)
+def _lighter(weight: Float64s, one: int, other: int) -> bool:
+    """Whether the edge of one original is picked before the other's."""
+    return bool(weight[one] < weight[other] or (weight[one] == weight[other] and one < other))

@@ -1,0 +1,274 @@
+"""The published box that takes in an original at the smallest growth of loss: an exact index.
+
+A *box* is a published record under construction: it stands for the originals it has taken in. Boxes
+hang in a binary tree, and every entry (a node of the tree, or a box) keeps per column what bounds
+the growth of any available box below it: the extremes of a range, the union of sets, the common
+ancestor of hierarchy nodes. A search opens the most promising branch first and drops those whose
+bound cannot beat what it has found. For a single box the bound is the growth itself, so one
+function serves both; floating-point addition is monotone and columns are added in the same order,
+so bounds hold to the last bit and ties are found exactly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.coding import Codes, Float64s, Int32s
+from mottle.growth import RANGE, SET, Scales, _climb, scales
+
+Bools = NDArray[np.bool_]
+UInt64s = NDArray[np.uint64]
+
+LEAF = 8  # boxes below a leaf of the tree
+_MAY_BE_MISSING, _ONLY_MISSING = np.uint64(1), np.uint64(2)  # what ``mask`` says of a range
+_ONE, _BITS = np.uint64(1), np.uint64(63)
+
+
+class Index(NamedTuple):
+    """Boxes and the tree over them. Tree node v has children 2v and 2v + 1; the root is 1.
+
+    Entries are the 2·leaves places of the tree, then the boxes: box j is entry 2·leaves + j.
+    """
+
+    scales: Scales
+    ordered: Int32s  # [n, d] the codes of the originals, by position
+    members: Int32s  # [n, k] row j: the originals box j has taken in
+    leaves: int  # a power of two
+    hashed: Bools  # [d] SET: more values than bits, so that a bit only says "perhaps"
+    low: Float64s  # [entries, d] RANGE: lowest position
+    high: Float64s  # [entries, d] RANGE: highest position; NODE: largest penalty of a box
+    mask: UInt64s  # [entries, d] SET: members by code modulo 64; RANGE: flags; NODE: the node
+    first: Int32s  # [entries] the first available box at or below the entry, n when there is none
+
+
+def build(codes: Codes, ordered: Int32s, k: int) -> Index:
+    """An index in which every box stands for its own original alone. Cost O(n·(d + k))."""
+    n, d = ordered.shape
+    leaves = 1 << max(-(-n // LEAF) - 1, 0).bit_length()
+    entries = 2 * leaves + n
+    index = Index(
+        scales=scales(codes),
+        ordered=ordered,
+        members=np.full((n, k), -1, np.int32),
+        leaves=leaves,
+        hashed=codes.sizes > 64,
+        low=np.full((entries, d), np.inf),
+        high=np.full((entries, d), -np.inf),
+        mask=np.zeros((entries, d), np.uint64),
+        first=np.full(entries, n, np.int32),
+    )
+    absorb(index, np.arange(n, dtype=np.int32), 0)
+    return index
+
+
+@njit(cache=True, nogil=True)
+def absorb(index: Index, box_of: Int32s, layer: int) -> float:
+    """Let box ``box_of[i]`` take in original i as its member ``layer``; all become available.
+
+    Returns the growth of loss in all boxes together. Cost O(n·d).
+    """
+    total = 0.0
+    for original in range(box_of.size):
+        box = box_of[original]
+        entry = 2 * index.leaves + box
+        if layer > 0:
+            total += growth(index, original, entry, np.inf)
+        index.members[box, layer] = original
+        index.first[entry] = box
+        for column in range(index.hashed.size):
+            code = index.ordered[original, column]
+            place = index.scales.offset[column] + code
+            if index.scales.form[column] == SET:
+                index.mask[entry, column] |= _ONE << (np.uint64(code) & _BITS)
+            elif index.scales.form[column] == RANGE:
+                if code == index.scales.missing[column]:
+                    index.mask[entry, column] |= _MAY_BE_MISSING
+                else:
+                    position = index.scales.position[place]
+                    index.low[entry, column] = min(index.low[entry, column], position)
+                    index.high[entry, column] = max(index.high[entry, column], position)
+                if index.high[entry, column] < index.low[entry, column]:
+                    index.mask[entry, column] |= _ONLY_MISSING
+                else:
+                    index.mask[entry, column] &= _MAY_BE_MISSING
+            else:
+                node = index.scales.node[place]
+                if layer > 0:
+                    node = _climb(index.scales, np.int64(index.mask[entry, column]), code)
+                index.mask[entry, column] = np.uint64(node)
+                index.high[entry, column] = index.scales.penalty[node]
+    for node in range(2 * index.leaves - 1, 0, -1):
+        _refresh(index, node)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def take(index: Index, box: int) -> None:
+    """Make a box unavailable, and tighten the bounds above it. Cost O(d·log n)."""
+    index.first[2 * index.leaves + box] = index.ordered.shape[0]
+    node = index.leaves + box // LEAF
+    while node > 0:
+        _refresh(index, node)
+        node >>= 1
+
+
+@njit(cache=True, nogil=True)
+def _refresh(index: Index, node: int) -> None:
+    """Bound a node of the tree by the entries right below it that hold available boxes."""
+    n = index.ordered.shape[0]
+    if node >= index.leaves:
+        begin = 2 * index.leaves + (node - index.leaves) * LEAF
+        end = min(begin + LEAF, 2 * index.leaves + n)
+    else:
+        begin, end = 2 * node, 2 * node + 2
+    index.first[node] = n
+    for entry in range(begin, end):
+        if index.first[entry] == n:
+            continue
+        fresh = index.first[node] == n
+        index.first[node] = min(index.first[node], index.first[entry])
+        for column in range(index.hashed.size):
+            if fresh:
+                index.low[node, column] = index.low[entry, column]
+                index.high[node, column] = index.high[entry, column]
+                index.mask[node, column] = index.mask[entry, column]
+                continue
+            index.low[node, column] = min(index.low[node, column], index.low[entry, column])
+            index.high[node, column] = max(index.high[node, column], index.high[entry, column])
+            if index.scales.form[column] == SET or index.scales.form[column] == RANGE:
+                index.mask[node, column] |= index.mask[entry, column]
+            else:
+                other = np.int64(index.mask[entry, column])
+                above = np.int64(index.mask[node, column])
+                above = _climb(index.scales, above, index.scales.first_leaf[other])
+                above = _climb(index.scales, above, index.scales.last_leaf[other])
+                index.mask[node, column] = np.uint64(above)
+
+
+@njit(cache=True, nogil=True)
+def growth(index: Index, original: int, entry: int, limit: float) -> float:
+    """What an original adds to the loss of a box; at a node, no more than to any box below.
+
+    Stops adding beyond ``limit``. Cost O(d), and O(k) more per column of more than 64 values.
+    """
+    box = entry - 2 * index.leaves
+    total = 0.0
+    for column in range(index.hashed.size):
+        code = index.ordered[original, column]
+        form = index.scales.form[column]
+        mask = index.mask[entry, column]
+        if form == SET:
+            if (mask >> (np.uint64(code) & _BITS)) & _ONE == 0 or (
+                index.hashed[column] and box >= 0 and not _has_value(index, box, column, code)
+            ):
+                total += index.scales.step[column]
+        elif form == RANGE:
+            if code == index.scales.missing[column]:
+                if mask & _MAY_BE_MISSING == 0:
+                    total += index.scales.step[column]
+            else:
+                position = index.scales.position[index.scales.offset[column] + code]
+                apart = max(position - index.high[entry, column], 0.0)
+                apart += max(index.low[entry, column] - position, 0.0)
+                if mask & _ONLY_MISSING != 0:
+                    apart = min(apart, index.scales.step[column])
+                total += apart
+        else:
+            above = _climb(index.scales, np.int64(mask), code)
+            if above != np.int64(mask):  # then the code lies outside every box below
+                total += index.scales.penalty[above] - index.high[entry, column]
+        if total > limit:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _has_value(index: Index, box: int, column: int, code: int) -> bool:
+    for member in index.members[box]:
+        if member < 0:
+            break
+        if index.ordered[member, column] == code:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def holds(index: Index, box: int, original: int) -> bool:
+    """Whether a box has taken in an original before, so that the edge is used."""
+    for member in index.members[box]:
+        if member == original:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def search(
+    index: Index, original: int, unused_only: bool, weights: Float64s, boxes: Int32s
+) -> int:  # fmt: skip
+    """Fill ``weights`` and ``boxes`` with the nearest available boxes, by (growth, position).
+
+    With ``unused_only``, boxes that hold the original already do not count. Returns how many were
+    found: as many as there is room for, if there are so many.
+    """
+    n = index.ordered.shape[0]
+    pending = np.empty(64, np.int64)  # nodes still to open, the most promising on top
+    bounds = np.empty(64, np.float64)
+    room = weights.size
+    found = 0
+    limit, last = np.inf, n  # growth and position of the worst box in a full list
+    home = index.leaves + original // LEAF
+    pending[0], bounds[0] = 1, 0.0
+    pending[1], bounds[1] = home, 0.0
+    waiting = 2
+    opened_home = False
+    while waiting > 0:
+        waiting -= 1
+        node, bound = pending[waiting], bounds[waiting]
+        if bound > limit or (bound == limit and index.first[node] > last):
+            continue
+        if node < index.leaves:
+            near, far = 2 * node, 2 * node + 1
+            near_bound = far_bound = np.inf
+            if index.first[near] < n:
+                near_bound = growth(index, original, near, limit)
+            if index.first[far] < n:
+                far_bound = growth(index, original, far, limit)
+            if far_bound < near_bound:
+                near, far = far, near
+                near_bound, far_bound = far_bound, near_bound
+            if far_bound < np.inf:
+                pending[waiting], bounds[waiting] = far, far_bound
+                waiting += 1
+            if near_bound < np.inf:
+                pending[waiting], bounds[waiting] = near, near_bound
+                waiting += 1
+            continue
+        if node == home:
+            if opened_home:
+                continue
+            opened_home = True
+        begin = (node - index.leaves) * LEAF
+        for box in range(begin, min(begin + LEAF, n)):
+            if index.first[2 * index.leaves + box] == n:
+                continue
+            weight = growth(index, original, 2 * index.leaves + box, limit)
+            if weight > limit or (weight == limit and box > last):
+                continue
+            if unused_only and weight == 0.0 and holds(index, box, original):
+                continue
+            place = found if found < room else room - 1
+            while place > 0 and (
+                weights[place - 1] > weight
+                or (weights[place - 1] == weight and boxes[place - 1] > box)
+            ):
+                weights[place], boxes[place] = weights[place - 1], boxes[place - 1]
+                place -= 1
+            weights[place], boxes[place] = weight, box
+            found = min(found + 1, room)
+            if found == room:
+                limit, last = weights[room - 1], boxes[room - 1]
+    return found

@@ -1,0 +1,213 @@
+"""Refinement: deal originals out again, a few boxes at a time, by optimal assignments.
+
+Take any set J of published records and one preimage out of each. Whatever way these originals are
+put back, one into each record of J, every original keeps its number of matches and every published
+record its number of preimages: regularity is never broken. The best way is an assignment problem
+of size |J|, and it is never worse than the way they were. Doing this over ever different sets J is
+a large-neighbourhood search that can be stopped at any moment.
+
+Which preimage is taken out of a record matters. The one whose removal shrinks the record most is
+the best candidate for a better place, but always taking that one ends in a poor optimum; so each
+preimage is taken with a chance that grows with what it costs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle import workers
+from mottle.coding import Float64s, Int32s
+from mottle.graph import Int64s
+from mottle.growth import FORBIDDEN, Scales, add_growth, add_savings, box_loss
+from mottle.matching import match_rows
+from mottle.methods._registry import Effort
+from mottle.orders import lexicographic
+
+Words = NDArray[np.uint64]
+
+DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
+LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
+_NOWHERE = -1
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Refined:
+    """How a refinement went."""
+
+    passes: int
+    ended: str  # "no more gain", "time limit" or "interrupted"
+
+
+def refine(
+    scales: Scales, ordered: Int32s, sizes: Int64s, preimages: Int32s, effort: Effort
+) -> Refined:
+    """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
+
+    Ctrl-C ends it with what has been reached. Every pass sorts the published records by a random
+    preimage of each and a random order of attributes, cuts the order into sets J of
+    `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of one pass are disjoint, so all
+    cores work on them. Memory O(n) per core besides ``preimages``; a pass costs O(n · k · |J| · d).
+    """
+    until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
+    random = np.random.default_rng(effort.seed)
+    passes = 0
+    try:
+        gcp = mean_loss(scales, ordered, preimages)
+        effort.tell(gcp)
+        while time.perf_counter() < until:
+            before = gcp
+            _one_pass(scales, ordered, sizes, preimages, random, until)
+            passes += 1
+            gcp = mean_loss(scales, ordered, preimages)
+            effort.tell(gcp)
+            if effort.seconds is None and before - gcp <= LEAST_GAIN * before:
+                return Refined(passes, "no more gain")
+    except KeyboardInterrupt:
+        return Refined(passes, "interrupted")
+    return Refined(passes, "time limit")
+
+
+def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
+    """GCP of boxes."""
+    losses = workers.over_rows(
+        lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
+    )
+    return float(sum(losses) / len(preimages))
+
+
+def _one_pass(
+    scales: Scales,
+    ordered: Int32s,
+    sizes: Int64s,
+    preimages: Int32s,
+    random: np.random.Generator,
+    until: float,
+) -> None:
+    records, degree = preimages.shape
+    shown = preimages[np.arange(records), random.integers(0, degree, records)]
+    by_attributes = lexicographic(ordered[shown], sizes, random.permutation(len(sizes)))
+    order = np.roll(by_attributes, random.integers(records)).astype(np.int32)
+    sets = max(records // DEALT_TOGETHER, 1)
+    starts = np.linspace(0, records, sets + 1).astype(np.int64)
+    seeds = random.integers(1, 2**63, sets).astype(np.uint64)
+
+    def deal(first: int, last: int) -> None:
+        if time.perf_counter() < until:
+            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds)
+
+    workers.over_blocks(deal, starts, rows_at_once=20_000)
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_losses(
+    scales: Scales, ordered: Int32s, preimages: Int32s, first: int, last: int
+) -> float:
+    marks = np.full(scales.position.size, -1, np.int32)
+    total = 0.0
+    for record in range(first, last):
+        box = preimages[record]
+        total += box_loss(scales, ordered, box, box.size, marks, record)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
+    """All preimages but one."""
+    kept = 0
+    for other in range(box.size):
+        if other != layer:
+            others[kept] = box[other]
+            kept += 1
+
+
+@njit(cache=True, nogil=True)
+def _deal_again(
+    scales: Scales, ordered: Int32s, preimages: Int32s, order: Int32s, starts: Int64s,
+    first: int, last: int, seeds: Words,
+) -> None:  # fmt: skip
+    """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1."""
+    degree = preimages.shape[1]
+    columns = ordered.shape[1]
+    largest = 0
+    for number in range(first, last):
+        largest = max(largest, starts[number + 1] - starts[number])
+    taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away …
+    dealt = np.empty(largest, np.int32)  # … and the original there
+    twin = np.empty(largest, np.int32)  # another place in the set that gives away the same original
+    place_of = np.full(len(ordered), _NOWHERE, np.int32)  # by original: a place that gives it away
+    others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
+    candidates = np.empty((columns, largest), np.int32)
+    cost = np.empty((largest, largest))
+    marks, counts = np.zeros((2, scales.position.size), np.int32)
+    mark = 0
+    saved = np.empty(degree)
+    state = np.empty(1, np.uint64)
+    column_of = np.empty(largest, np.int32)
+    work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    for number in range(first, last):
+        start, size = starts[number], starts[number + 1] - starts[number]
+        state[0] = seeds[number]
+        for _ in range(degree // 2 + 1):
+            for place in range(size):
+                record = order[start + place]
+                box = preimages[record]
+                layer = _layer_to_give(scales, ordered, box, counts, saved, state)
+                original = box[layer]
+                _all_but(box, layer, others[place])
+                taken[place], dealt[place] = layer, original
+                twin[place], place_of[original] = place_of[original], place
+                for column in range(columns):
+                    candidates[column, place] = ordered[original, column]
+            for place in range(size):
+                mark += 1
+                add_growth(
+                    scales, ordered, others[place], degree - 1,
+                    candidates, size, marks, mark, cost[place],
+                )  # fmt: skip
+                for kept in range(degree - 1):
+                    again = place_of[others[place, kept]]
+                    while again != _NOWHERE:
+                        cost[place, again] = FORBIDDEN
+                        again = twin[again]
+            for place in range(size):
+                place_of[dealt[place]] = _NOWHERE
+            match_rows(cost, size, column_of, work, prices)
+            before, after = 0.0, 0.0
+            for place in range(size):
+                before += cost[place, place]
+                after += cost[place, column_of[place]]
+            if after < before - _TINY:
+                for place in range(size):
+                    preimages[order[start + place], taken[place]] = dealt[column_of[place]]
+
+
+@njit(cache=True, nogil=True)
+def _layer_to_give(
+    scales: Scales, ordered: Int32s, box: Int32s, counts: Int32s, saved: Float64s, state: Words
+) -> int:
+    """Choose a preimage by what it costs the box times a random number."""
+    add_savings(scales, ordered, box, box.size, counts, saved)
+    chosen, best = int(_random(state) * box.size), 0.0
+    for layer in range(box.size):
+        if saved[layer] > 0.0:
+            score = saved[layer] * _random(state)
+            if score > best:
+                chosen, best = layer, score
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _random(state: Words) -> float:
+    """A number in [0, 1) by xorshift: fast, and good enough for choices nobody has to hide."""
+    word = state[0]
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    word ^= word << np.uint64(17)
+    state[0] = word
+    return float(word >> np.uint64(11)) * 2.0**-53
