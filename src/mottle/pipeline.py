@@ -205,7 +205,13 @@ def _describe_columns(
     return described
 
 
-def _notes(schema: Schema, codes: Codes, guarantee: KAnonymity, seed: int | None) -> list[str]:
+def _notes(
+    schema: Schema,
+    codes: Codes,
+    guarantee: KAnonymity,
+    facts: Mapping[str, object],
+    seed: int | None,
+) -> list[str]:
     """What a reader of the certificate should know; no cell values."""
     notes = list(codes.notes)
     notes += [
@@ -214,7 +220,7 @@ def _notes(schema: Schema, codes: Codes, guarantee: KAnonymity, seed: int | None
         if domain.size == 1
     ]
     if "interrupted" in str(facts.get("refinement")):
-        notes.append("The run was interrupted while improving: this is the best result until then.")
+        notes.append("The run was interrupted while improving: this is the best until then.")
     if seed is not None:
         notes.append(
             "A seed was given: whoever knows it can repeat the draw and undo the anonymization."
