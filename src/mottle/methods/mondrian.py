@@ -16,19 +16,23 @@ from mottle.guarantees import KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
 
+NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
+
+
 @register(
     "mondrian",
     title="cut at the median of the widest attribute, again and again (for comparison)",
     paper="FAST07",
     guarantees=(KAnonymity,),
-    cost="O(n·d·log(n/k)) time, O(n·d) memory",
+    cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
-    """Relaxed cuts: halves of equal size, records at the median go to either side (local recoding).
+    """Strict cuts while there are any, then relaxed ones: groups of k to 2k - 1 records.
 
-    Every part of 2k records or more is cut, so groups have k to 2k - 1 records.
+    Loses no more than `mondrian_strict`, whose groups it goes on cutting, and far less than
+    `mondrian_relaxed`: halving an attribute of few values leaves both halves with all of them.
     """
-    return _arrange(codes, guarantee.k, strict=False)
+    return _arrange(codes, guarantee.k, AT_NEED)
 
 
 @register(
@@ -44,23 +48,34 @@ def mondrian_strict(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arra
     A cut is allowable when both sides have k records; otherwise the next widest attribute is tried.
     LeFevre's records at the median always go left; trying both sides allows more cuts.
     """
-    return _arrange(codes, guarantee.k, strict=True)
+    return _arrange(codes, guarantee.k, NEVER)
 
 
-def _arrange(codes: Codes, k: int, *, strict: bool) -> Arrangement:
+@register(
+    "mondrian-relaxed",
+    title="as mondrian, but always into halves of equal size (for comparison)",
+    paper="FAST07",
+    guarantees=(KAnonymity,),
+    cost="O(n·d·log(n/k)) time, O(n·d) memory",
+)
+def mondrian_relaxed(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+    """Relaxed cuts (LeFevre §3.2): equal halves, records at the median go to either side."""
+    return _arrange(codes, guarantee.k, ALWAYS)
+
+
+def _arrange(codes: Codes, k: int, tear: int) -> Arrangement:
     members = np.arange(codes.records, dtype=np.int32)
-    starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), k, strict, members)
+    starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), k, tear, members)
     return Arrangement(Graph.rings(members, starts, np.diff(starts).astype(np.int32)))
 
 
 @njit(cache=True, nogil=True)
-def _cut_all(prices: Scales, matrix: Int32s, k: int, strict: bool, members: Int32s) -> Int64s:
+def _cut_all(prices: Scales, matrix: Int32s, k: int, tear: int, members: Int32s) -> Int64s:
     """Put ``members`` in the order of their groups; returns the groups' starts and n at the end."""
     records, attributes = matrix.shape
     marks = np.zeros(prices.position.size, np.int32)
     widths = np.empty(attributes)
-    values = np.empty(records, np.int32)
-    left_behind = np.empty(records, np.int32)
+    scratch = np.empty(records, np.int32)
     is_start = np.zeros(records + 1, np.bool_)
     is_start[records] = True
     parts = 0
@@ -73,33 +88,41 @@ def _cut_all(prices: Scales, matrix: Int32s, k: int, strict: bool, members: Int3
         part = members[first:last]
         parts += 1
         _measure_widths(prices, matrix, part, marks, parts, widths)
-        for _ in range(attributes):  # the widest first, then the next widest
-            attribute = np.argmax(widths)
-            widths[attribute] = -1.0
-            for place in range(part.size):
-                values[place] = matrix[part[place], attribute]
-            median, below, equal = _median(values[: part.size])
-            equal_left = _allowable_cut(part.size, below, equal, k, strict)
-            if equal_left >= 0:
-                middle = _divide(matrix, part, attribute, median, equal_left, left_behind)
-                pending.append((first, first + middle))
-                pending.append((first + middle, last))
-                break
+        widest = np.argmax(widths)
+        left = 0
+        if tear != ALWAYS:
+            for _ in range(attributes):  # the widest first, then the next widest
+                attribute = np.argmax(widths)
+                widths[attribute] = -1.0
+                left = _cut(matrix, part, attribute, k, False, scratch)
+                if left > 0:
+                    break
+        if left == 0 and tear != NEVER:
+            left = _cut(matrix, part, widest, k, True, scratch)
+        if left > 0:
+            pending.append((first, first + left))
+            pending.append((first + left, last))
     return np.flatnonzero(is_start)
 
 
 @njit(cache=True, nogil=True)
-def _allowable_cut(size: int, below: int, equal: int, k: int, strict: bool) -> int:
-    """How many of the records at the median go left, or -1 when no cut leaves k on both sides."""
-    if not strict:
-        return size // 2 - below
-    choice, least = -1, size
-    for equal_left in (equal, 0):
-        left = below + equal_left
-        uneven = abs(size - 2 * left)
-        if k <= left <= size - k and uneven < least:
-            choice, least = equal_left, uneven
-    return choice
+def _cut(
+    matrix: Int32s, part: Int32s, attribute: int, k: int, relaxed: bool, scratch: Int32s
+) -> int:
+    """Cut ``part`` at the median of an attribute; returns the size of the left side, 0 for none."""
+    size = part.size
+    values = scratch[:size]
+    for place in range(size):
+        values[place] = matrix[part[place], attribute]
+    median, below, equal = _median(values)
+    if relaxed:
+        return _divide(matrix, part, attribute, median, size // 2 - below, scratch)
+    left, least = 0, size
+    for candidate in (below + equal, below):
+        uneven = abs(size - 2 * candidate)
+        if k <= candidate <= size - k and uneven < least:
+            left, least = candidate, uneven
+    return _divide(matrix, part, attribute, median, left - below, scratch) if left > 0 else 0
 
 
 @njit(cache=True, nogil=True)
