@@ -1,0 +1,99 @@
+"""Growth, savings and box losses against the loss measured on published cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mottle.coding import Codes, encode
+from mottle.cover import cover
+from mottle.graph import Graph
+from mottle.growth import Scales, add_growth, add_savings, box_loss, scales
+from mottle.hierarchy import Hierarchy
+from mottle.loss import measure
+from mottle.schema import Representation, Schema
+
+TREE = Hierarchy.from_rows(
+    [("a", "ab", "*"), ("b", "ab", "*"), ("c", "c", "*"), ("d", "de", "*"), ("e", "de", "*")]
+)
+
+
+@st.composite
+def coded_tables(draw: st.DrawFn, least: int = 2) -> Codes:
+    """Small tables with every kind of column, missing values and weights."""
+    rows = draw(st.integers(least, 9))
+
+    def column(values: st.SearchStrategy[object]) -> list[object]:
+        return draw(st.lists(st.none() | values, min_size=rows, max_size=rows))
+
+    table = pa.table(
+        {
+            "number": pa.array(column(st.integers(-5, 60)), pa.int64()),
+            "category": pa.array(column(st.sampled_from("xyz")), pa.string()),
+            "tree": pa.array(column(st.sampled_from("abcde")), pa.string()),
+            "ordered": pa.array(column(st.sampled_from(["low", "mid", "high"])), pa.string()),
+        }
+    )
+    schema = Schema.of(
+        quasi_identifying=table.column_names,
+        orders={"ordered": ["low", "mid", "high"]},
+        hierarchies={"tree": TREE},
+        weights={"number": draw(st.sampled_from([1.0, 2.5]))},
+    )
+    return encode(table, schema, draw(st.sampled_from(list(Representation))))
+
+
+def published_loss(codes: Codes, members: NDArray[np.int32]) -> float:
+    """GCP of one complete block of the given records, by the ordinary way through the cover."""
+    part = Codes(codes.domains, codes.matrix[members])
+    size = len(members)
+    block = Graph.rings(np.arange(size), np.array([0, size]), np.array([size]))
+    return measure(cover(block, part), part).gcp
+
+
+def loss_of(metric: Scales, codes: Codes, box: NDArray[np.int32]) -> float:
+    marks = np.zeros(metric.domain_total, np.int32)
+    return box_loss(metric, codes.matrix, box, len(box), marks, 1)
+
+
+@settings(deadline=None, max_examples=200)
+@given(coded_tables())
+def test_box_loss_is_the_loss_of_the_published_cells(codes: Codes) -> None:
+    box = np.arange(codes.records, dtype=np.int32)
+    assert loss_of(scales(codes), codes, box) == pytest.approx(published_loss(codes, box))
+
+
+@settings(deadline=None, max_examples=200)
+@given(coded_tables(least=3))
+def test_growth_is_the_difference_of_losses(codes: Codes) -> None:
+    metric = scales(codes)
+    candidates = np.ascontiguousarray(codes.matrix.T)
+    growth = np.empty(codes.records)
+    marks = np.zeros(metric.domain_total, np.int32)
+    for members in range(1, codes.records):
+        box = np.arange(members, dtype=np.int32)
+        add_growth(
+            metric, codes.matrix, box, members, candidates, codes.records, marks, members, growth
+        )
+        before = loss_of(metric, codes, box)
+        for candidate in range(codes.records):
+            after = loss_of(metric, codes, np.append(box, np.int32(candidate)))
+            assert growth[candidate] == pytest.approx(after - before, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(coded_tables(least=3))
+def test_savings_are_what_is_lost_less_without_a_member(codes: Codes) -> None:
+    metric = scales(codes)
+    box = np.arange(codes.records, dtype=np.int32)
+    counts = np.zeros(metric.domain_total, np.int32)
+    saved = np.empty(codes.records)
+    add_savings(metric, codes.matrix, box, codes.records, counts, saved)
+    assert not counts.any()
+    for member in range(codes.records):
+        without = loss_of(metric, codes, np.delete(box, member))
+        assert saved[member] == pytest.approx(loss_of(metric, codes, box) - without, abs=1e-12)
