@@ -24,10 +24,10 @@ format: $(READY)
 # Every figure the README and the docs name; writes benchmarks/results/.
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
-	$(BIN)/python benchmarks/alternatives.py
 	$(BIN)/python benchmarks/nh10.py
 	$(BIN)/python benchmarks/walks.py
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/freeform.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

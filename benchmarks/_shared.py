@@ -29,10 +29,12 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
     return "\n".join(lines)
 
 
-def report(name: str, title: str, sections: Sequence[str]) -> None:
+def report(name: str, title: str, sections: Sequence[str], command: str | None = None) -> None:
     """Print the sections and keep them as the latest result."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    text = "\n\n".join([f"# {title}", f"`python benchmarks/{name}.py`; {machine}.", *sections])
+    text = "\n\n".join(
+        [f"# {title}", f"`python benchmarks/{command or f'{name}.py'}`; {machine}.", *sections]
+    )
     print(text)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")

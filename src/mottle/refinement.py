@@ -27,6 +27,7 @@ from mottle.growth import FORBIDDEN, Scales, add_growth, add_savings, box_loss
 from mottle.matching import match_rows
 from mottle.methods._registry import Effort
 from mottle.orders import lexicographic
+from mottle.orders.random_cuts import random_cuts
 
 Words = NDArray[np.uint64]
 
@@ -49,10 +50,11 @@ def refine(
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
-    Ctrl-C ends it with what has been reached. Every pass sorts the published records by a random
-    preimage of each and a random order of attributes, cuts the order into sets J of
-    `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of one pass are disjoint, so all
-    cores work on them. Memory O(n) per core besides ``preimages``; a pass costs O(n · k · |J| · d).
+    Ctrl-C ends it with what has been reached. Every pass puts the published records, each seen as
+    a random one of its preimages, into an order (lexicographic with the attributes in random order,
+    or by random median cuts, in turns: the first suits columns of few values, the second numbers),
+    cuts the order into sets J of `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of
+    one pass are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass costs O(n · k · |J| · d).
     """
     until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
     random = np.random.default_rng(effort.seed)
@@ -62,7 +64,7 @@ def refine(
         effort.tell(gcp)
         while time.perf_counter() < until:
             before = gcp
-            _one_pass(scales, ordered, sizes, preimages, random, until)
+            _one_pass(scales, ordered, sizes, preimages, random, passes, until)
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
             effort.tell(gcp)
@@ -87,12 +89,17 @@ def _one_pass(
     sizes: Int64s,
     preimages: Int32s,
     random: np.random.Generator,
+    number: int,
     until: float,
 ) -> None:
     records, degree = preimages.shape
-    shown = preimages[np.arange(records), random.integers(0, degree, records)]
-    by_attributes = lexicographic(ordered[shown], sizes, random.permutation(len(sizes)))
-    order = np.roll(by_attributes, random.integers(records)).astype(np.int32)
+    shown = ordered[preimages[np.arange(records), random.integers(0, degree, records)]]
+    if number % 2 == 0:
+        in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
+        in_turn = np.roll(in_turn, random.integers(records))
+    else:
+        in_turn = random_cuts(shown, sizes, DEALT_TOGETHER, random)
+    order = in_turn.astype(np.int32)
     sets = max(records // DEALT_TOGETHER, 1)
     starts = np.linspace(0, records, sets + 1).astype(np.int64)
     seeds = random.integers(1, 2**63, sets).astype(np.uint64)

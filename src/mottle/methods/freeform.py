@@ -8,6 +8,10 @@ iteration, which is greedy in the iterations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -18,10 +22,14 @@ from mottle.growth import FORBIDDEN, Scales, add_growth, scales
 from mottle.guarantees import KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods.mondrian import mondrian
 from mottle.orders import by_cardinality, lexicographic
+from mottle.orders.hilbert import hilbert
+from mottle.orders.placement import place as placed
 from mottle.refinement import mean_loss, refine
 
 BLOCK = 300  # records matched together
+_SAMPLED_BLOCKS = 24  # blocks of each order that are tried before one is chosen
 
 
 @register(
@@ -32,26 +40,62 @@ BLOCK = 300  # records matched together
     cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
 )
 def freeform(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
-    """Match inside blocks along the lexicographic order, then refine across blocks.
+    """Match inside blocks of the best of three orders, then refine across blocks.
 
     ``effort.seconds`` = 0 leaves the refinement out.
     """
     degree = guarantee.degree
-    order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
-    ordered = np.ascontiguousarray(codes.matrix[order])
     metric = scales(codes)
-    starts = _block_starts(len(ordered), block_size(len(ordered), degree))
+    layout = _best_layout(codes, metric, degree)
+    starts = layout.starts
+    ordered = np.ascontiguousarray(codes.matrix[layout.order])
     preimages = match_in_blocks(metric, ordered, starts, degree)
-    members = order.astype(np.int32)
+    members = layout.order.astype(np.int32)
+    facts: dict[str, object] = {"order": layout.name, "refinement": None}
     if effort.seconds == 0:
         effort.tell(mean_loss(metric, ordered, preimages))
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
-        return Arrangement(Graph.explicit(members, starts, degrees, local), {"refinement": None})
+        return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
     refined = refine(metric, ordered, codes.sizes, preimages, effort)
+    facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
-    return Arrangement(graph, {"refinement": {"passes": refined.passes, "ended": refined.ended}})
+    return Arrangement(graph, facts)
+
+
+class Layout(NamedTuple):
+    """Records in an order that keeps similar ones together, cut into blocks."""
+
+    name: str
+    order: Int64s
+    starts: Int64s
+
+
+def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
+    """The orders that may be best: which one is depends on how many columns have few values."""
+    size = block_size(codes.records, degree)
+    cuts = _block_starts(codes.records, size)
+    by_values = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
+    yield Layout("lexicographic", by_values, cuts)
+    if len(cuts) > 2:
+        yield Layout("hilbert", hilbert(placed(codes)), cuts)
+        medians = mondrian(codes, KAnonymity(size // 2), Effort()).graph
+        yield Layout("median cuts", medians.members.astype(np.int64), medians.starts)
+
+
+def _best_layout(codes: Codes, metric: Scales, degree: int) -> Layout:
+    """The layout that loses least in a sample of its blocks."""
+    return min(layouts(codes, degree), key=partial(_sampled_loss, codes, metric, degree))
+
+
+def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> float:
+    blocks = len(layout.starts) - 1
+    sample = np.unique(np.linspace(0, blocks - 1, min(blocks, _SAMPLED_BLOCKS)).astype(np.int64))
+    rows = [layout.order[layout.starts[block] : layout.starts[block + 1]] for block in sample]
+    starts = np.concatenate([[0], np.cumsum([len(block) for block in rows])]).astype(np.int64)
+    ordered = np.ascontiguousarray(codes.matrix[np.concatenate(rows)])
+    return mean_loss(metric, ordered, match_in_blocks(metric, ordered, starts, degree))
 
 
 def match_in_blocks(metric: Scales, ordered: Int32s, starts: Int64s, degree: int) -> Int32s:

@@ -49,9 +49,9 @@ def _assign(index: Index, box_of: Int32s) -> int:
     n = len(box_of)
     lists = _empty_shortlists(index)
     weight, choice = np.empty(n), np.empty(n, np.int32)
-    workers.over_rows(
+    workers.over_blocks(
         lambda first, last: _first_choices(index, lists, first, last, weight, choice),
-        len(lists.length),
+        lists.starts,
     )
     heap = np.argsort(weight, kind="stable").astype(np.int32)
     edges = n
@@ -96,7 +96,7 @@ def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[floa
         stale = True
         for place in range(lists.length[group]):
             box = boxes[place]
-            if index.first[2 * index.leaves + box] == n:
+            if index.first[index.entry_of[box]] == n:
                 continue
             stale = False
             if weights[place] > 0.0 or not holds(index, box, original):
@@ -123,7 +123,7 @@ def _pick_edges(
             break
         original = heap[0]
         box = choice[original]
-        if box != NOBODY and index.first[2 * index.leaves + box] == n:
+        if box != NOBODY and index.first[index.entry_of[box]] == n:
             weight[original], choice[original] = _lightest_edge(index, lists, original)
         else:
             if box != NOBODY:
