@@ -54,7 +54,8 @@ def refine(
     a random one of its preimages, into an order (lexicographic with the attributes in random order,
     or by random median cuts, in turns: the first suits columns of few values, the second numbers),
     cuts the order into sets J of `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of
-    one pass are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass costs O(n · k · |J| · d).
+    one pass are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a
+    pass costs O(n · k · |J| · d).
     """
     until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
     random = np.random.default_rng(effort.seed)
