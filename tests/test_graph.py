@@ -116,6 +116,13 @@ def test_too_few_edges_are_caught():
         graph.check_regular(2)
 
 
+@pytest.mark.parametrize("edge_starts", [[0, 9], [0, 6, 6], [-6, 6], [0], [3, 6]])
+def test_edges_said_to_begin_elsewhere_are_caught(edge_starts: list[int]):
+    graph = explicit(3, 2, [[0, 1], [1, 2], [2, 0]])._replace(edge_starts=np.array(edge_starts))
+    with pytest.raises(PrivacyError, match="begin elsewhere"):
+        graph.check_regular(2)
+
+
 def test_irregular_block_among_many_is_caught():
     """One wrong edge in the last of 5,000 blocks, so that every range of work is looked at."""
     blocks = 5000

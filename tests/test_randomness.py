@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from mottle import UsageError
 from mottle.randomness import STREAM_WORDS, Purpose, Secret, _next_block, below, open_stream
 
 CONSTANTS = [0x61707865, 0x3320646E, 0x79622D32, 0x6B206574]
@@ -140,6 +141,18 @@ def test_secrets_without_seed_differ():
 def test_secrets_of_one_seed_agree_and_of_different_seeds_differ():
     assert Secret.draw(7) == Secret.draw(7)
     assert len({Secret.draw(seed).key for seed in range(-50, 50)}) == 100
+
+
+def test_seed_of_any_whole_number_is_that_number():
+    secret = Secret.draw(np.uint8(7))
+    assert secret == Secret.draw(7)
+    assert type(secret.seed) is int
+
+
+@pytest.mark.parametrize("seed", [True, "7", 7.0, np.float64(7), [7]])
+def test_seed_that_is_no_whole_number_is_refused(seed: object):
+    with pytest.raises(UsageError, match="whole number"):
+        Secret.draw(seed)
 
 
 def test_key_does_not_show_in_text():

@@ -49,7 +49,6 @@ def test_nonsense_thread_count_falls_back_to_the_cores(monkeypatch, nonsense: st
     assert workers.thread_count() >= 1
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="str.isdigit accepts '²', int does not")
 def test_superscript_thread_count_falls_back_to_the_cores(monkeypatch):
     monkeypatch.setenv("MOTTLE_THREADS", "²")
     assert workers.thread_count() >= 1

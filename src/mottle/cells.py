@@ -19,7 +19,7 @@ value, is ``\e``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,9 +28,12 @@ from mottle.coding import Form
 from mottle.errors import DataError
 
 BETWEEN = ".."
+_PART = r"(?:[^\\{|}.]|\\[\\{|}.]|\.(?!\.))+"  # of a range: no two dots in a row
+_MEMBER = re.compile(rf"(\\e|{_PART})(?:\.\.(\\e|{_PART}))?", re.DOTALL)
+_NEXT_MEMBER = re.compile(r"((?:[^\\|]|\\.)*)(\||$)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_MEMBER = re.compile(r"(?:[^\\|]|\\.)*", re.DOTALL)
-_RANGE = re.compile(r"((?:\\.|[^\\])*?)\.\.(.*)", re.DOTALL)
+
+Member = tuple[str | None, str | None]  # (lo, hi), equal for a single value, None for missing
 
 
 def published_type(form: Form, value_type: pa.DataType) -> pa.DataType:
@@ -66,76 +69,82 @@ def to_text(cells: pa.Array, form: Form) -> pa.Array:
 
 
 def from_text(texts: pa.Array, form: Form, value_type: pa.DataType) -> pa.Array:
-    """Text cells as typed cells; the inverse of `to_text`.
+    """Text cells as typed cells; the inverse of `to_text`. Raises `DataError` on other text.
 
     >>> from_text(pa.array(["1..5", "{7|}", ""]), Form.RANGE, pa.int64()).to_pylist()
     [{'lo': 1, 'hi': 5, 'missing': False}, {'lo': 7, 'hi': 7, 'missing': True},
      {'lo': None, 'hi': None, 'missing': True}]
     """
     encoded = pc.fill_null(texts, "").dictionary_encode()
-    parsed = [_parse(text) for text in encoded.dictionary.to_pylist()]
     try:
+        parsed = [_parse(text) for text in encoded.dictionary.to_pylist()]
         distinct = _typed(parsed, form, value_type)
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, ValueError):
         raise DataError(f"A cell is no {form} of {value_type} values.") from None
     return distinct.take(encoded.indices)
 
 
-@dataclass(frozen=True)
-class _Parsed:
-    """One text cell taken apart; None stands for the missing value."""
-
-    members: tuple[tuple[str | None, str | None], ...]  # (lo, hi), equal for a single value
-
-
-def _parse(text: str) -> _Parsed:
-    if text.startswith("{") and text.endswith("}"):
-        inside = text[1:-1]
-        members, position = [], 0
-        while True:
-            match = _MEMBER.match(inside, position)
-            assert match is not None
-            members.append(_parse_member(match.group()))
-            position = match.end() + 1
-            if position > len(inside):
-                return _Parsed(tuple(members))
-    return _Parsed((_parse_member(text),))
+def _parse(text: str) -> list[Member]:
+    """Take one text cell apart, or raise ValueError when it does not follow the grammar."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return [_parse_member(text)]
+    inside = text[1:-1]
+    members, position, bar = [], 0, "|"
+    while bar:
+        match = _NEXT_MEMBER.match(inside, position)
+        if match is None:
+            raise ValueError("a backslash at the end")
+        member, bar = match.groups()
+        members.append(_parse_member(member))
+        position = match.end()
+    return members
 
 
-def _parse_member(text: str) -> tuple[str | None, str | None]:
+def _parse_member(text: str) -> Member:
     if text == "":
         return None, None
-    between = _RANGE.fullmatch(text)
-    lowest, highest = between.groups() if between else (text, text)
-    return _unescape(lowest), _unescape(highest)
+    match = _MEMBER.fullmatch(text)
+    if match is None:
+        raise ValueError("not a value or range")
+    lowest, highest = match.groups()
+    return _unescape(lowest), _unescape(highest or lowest)
 
 
 def _unescape(text: str) -> str:
     return "" if text == r"\e" else _ESCAPED.sub(r"\1", text)
 
 
-def _typed(parsed: list[_Parsed], form: Form, value_type: pa.DataType) -> pa.Array:
+def _typed(parsed: list[list[Member]], form: Form, value_type: pa.DataType) -> pa.Array:
     match form:
         case Form.RANGE:
             return _typed_ranges(parsed, value_type)
         case Form.SET:
-            members = [value for cell in parsed for value, _ in cell.members]
-            offsets = [0]
-            for cell in parsed:
-                offsets.append(offsets[-1] + len(cell.members))
+            members = [_single(member) for cell in parsed for member in cell]
+            offsets = [0, *accumulate(len(cell) for cell in parsed)]
             values = _cast_texts(members, value_type)
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
         case Form.NODE:
-            return pa.array([cell.members[0][0] for cell in parsed], pa.string())
+            return pa.array([_single(member) for (member,) in parsed], pa.string())
 
 
-def _typed_ranges(parsed: list[_Parsed], value_type: pa.DataType) -> pa.Array:
-    present = [next((m for m in cell.members if m[0] is not None), (None, None)) for cell in parsed]
-    missing = [any(m[0] is None for m in cell.members) for cell in parsed]
+def _single(member: Member) -> str | None:
+    lowest, highest = member
+    if lowest != highest:
+        raise ValueError("a range where a value belongs")
+    return lowest
+
+
+def _typed_ranges(parsed: list[list[Member]], value_type: pa.DataType) -> pa.Array:
+    ranges = [[member for member in cell if member != (None, None)] for cell in parsed]
+    if any(len(cell) > 1 for cell in ranges):
+        raise ValueError("several ranges in one cell")
+    lowest = [cell[0][0] if cell else None for cell in ranges]
+    highest = [cell[0][1] if cell else None for cell in ranges]
+    missing = [(None, None) in cell for cell in parsed]
     return pa.StructArray.from_arrays(
         [
-            _cast_texts([lo for lo, _ in present], value_type),
-            _cast_texts([hi for _, hi in present], value_type),
+            _cast_texts(lowest, value_type),
+            _cast_texts(highest, value_type),
             pa.array(missing, pa.bool_()),
         ],
         fields=list(published_type(Form.RANGE, value_type)),
@@ -143,13 +152,18 @@ def _typed_ranges(parsed: list[_Parsed], value_type: pa.DataType) -> pa.Array:
 
 
 def _cast_texts(texts: list[str | None], value_type: pa.DataType) -> pa.Array:
+    if pa.types.is_null(value_type):
+        return pa.array(texts, pa.null())
     return pc.cast(pa.array(texts, pa.string()), value_type)
 
 
 def _value_text(values: pa.Array) -> pa.Array:
     """Values as escaped text; missing as the empty text."""
-    texts = pc.cast(values, pa.string())
-    if pa.types.is_string(values.type):
+    try:
+        texts = pc.cast(values, pa.string())
+    except pa.ArrowException:  # its message may quote a cell
+        raise DataError(f"Some {values.type} values cannot be written as text.") from None
+    if not _is_free_of_specials(values.type):
         has_awkward_dots = pc.match_substring_regex(texts, r"\.\.|^\.|\.$")
         for special in ("\\", "{", "|", "}"):
             texts = pc.replace_substring(texts, special, f"\\{special}")
@@ -158,10 +172,15 @@ def _value_text(values: pa.Array) -> pa.Array:
     return pc.fill_null(texts, "")
 
 
+def _is_free_of_specials(value_type: pa.DataType) -> bool:
+    """Whether the text of such values never needs an escape: numbers, dates, true and false."""
+    return bool(pa.types.is_primitive(value_type) or pa.types.is_decimal(value_type))
+
+
 def _range_text(cells: pa.Array) -> pa.Array:
     lowest, highest, missing = cells.flatten()
     low_text, high_text = _value_text(lowest), _value_text(highest)
-    single = pc.fill_null(pc.equal(lowest, highest), True)
+    single = pc.equal(low_text, high_text)
     ranges = pc.if_else(single, low_text, pc.binary_join_element_wise(low_text, high_text, BETWEEN))
     or_missing = pc.and_(missing, pc.is_valid(lowest))
     return pc.if_else(or_missing, pc.binary_join_element_wise("{", ranges, "|}", ""), ranges)

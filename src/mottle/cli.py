@@ -21,7 +21,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import mottle
-from mottle import compilation, hierarchy, hierarchy_lint, methods
+from mottle import coding, compilation, hierarchy, hierarchy_lint, methods
 from mottle.assignment import WALKS
 from mottle.cli_options import schema_from_options
 from mottle.demonstration import DEMO_ROWS, prepare
@@ -31,6 +31,7 @@ from mottle.inspection import inspect as inspect_table
 from mottle.io.read import read_table
 from mottle.io.staging import staged
 from mottle.pipeline import STAGES, Progress, anonymize
+from mottle.schema import Column, Role
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -284,7 +285,8 @@ def lint_hierarchy_command(
                 f"The table has no column '{column}'.",
                 mottle.errors.did_you_mean(column, table.column_names),
             )
-        distinct = table.column(column).unique().drop_null().cast("string")
+        coding.kind_of(table.schema.field(column).type, Column(name=column, role=Role.SENSITIVE))
+        distinct = coding.as_text(table.column(column).unique().drop_null(), column)
         values = distinct.to_pylist()
     findings = hierarchy_lint.lint(hierarchy.read_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is hierarchy_lint.Severity.ERROR]

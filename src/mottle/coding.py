@@ -7,8 +7,12 @@ missing value, where it occurs, is one more value with the last code.
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +43,7 @@ class Domain:
     form: Form
     values: pa.Array  # [size] the value of every code; null for the missing one
     missing: int  # code of the missing value, the last one; -1 when nothing is missing
-    positions: Float64s  # RANGE: [size] where each value lies on the line; else empty
+    positions: Float64s  # RANGE: [size] where each value lies, 0 lowest, 1 highest; else empty
     hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
 
     @property
@@ -98,15 +102,18 @@ def encode_column(
     column = column.model_copy(update={"kind": kind})
     representation = column.representation or representation
     form = _FORMS[kind] if representation is Representation.RANGE else Form.SET
+    order = _order_of_dictionary(values, column)
+    values = _comparable(values, column)
     if kind is Kind.HIERARCHY:
         known = _hierarchy_leaves(values, column)
-        indices, known = _codes_in(pc.cast(values, pa.string()), known)
+        indices = _codes_in(pc.cast(values, pa.string()), known)
         if form is Form.SET:
             indices, known = _only_present(indices, known)
     elif kind is Kind.ORDERED:
-        indices, known = _codes_in(*_ordered_values(values, column))
+        known = _known_order(values, column) if order is None else order
+        indices = _codes_in(values, known)
     else:
-        indices, known = _codes_of_distinct(_comparable(values, column))
+        indices, known = _codes_of_distinct(values)
     has_missing = bool((indices < 0).any())
     missing = len(known) if has_missing else -1
     if has_missing:
@@ -140,6 +147,11 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
             " quasi-identifier.",
             "Flatten it, or give it another role.",
         )
+    if not is_plain(data_type) or pa.types.is_duration(data_type):
+        raise SchemaError(
+            f"Column '{column.name}' holds {data_type} values, which cannot be a quasi-identifier.",
+            "Turn them into numbers or text, or give the column another role.",
+        )
     if kind is None:
         if is_number:
             return Kind.NUMBER
@@ -171,12 +183,107 @@ _FORMS = {
 }
 
 
+def is_plain(data_type: pa.DataType) -> bool:
+    """Whether values of a type, or the categories of a dictionary, can be written as text.
+
+    >>> is_plain(pa.date32()), is_plain(pa.list_(pa.int8()))
+    (True, False)
+    """
+    if pa.types.is_dictionary(data_type):
+        return is_plain(data_type.value_type)
+    return any(is_such(data_type) for is_such in _PLAIN_TYPES)
+
+
+_PLAIN_TYPES = (
+    pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32,
+    pa.types.is_float64, pa.types.is_decimal128, pa.types.is_decimal256, pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary, pa.types.is_date, pa.types.is_time, pa.types.is_timestamp,
+    pa.types.is_duration,
+)  # fmt: skip
+
+
+def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Values of a plain type as text; bytes have to be UTF-8."""
+    try:
+        return pc.cast(values, pa.string())
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"Column '{name}' holds bytes that are not UTF-8 text.",
+            f"Turn them into text, or leave the column out: --id {name}.",
+        ) from None
+
+
+def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Dates and moments as days of the calendar (years 1 to 9999), each moment as its own day."""
+    if pa.types.is_date64(values.type):  # milliseconds, which need not be those of midnight
+        values = pc.cast(pc.cast(values, pa.int64()), pa.timestamp("ms"))
+    days = pc.cast(values, pa.date32(), safe=False)
+    if values.null_count == len(values):
+        return days
+    is_day = pa.types.is_date32(values.type)
+    per_day = 1 if is_day else _TICKS_PER_DAY[values.type.unit]
+    ticks = pc.min_max(pc.cast(values, pa.int32() if is_day else pa.int64())).as_py()
+    local = pc.min_max(pc.cast(days, pa.int32())).as_py()
+    if (  # the cast to days wraps around far away; a time zone moves a day by one at most
+        ticks["min"] // per_day < _FIRST_DAY - 1
+        or ticks["max"] // per_day > _LAST_DAY + 1
+        or local["min"] < _FIRST_DAY
+        or local["max"] > _LAST_DAY
+    ):
+        raise DataError(
+            f"Column '{name}' has dates outside the years 1 to 9999.",
+            "Replace them by missing values or by a bound.",
+        )
+    return days
+
+
+_TICKS_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+_FIRST_DAY, _LAST_DAY = ((day - dt.date(1970, 1, 1)).days for day in (dt.date.min, dt.date.max))
+
+
+def merged_order(orders: Iterable[Sequence[Hashable]], name: str) -> list[Hashable]:
+    """The one order that keeps all of ``orders``, from lowest to highest.
+
+    >>> merged_order([["mid", "high"], ["low", "mid"]], "level")
+    ['low', 'mid', 'high']
+    """
+    below: TopologicalSorter[Hashable] = TopologicalSorter()
+    for order in orders:
+        for value in order:
+            below.add(value)
+        for lower, higher in pairwise(order):
+            below.add(higher, lower)
+    merged: list[Hashable] = []
+    try:
+        below.prepare()
+        while below.is_active():
+            (lowest,) = below.get_ready()  # two would be two values in no order
+            below.done(lowest)
+            merged.append(lowest)
+    except (CycleError, ValueError):
+        raise DataError(
+            f"The parts of column '{name}' bring orders of categories that make no common order.",
+            "Give all parts the same categories in the same order.",
+        ) from None
+    return merged
+
+
+def dictionary_order(values: pa.ChunkedArray, name: str) -> pa.Array:
+    """The categories of an ordered dictionary column from lowest to highest, for all chunks."""
+    orders = {tuple(chunk.dictionary.drop_null().to_pylist()): None for chunk in values.chunks}
+    return pa.array(merged_order(orders, name), values.type.value_type)
+
+
 def _comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     """Values whose order and equality mean what they should: dates as days, NaN as missing."""
-    if column.kind is Kind.DATE and not pa.types.is_null(values.type):
-        return pc.cast(values, pa.date32(), safe=False)
     if pa.types.is_dictionary(values.type):
-        return pc.cast(values, values.type.value_type)
+        values = pc.cast(values, values.type.value_type)
+    if column.kind is Kind.DATE and not pa.types.is_null(values.type):
+        return as_days(values, column.name)
+    is_null_order = pa.types.is_null(values.type) and column.kind is Kind.ORDERED
+    if pa.types.is_binary(values.type) or pa.types.is_time(values.type) or is_null_order:
+        return as_text(values, column.name)
     if pa.types.is_floating(values.type):
         infinite = pc.sum(pc.is_inf(values)).as_py() or 0
         if infinite and column.kind is Kind.NUMBER:
@@ -217,10 +324,11 @@ def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32s, pa.Array]:
     return rank[np.concatenate(indices)], distinct.take(pa.array(by_value))
 
 
-def _codes_in(values: pa.ChunkedArray, known: pa.Array) -> tuple[Int32s, pa.Array]:
+def _codes_in(values: pa.ChunkedArray, known: pa.Array) -> Int32s:
     """Codes by position in ``known``, -1 for missing."""
     indices = pc.fill_null(pc.index_in(values, value_set=known), -1)
-    return indices.to_numpy().astype(np.int32, copy=False), known
+    codes: Int32s = indices.to_numpy().astype(np.int32, copy=False)
+    return codes
 
 
 def _only_present(indices: Int32s, known: pa.Array) -> tuple[Int32s, pa.Array]:
@@ -246,14 +354,16 @@ def _hierarchy_leaves(values: pa.ChunkedArray, column: Column) -> pa.Array:
     return pa.array(column.hierarchy.leaves, pa.string())
 
 
-def _ordered_values(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, pa.Array]:
-    """The column and its values from lowest to highest, in one type."""
-    if pa.types.is_dictionary(values.type):
-        values = values.unify_dictionaries()
-        if column.order is None and values.type.ordered and values.num_chunks:
-            known = values.chunk(0).dictionary
-            return pc.cast(values, values.type.value_type), known
-        values = pc.cast(values, values.type.value_type)
+def _order_of_dictionary(values: pa.ChunkedArray, column: Column) -> pa.Array | None:
+    """The order that an ordered column's data bring, unless the schema gives another."""
+    brings = pa.types.is_dictionary(values.type) and values.type.ordered and values.num_chunks
+    if column.kind is not Kind.ORDERED or column.order is not None or not brings:
+        return None
+    return _comparable(dictionary_order(values, column.name), column)
+
+
+def _known_order(values: pa.ChunkedArray, column: Column) -> pa.Array:
+    """The order the schema gives, in the type of the values; checks that it has them all."""
     if column.order is None:
         raise SchemaError(
             f"Column '{column.name}' has kind 'ordered' but no order.",
@@ -262,25 +372,50 @@ def _ordered_values(values: pa.ChunkedArray, column: Column) -> tuple[pa.Chunked
         )
     try:
         known = pc.cast(pa.array(column.order, pa.string()), values.type)
-    except pa.ArrowInvalid:
+    except pa.ArrowException:
         raise DataError(
             f"Column '{column.name}' holds {values.type} values, which its order does not list.",
             "Write the order with values of that type.",
         ) from None
+    if len(known.unique()) < len(known):
+        raise SchemaError(
+            f"The order of column '{column.name}' lists a value twice, in two spellings.",
+            "List every value once.",
+        )
     strangers = pc.sum(pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, value_set=known))))
     if strangers.as_py():
         raise DataError(
             f"Column '{column.name}' has {strangers.as_py()} cells that are not in its order.",
             "Add the values to the order.",
         )
-    return values, known
+    return known
 
 
 def _positions(known: pa.Array, column: Column) -> Float64s:
-    """Where each value lies: numbers at their value, days by count, ordered values by rank."""
-    if column.kind is Kind.ORDERED or pa.types.is_null(known.type):
-        return np.arange(len(known), dtype=np.float64)
-    if column.kind is Kind.DATE:
-        known = pc.cast(known, pa.int32())
-    positions = pc.fill_null(pc.cast(known, pa.float64(), safe=False), 0.0)
-    return np.asarray(positions, np.float64)
+    """Where each value lies between the lowest (0) and the highest (1); 0 for the missing one.
+
+    Numbers lie at their value, days by count, ordered values by rank. The lowest is subtracted
+    before anything is rounded, so that neighbours far from zero stay apart, and floats are scaled
+    by a power of two first, so that no difference overflows.
+    """
+    present = known.drop_null()
+    positions = np.zeros(len(known))
+    if len(present) == 0:
+        return positions
+    if column.kind is Kind.ORDERED:
+        above = np.arange(len(present), dtype=np.float64)
+    elif pa.types.is_decimal(present.type):
+        values = present.to_pylist()
+        above = np.array([float(value - values[0]) for value in values])
+    elif pa.types.is_floating(present.type):
+        floats = present.to_numpy(zero_copy_only=False).astype(np.float64)
+        _, exponent = np.frexp(np.abs(floats).max())
+        scaled = np.ldexp(floats, -exponent)
+        above = scaled - scaled[0]
+    else:
+        days = pa.types.is_date(present.type)
+        integers = pc.cast(present, pa.int32()) if days else present
+        unsigned = integers.to_numpy(zero_copy_only=False).astype(np.uint64)  # modulo 2^64
+        above = (unsigned - unsigned[0]).astype(np.float64)
+    positions[: len(present)] = above / (above[-1] or 1.0)
+    return positions

@@ -145,7 +145,13 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
     rows = len(published.block_of)
     ordered = codes.matrix[graph.members]
     pairs = int((graph.degrees[published.block_of].astype(np.int64)).sum())
+    if len(published.cells) != len(codes.domains):
+        raise PrivacyError("Invariant 2: published columns and quasi-identifiers do not agree.")
     for column, (cells, domain) in enumerate(zip(published.cells, codes.domains, strict=True)):
+        if not _is_well_formed(cells, rows, domain):
+            raise PrivacyError(
+                f"Invariant 2: the cells of column '{domain.name}' are not one for each row."
+            )
         allowed = _as_sets_or_ranges(cells, domain)
         uncovered = sum(
             workers.over_rows(
@@ -161,6 +167,26 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
                 f"Invariant 2: {uncovered} cells of column '{domain.name}' miss a preimage."
             )
     return pairs * len(codes.domains)
+
+
+def _is_well_formed(cells: Cells, rows: int, domain: Domain) -> bool:
+    """Whether there is one cell for each row, so that kernels stay inside the arrays."""
+    match cells:
+        case RangeCells():
+            return len(cells.lowest) == len(cells.highest) == len(cells.missing) == rows
+        case SetCells():
+            ends = cells.offsets
+            return bool(
+                len(ends) == rows + 1
+                and ends[0] == 0
+                and ends[-1] == len(cells.values)
+                and np.all(np.diff(ends) >= 0)
+            )
+        case NodeCells():
+            assert domain.hierarchy is not None
+            return bool(
+                len(cells.nodes) == rows and np.all(cells.nodes < len(domain.hierarchy.labels))
+            )
 
 
 def _as_sets_or_ranges(

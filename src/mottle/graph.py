@@ -49,14 +49,12 @@ class Graph(NamedTuple):
     @classmethod
     def explicit(cls, members: Int32s, starts: Int64s, degrees: Int32s, edges: Int32s) -> Graph:
         """Edges written out: block after block, published record after published record."""
-        sizes = np.diff(starts)
-        edge_starts = np.concatenate([[0], np.cumsum(sizes * degrees)]).astype(np.int64)
         return cls(
             np.ascontiguousarray(members, np.int32),
             np.ascontiguousarray(starts, np.int64),
             np.ascontiguousarray(degrees, np.int32),
             np.ascontiguousarray(edges, np.int32).ravel(),
-            edge_starts,
+            _edge_starts(starts, degrees),
         )
 
     @property
@@ -84,7 +82,8 @@ class Graph(NamedTuple):
 
         Returns the smallest and largest degree, or raises `PrivacyError`.
         """
-        if self.records == 0 or self.starts[0] != 0 or self.starts[-1] != self.records:
+        covers = len(self.starts) > 1 and self.starts[0] == 0 and self.starts[-1] == self.records
+        if self.records == 0 or not covers:
             raise PrivacyError("Invariant 1: the blocks do not cover the table.")
         if np.any(self.sizes <= 0) or len(self.degrees) != len(self.sizes):
             raise PrivacyError("Invariant 1: a block is empty or has no degree.")
@@ -96,12 +95,21 @@ class Graph(NamedTuple):
             )
         if self.edges.size and self.edges.size != int((self.sizes * self.degrees).sum()):
             raise PrivacyError("Invariant 1: there are more or fewer edges than degrees say.")
+        if self.edges.size and not np.array_equal(
+            self.edge_starts, _edge_starts(self.starts, self.degrees)
+        ):
+            raise PrivacyError("Invariant 1: a block's edges begin elsewhere than degrees say.")
         irregular = workers.over_blocks(
             lambda first, last: _irregular_blocks(self, first, last), self.starts
         )
         if sum(irregular):
             raise PrivacyError(f"Invariant 1: {sum(irregular)} blocks are not regular.")
         return int(self.degrees.min()), int(self.degrees.max())
+
+
+def _edge_starts(starts: Int64s, degrees: Int32s) -> Int64s:
+    """Where each block's edges begin when they are written out."""
+    return np.concatenate([[0], np.cumsum(np.diff(starts) * degrees)]).astype(np.int64)
 
 
 def is_order(items: Int32s | Int64s) -> bool:

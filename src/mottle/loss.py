@@ -36,13 +36,13 @@ def measure(published: Cover, codes: Codes) -> Loss:
     """NCP by column and GCP of published cells. Cost O(n · d)."""
     share = published.multiplicity / len(published.row_of)
     by_column = [
-        float(share @ ncp(cells, domain))
+        min(float(share @ ncp(cells, domain)), 1.0)  # rounding may add up to more
         for cells, domain in zip(published.cells, codes.domains, strict=True)
     ]
-    weights = [domain.column.weight for domain in codes.domains]
+    weights = np.array([domain.column.weight for domain in codes.domains])
     return Loss(
         ncp={domain.name: loss for domain, loss in zip(codes.domains, by_column, strict=True)},
-        gcp=float(np.average(by_column, weights=weights)),
+        gcp=min(float(np.average(by_column, weights=weights / weights.max())), 1.0),
     )
 
 

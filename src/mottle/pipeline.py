@@ -7,22 +7,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 import mottle
 from mottle import methods
-from mottle.assignment import assign, check_assignment
+from mottle.assignment import WALKS, assign, check_assignment
 from mottle.coding import Codes, encode
 from mottle.cover import check_covers, cover
-from mottle.errors import DataError, SchemaError, UsageError
+from mottle.errors import DataError, PrivacyError, SchemaError, UsageError, did_you_mean
 from mottle.guarantees import KAnonymity
 from mottle.io.read import as_table
 from mottle.loss import measure
 from mottle.methods import Effort
 from mottle.randomness import Purpose, Secret
-from mottle.release import Links, PublishedColumn, Release, check_published, publish
+from mottle.release import (
+    Links,
+    PublishedColumn,
+    Release,
+    check_publishable,
+    check_published,
+    publish,
+)
 from mottle.schema import Representation, Role, Schema, parse_word
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
@@ -103,18 +111,24 @@ def anonymize(
     (200, {'min': 5, 'max': 5})
     """
     clock = _Clock(progress or (lambda _: None))
+    for option, word in (("method", method), ("representation", representation), ("walk", walk)):
+        _check_word(option, word)
     representation = _representation(representation)
-    _check_effort(effort)
+    effort = _seconds(effort)
+    if walk not in WALKS:
+        raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
     chosen = methods.get(method)
     chosen.check_gives(guarantee)
+    _check_schema(schema)
+    secret = Secret.draw(seed)
     table = as_table(data)
     schema = schema.covering(table.column_names)
+    check_publishable(table, schema)
     if table.num_rows == 0:
         raise DataError("The table has no rows.", "Give a table with data.")
     guarantee.check_feasible(table.num_rows)
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
-    secret = Secret.draw(seed)
 
     with clock.stage("code"):
         codes = encode(table, schema, representation)
@@ -122,6 +136,8 @@ def anonymize(
         telling = partial(clock.report_loss, "arrange")
         arrangement = chosen.arrange(codes, guarantee, Effort(effort, secret.public_seed, telling))
         graph = arrangement.graph
+        if graph.records != codes.records:
+            raise PrivacyError("Invariant 1: the graph has more or fewer records than the table.")
         degree = graph.check_regular(guarantee.degree)  # before any kernel trusts its indices
     with clock.stage("cover"):
         published = cover(graph, codes)
@@ -157,7 +173,7 @@ def anonymize(
         "gcp": loss.gcp,
         "ncp": loss.ncp,
         "degree": {"min": degree[0], "max": degree[1]},
-        "seed": seed,
+        "seed": secret.seed,
         "checks": checks,
         "notes": _notes(schema, codes, guarantee, arrangement.facts, seed),
         "sha256": {},
@@ -173,12 +189,30 @@ def _representation(value: Representation | str) -> Representation:
         raise SchemaError(f"{error}.") from None
 
 
-def _check_effort(effort: float | None) -> None:
-    if effort is not None and not 0 <= effort < float("inf"):
+def _check_word(option: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise UsageError(f"The {option} must be a word, not a {type(value).__name__}.")
+
+
+def _check_schema(schema: object) -> None:
+    if not isinstance(schema, Schema):
+        raise UsageError(
+            f"A {type(schema).__name__} is not a schema.",
+            "Build one with Schema.of(quasi_identifying=[…], …) or Schema.read(FILE).",
+        )
+
+
+def _seconds(effort: object) -> float | None:
+    """The time for improving as a number that the certificate can hold."""
+    if effort is None:
+        return None
+    seconds = float(effort) if isinstance(effort, Real) else -1.0
+    if isinstance(effort, bool) or not 0 <= seconds < float("inf"):
         raise UsageError(
             "The time for improving must be a number of seconds from 0 on.",
             "Leave it out to stop when it is no longer worth it.",
         )
+    return seconds
 
 
 def _check(invariant: int, name: str, measured: dict[str, object]) -> dict[str, object]:

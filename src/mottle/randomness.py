@@ -9,13 +9,17 @@ by any number of threads, or again after a failure, and always decide the same.
 from __future__ import annotations
 
 import hashlib
+import operator
 import secrets
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import SupportsIndex
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from mottle.errors import UsageError
 
 Words = NDArray[np.uint32]
 
@@ -49,11 +53,14 @@ class Secret:
         return f"Secret(seed={self.seed})"
 
     @classmethod
-    def draw(cls, seed: int | None = None) -> Secret:
+    def draw(cls, seed: SupportsIndex | None = None) -> Secret:
         """Draw a key from the operating system, or derive it from ``seed`` for an experiment."""
         if seed is None:
             return cls(secrets.token_bytes(32), None)
-        return cls(hashlib.sha256(f"mottle seed {seed}".encode()).digest(), seed)
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise UsageError(f"A seed is a whole number, not a {type(seed).__name__}.")
+        number = operator.index(seed)
+        return cls(hashlib.sha256(f"mottle seed {number}".encode()).digest(), number)
 
     @property
     def words(self) -> Words:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from numba import njit
 
 from mottle.cells import published_type, to_text
-from mottle.coding import Codes, Domain, Form
+from mottle.coding import Codes, Domain, Form, as_text, dictionary_order, is_plain
 from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
-from mottle.errors import PrivacyError
+from mottle.errors import PrivacyError, SchemaError
 from mottle.graph import Graph, Int32s, Int64s, is_order, preimage
 from mottle.hierarchy import Hierarchy
 from mottle.schema import Kind, Role, Schema
@@ -56,6 +56,15 @@ class PublishedColumn:
             order=order,
             hierarchy=domain.hierarchy,
         )
+
+    @classmethod
+    def of_unchanged(cls, name: str, role: Role, values: pa.ChunkedArray) -> PublishedColumn:
+        """Describe a column published as it is; ordered categories as values with an order."""
+        if not pa.types.is_dictionary(values.type):
+            return cls(name, role, None, None, values.type)
+        categories = pc.cast(dictionary_order(values, name), pa.string())
+        value_type = values.type.value_type
+        return cls(name, role, None, None, value_type, order=tuple(categories.to_pylist()))
 
     def field(self) -> pa.Field:
         """The Arrow field, with everything a reader has to know in its metadata."""
@@ -180,6 +189,20 @@ class Release:
         return save_release(self, Path(folder), private, overwrite=overwrite)
 
 
+def check_publishable(table: pa.Table, schema: Schema) -> None:
+    """Refuse columns that are to be published unchanged but cannot be written as text."""
+    for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
+        values = table.column(column.name)
+        if not is_plain(values.type):
+            raise SchemaError(
+                f"Column '{column.name}' holds {values.type} values, which release.csv cannot"
+                " hold.",
+                f"Turn them into text, or leave the column out: --id {column.name}.",
+            )
+        if pa.types.is_binary(values.type):
+            as_text(values, column.name)
+
+
 def publish(
     table: pa.Table,
     schema: Schema,
@@ -189,7 +212,7 @@ def publish(
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """Put the released table together: generalized cells, and the true records' other columns."""
     cover_row_of_row = published.row_of[links.position_of_row]
-    original_of_row = pa.array(links.original_of_row)
+    original_of_row = links.original_of_row
     described: list[PublishedColumn] = []
     arrays: list[pa.ChunkedArray] = []
     generalized = {
@@ -205,10 +228,28 @@ def publish(
             arrays.append(_published_cells(cells, domain, cover_row_of_row))
         else:
             values = table.column(column.name)
-            described.append(PublishedColumn(column.name, column.role, None, None, values.type))
-            arrays.append(values.take(original_of_row))
+            unchanged = PublishedColumn.of_unchanged(column.name, column.role, values)
+            described.append(unchanged)
+            arrays.append(_reordered(values, unchanged.value_type, original_of_row))
     fields = [column.field() for column in described]
     return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
+
+
+def _reordered(values: pa.ChunkedArray, value_type: pa.DataType, rows: Int32s) -> pa.ChunkedArray:
+    """The values of each released row, in chunks, none of which holds more text than 2 GB."""
+    wide = _WIDE_TYPES.get(value_type, value_type)  # all of the text together may be more
+    values = pc.cast(values, wide)
+    return pa.chunked_array(
+        [
+            pc.cast(chunk, value_type)
+            for first in range(0, len(rows), _ROWS_PER_CHUNK)
+            for chunk in values.take(pa.array(rows[first : first + _ROWS_PER_CHUNK])).chunks
+        ],
+        value_type,
+    )
+
+
+_WIDE_TYPES = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
 def _published_cells(cells: Cells, domain: Domain, rows: Int32s) -> pa.ChunkedArray:

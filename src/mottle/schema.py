@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from mottle.errors import SchemaError, StorageError, did_you_mean
+from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy import Hierarchy
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
@@ -130,13 +130,19 @@ class Schema(BaseModel):
         hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names and what deviates from the defaults."""
-        roles = [
-            *((name, Role.IDENTIFYING) for name in identifying),
-            *((name, Role.QUASI_IDENTIFYING) for name in quasi_identifying),
-            *((name, Role.SENSITIVE) for name in sensitive),
-            *((name, Role.INSENSITIVE) for name in insensitive),
-        ]
-        details: dict[str, dict[str, Any]] = {name: {} for name, _ in roles}
+        details: dict[str, dict[str, Any]] = {}
+        for role, names in (
+            (Role.IDENTIFYING, identifying),
+            (Role.QUASI_IDENTIFYING, quasi_identifying),
+            (Role.SENSITIVE, sensitive),
+            (Role.INSENSITIVE, insensitive),
+        ):
+            if isinstance(names, str):
+                raise UsageError(f"The {role} columns must be a list, not a text.", "Write [NAME].")
+            for name in names:
+                if name in details:
+                    raise SchemaError(f"Column '{name}' is given a role twice.", "Give it one.")
+                details[name] = {"role": role}
         for option, values in (
             ("kind", kinds),
             ("weight", weights),
@@ -150,15 +156,7 @@ class Schema(BaseModel):
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
-        return _validated(
-            "the schema",
-            {
-                "columns": {name: {"role": role, **details[name]} for name, role in roles},
-                "rest": rest,
-                "listed": [name for name, _ in roles],
-            },
-            folder=Path(),
-        )
+        return _validated("the schema", {"columns": details, "rest": rest}, folder=Path())
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -177,7 +175,13 @@ class Schema(BaseModel):
 
     def write(self, path: str | Path) -> None:
         """Write a ``mottle.toml`` that `read` reads back."""
-        Path(path).write_text(self.to_toml(folder=Path(path).parent), encoding="utf-8")
+        text = self.to_toml(folder=Path(path).parent)
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(
+                f"Cannot write the schema {path}: {error.strerror}.", "Check path and permissions."
+            ) from error
 
     def to_toml(self, comments: Mapping[str, str] | None = None, folder: Path = Path()) -> str:
         """The schema as TOML text, with an optional comment above each column.
@@ -280,18 +284,17 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
         isinstance(c, Mapping) for c in columns.values()
     ):
         raise SchemaError(f"In {source}, columns are given as tables: [columns.NAME].")
-    listed = content.get("listed", list(columns))
-    repeated = [name for name in listed if listed.count(name) > 1]
-    if repeated:
-        raise SchemaError(f"Column '{repeated[0]}' is given a role twice.", "Give it one.")
-    unknown = [key for key in content if key not in ("columns", "rest", "listed")]
-    if unknown:
-        raise SchemaError(
-            f"In {source}: unknown entry '{unknown[0]}'.",
-            did_you_mean(unknown[0], ["columns", "rest"]),
-        )
+    for key in content:
+        if key not in _ENTRIES:
+            raise SchemaError(f"In {source}: unknown entry '{key}'.", did_you_mean(key, _ENTRIES))
     validated = []
     for name, options in columns.items():
+        for option in options:
+            if option not in _OPTIONS:
+                raise SchemaError(
+                    f"In {source}, column '{name}': {option}: unknown option.",
+                    did_you_mean(option, _OPTIONS),
+                )
         try:
             validated.append(Column(name=name, **_with_hierarchy(options, folder)))
         except ValidationError as error:
@@ -300,6 +303,10 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
         return Schema(columns=tuple(validated), rest=content.get("rest"))
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
+
+
+_ENTRIES = ("columns", "rest")
+_OPTIONS = ("role", "kind", "weight", "order", "hierarchy", "representation")
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -327,8 +334,6 @@ def _first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
-    if first["type"] == "extra_forbidden":
-        message = f"unknown option. {did_you_mean(place, Column.model_fields)}"
     return f"{place}: {message}" if place else message
 
 

@@ -22,7 +22,7 @@ _RANGES_PER_THREAD = 4
 def thread_count() -> int:
     """Cores this process may use; ``MOTTLE_THREADS`` overrides."""
     asked = os.environ.get("MOTTLE_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked.isdecimal() and int(asked) > 0:
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mottle.coding import as_days, dictionary_order, is_plain
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.delimited import read_delimited
 from mottle.io.text_types import blank_out
@@ -95,16 +96,20 @@ def as_table(data: object) -> pa.Table:
 def normalize(table: pa.Table) -> pa.Table:
     """Make columns uniform whatever wrote them, and drop what is no data.
 
-    Text becomes ``string``, half floats become ``float32``, dictionaries are decoded unless they
-    are ordered; the unnamed index of pandas and all metadata go.
+    Text becomes ``string``, bytes ``binary``, half floats ``float32``, short decimals
+    ``decimal128`` and ``date64`` days; seconds become milliseconds, which Parquet has; dictionaries
+    are decoded unless they are ordered; the unnamed index of pandas and all metadata go.
 
     >>> column = pa.array(["a", "b"], pa.large_string()).dictionary_encode()
     >>> normalize(pa.table({"letter": column, "__index_level_0__": [7, 8]})).schema
     letter: string
     """
     kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
-    columns = [_uniform(table.column(position)) for position in kept]
-    return pa.Table.from_arrays(columns, names=[table.column_names[position] for position in kept])
+    names = [table.column_names[position] for position in kept]
+    columns = [
+        _uniform(table.column(position), name) for position, name in zip(kept, names, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=names)
 
 
 # ------------------------------------------------------------------------------------------- files
@@ -222,31 +227,60 @@ def _is_index(name: str) -> bool:
     return PANDAS_INDEX.fullmatch(name) is not None
 
 
-def _uniform(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    if isinstance(column.type, pa.BaseExtensionType):
+        storage = [chunk.storage for chunk in column.chunks]
+        column = pa.chunked_array(storage, column.type.storage_type)
     if pa.types.is_dictionary(column.type):
-        return _uniform_dictionary(column)
+        return _uniform_dictionary(column, name)
+    if pa.types.is_date64(column.type):
+        return as_days(column, name)
     target = _uniform_type(column.type)
-    return column if column.type == target else pc.cast(column, target)
+    if column.type == target:
+        return column
+    try:
+        return pc.cast(column, target)
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"Column '{name}' holds {column.type} values that {target} cannot hold.",
+            "Replace the extreme ones by missing values or by a bound.",
+        ) from None
 
 
-def _uniform_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _uniform_dictionary(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Decode categories; where they are ordered, give all chunks one dictionary instead."""
-    ordered = column.type.ordered
     values = _uniform_type(column.type.value_type)
+    if not is_plain(values):
+        return column
+    decoded = pa.chunked_array(
+        [pc.cast(chunk.dictionary, values).take(chunk.indices) for chunk in column.chunks],
+        values,
+    )
+    if not column.type.ordered:
+        return decoded
+    known = pc.cast(dictionary_order(column, name), values)
+    kind = pa.dictionary(pa.int32(), values, ordered=True)
     chunks = [
-        pa.DictionaryArray.from_arrays(
-            chunk.indices, pc.cast(chunk.dictionary, values), ordered=ordered
-        )
-        for chunk in column.chunks
+        pa.DictionaryArray.from_arrays(pc.index_in(chunk, value_set=known), known, ordered=True)
+        for chunk in decoded.chunks
     ]
-    kind = pa.dictionary(column.type.index_type, values, ordered=ordered)
-    encoded = pa.chunked_array(chunks, kind)
-    return encoded.unify_dictionaries() if ordered else pc.cast(encoded, values)
+    return pa.chunked_array(chunks, kind)
 
 
 def _uniform_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
+    if any(is_bytes(kind) for is_bytes in BYTES):
+        return pa.binary()
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    if pa.types.is_time32(kind):
+        return pa.time32("ms")
     return kind
+
+
+BYTES = (pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)

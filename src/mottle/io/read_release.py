@@ -22,7 +22,9 @@ from mottle.schema import Kind, Role
 def read_release(path: str | Path) -> Release:
     """Read a release from its folder, its ``release.parquet`` or its ``release.csv``.
 
-    A file that does not have the checksum on the certificate beside it is refused.
+    A file that does not have the checksum on the certificate beside it is refused. The certificate
+    says what the columns of ``release.csv`` are, but holds no values; the orders and hierarchies of
+    columns come from ``release.parquet`` if that file lies beside the CSV, and are unknown if not.
     """
     path = Path(path)
     if path.is_dir():
@@ -46,41 +48,47 @@ def _certificate_beside(path: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        certificate: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        certificate = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise DataError(f"{file} is not valid JSON.") from None
+    if not isinstance(certificate, dict) or not isinstance(certificate.get("sha256", {}), dict):
+        raise DataError(f"{file} is no certificate written by mottle.")
+    _check_unchanged(path, certificate)
+    return certificate
+
+
+def _check_unchanged(path: Path, certificate: dict[str, Any]) -> None:
     stated = certificate.get("sha256", {}).get(path.name)
     if stated is not None and stated != sha256_of(path):
         raise DataError(
             f"{path} is not the file its certificate describes: the checksums differ.",
             "It was changed after it was released.",
         )
-    return certificate
 
 
 def _read_parquet(path: Path, certificate: dict[str, Any]) -> Release:
     try:
-        table = pq.read_table(path)
-        columns = tuple(PublishedColumn.of_field(field) for field in table.schema)
-    except (pa.ArrowInvalid, KeyError):
+        with pq.ParquetFile(path) as file:
+            table = file.read()
+    except (pa.ArrowException, OSError):
         raise DataError(f"{path} is no release written by mottle.") from None
-    return Release(table, columns, certificate)
+    return Release(table, _columns_of(table.schema, path), certificate)
+
+
+def _columns_of(schema: pa.Schema, path: Path) -> tuple[PublishedColumn, ...]:
+    try:
+        return tuple(PublishedColumn.of_field(field) for field in schema)
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{path} is no release written by mottle.") from None
 
 
 def _read_csv(path: Path, certificate: dict[str, Any]) -> Release:
-    described = [facts for facts in certificate.get("columns", []) if "type" in facts]
-    if not described:
-        raise DataError(
-            f"{path} cannot be read without {CERTIFICATE} beside it.",
-            "The certificate says what the columns are.",
-        )
-    columns = tuple(_column(facts) for facts in described)
-    types = {
-        column.name: column.value_type if column.form is None else pa.string() for column in columns
-    }
+    columns = _described_columns(path, certificate)
+    types = {column.name: _type_in_csv(column) for column in columns}
     try:
         texts = pyarrow.csv.read_csv(
             path,
+            read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=types,
@@ -89,18 +97,51 @@ def _read_csv(path: Path, certificate: dict[str, Any]) -> Release:
                 null_values=[""],
             ),
         )
-    except pa.ArrowInvalid:
+        arrays = [_typed(texts.column(column.name), column) for column in columns]
+    except (pa.ArrowException, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
-    arrays = []
-    for column in columns:
-        values = texts.column(column.name)
-        if column.form is not None:
-            form, value_type = column.form, column.value_type
-            cells = [from_text(chunk, form, value_type) for chunk in values.chunks]
-            values = pa.chunked_array(cells, published_type(form, value_type))
-        arrays.append(values)
     schema = pa.schema([column.field() for column in columns])
     return Release(pa.table(arrays, schema=schema), columns, certificate)
+
+
+_LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be longer than a block
+
+
+def _type_in_csv(column: PublishedColumn) -> pa.DataType:
+    """The type a column is read as at first; pyarrow's reader knows no wide decimals."""
+    is_text = column.form is not None or pa.types.is_decimal256(column.value_type)
+    return pa.string() if is_text else column.value_type
+
+
+def _typed(values: pa.ChunkedArray, column: PublishedColumn) -> pa.ChunkedArray:
+    """A column as it was before it was written as text."""
+    if column.form is None:
+        return values.cast(column.value_type)
+    form, value_type = column.form, column.value_type
+    cells = [from_text(chunk, form, value_type) for chunk in values.chunks]
+    return pa.chunked_array(cells, published_type(form, value_type))
+
+
+def _described_columns(path: Path, certificate: dict[str, Any]) -> tuple[PublishedColumn, ...]:
+    """What the columns of a CSV file are, by the Parquet file beside it or the certificate."""
+    parquet = path.parent / PARQUET
+    if certificate and parquet.exists():
+        _check_unchanged(parquet, certificate)
+        try:
+            return _columns_of(pq.read_schema(parquet), parquet)
+        except (pa.ArrowException, OSError):
+            raise DataError(f"{parquet} is no release written by mottle.") from None
+    try:
+        described = [facts for facts in certificate.get("columns", []) if "type" in facts]
+        columns = tuple(_column(facts) for facts in described)
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{path.parent / CERTIFICATE} is no certificate of mottle.") from None
+    if not columns:
+        raise DataError(
+            f"{path} cannot be read without {CERTIFICATE} beside it.",
+            "The certificate says what the columns are.",
+        )
+    return columns
 
 
 def _column(facts: dict[str, Any]) -> PublishedColumn:

@@ -1,7 +1,9 @@
 """All files or none: write into a hidden folder inside the target, then rename into place.
 
 An interrupted run leaves nothing but its hidden folder, which the next run into the same target
-removes. A lock held while writing tells a running neighbour's folder from an abandoned one.
+removes. A lock held while writing tells a running neighbour's folder from an abandoned one. Files
+that are replaced wait in the hidden folder until all new ones are in place; whatever goes wrong
+until then, they are put back, if need be by the next run.
 """
 
 from __future__ import annotations
@@ -10,51 +12,117 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from mottle.errors import MottleError, StorageError
+from mottle.errors import StorageError
 
 _PREFIX = ".mottle-unfinished-"
 _LOCK = "lock"
+_OLD = "old"  # files being replaced; exists only while they can still be put back
+_REPLACED = "replaced"
+_SECONDS_TO_BEGIN = 60
+
+Move = tuple[Path, Path]  # a file in a hidden folder, and the place it gets
 
 
 @contextmanager
-def staged(target: Path, names: Sequence[str], *, overwrite: bool) -> Iterator[Path]:
+def staged(
+    target: Path,
+    names: Sequence[str],
+    *,
+    overwrite: bool,
+    afterwards: Sequence[Move] = (),
+) -> Iterator[Path]:
     """Yield a folder to write the files ``names`` into; they appear in ``target`` at the end.
 
     On any error, and on Ctrl-C, nothing appears. An existing file of one of the names is an error
     unless ``overwrite``; then it is replaced only after all new files are complete. The file named
-    last is moved last, so its presence says that the set is complete.
+    last is moved last, so its presence says that the set is complete. ``afterwards`` are
+    files in another `hidden_folder` that belong to the set and move after it.
     """
+    with writing_to(target), hidden_folder(target) as stage:
+        _refuse_existing(target, names, overwrite=overwrite)
+        yield stage
+        moves = [*((stage / name, target / name) for name in names), *afterwards]
+        for new, _ in moves:
+            _flush_to_disk(new)
+        _swap(moves)
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into one of ours that names ``path``."""
     try:
-        made = _make_folder(target)
-        if not overwrite:
-            _refuse_existing(target, names)
-        _remove_abandoned(target)
-        stage = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
-        with open(stage / _LOCK, "w") as lock:
-            _try_lock(lock)
-            try:
-                yield stage
-                for name in names:
-                    _flush_to_disk(stage / name)
-                (target / names[-1]).unlink(missing_ok=True)
-                for name in names:
-                    os.replace(stage / name, target / name)
-            finally:
-                shutil.rmtree(stage, ignore_errors=True)
-                for folder in made:
-                    _remove_if_empty(folder)
-    except MottleError:
-        raise
+        yield
     except OSError as error:
         raise StorageError(
-            f"Cannot write to {target}: {error.strerror or error}.",
-            "Nothing was published. Check space and permissions, or choose another folder.",
+            f"Cannot write to {path}: {error.strerror or error}.",
+            "Nothing was published. Check space and permissions, or choose another place.",
         ) from error
+
+
+@contextmanager
+def hidden_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder inside ``target`` that only the owner can read; it is removed at the end."""
+    made = _make_folder(target)
+    try:
+        _remove_abandoned(target)
+        stage = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))  # mode 0700
+        try:
+            with open(stage / _LOCK, "w") as lock:
+                _try_lock(lock)
+                yield stage
+        finally:
+            _discard(stage)
+    finally:
+        for folder in made:
+            _remove_if_empty(folder)
+
+
+def _flush_to_disk(path: Path) -> None:
+    """Make sure the content has reached the disk before the name does."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _swap(moves: Sequence[Move]) -> None:
+    """Put new files in the place of old ones, or leave everything as it was."""
+    stages = list(dict.fromkeys(new.parent for new, _ in moves))
+    try:
+        for stage in stages:
+            (stage / _OLD).mkdir()
+        for new, place in reversed(moves):
+            if os.path.lexists(place):
+                os.replace(place, new.parent / _OLD / place.name)
+        for new, place in moves:
+            os.replace(new, place)
+        for stage in stages:
+            (stage / _OLD).rename(stage / _REPLACED)  # from here on the new files count
+    except BaseException:
+        for new, place in reversed(moves):
+            if (new.parent / _OLD).exists() and not new.exists():  # it is in its place already
+                place.unlink(missing_ok=True)
+        for stage in stages:
+            _put_back(stage)
+        raise
+
+
+def _put_back(stage: Path) -> None:
+    """Give files their old places again, after a replacement that did not come to its end."""
+    if (stage / _OLD).exists():
+        for file in (stage / _OLD).iterdir():
+            os.replace(file, stage.parent / file.name)
+        (stage / _OLD).rmdir()
+
+
+def _discard(stage: Path) -> None:
+    """Remove a hidden folder, unless it still holds files that have to be put back."""
+    if not (stage / _OLD).exists():
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _make_folder(target: Path) -> list[Path]:
@@ -69,9 +137,12 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _refuse_existing(target: Path, names: Sequence[str]) -> None:
+def _refuse_existing(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
+    for name in names:
+        if (target / name).is_dir():
+            raise StorageError(f"{target / name} is a folder.", "Choose another place.")
     existing = [name for name in names if (target / name).exists()]
-    if existing:
+    if existing and not overwrite:
         raise StorageError(
             f"{target} already holds {', '.join(existing)}.",
             "Choose another folder, or replace the files with --overwrite.",
@@ -80,19 +151,22 @@ def _refuse_existing(target: Path, names: Sequence[str]) -> None:
 
 def _remove_abandoned(target: Path) -> None:
     for stage in target.glob(f"{_PREFIX}*"):
-        try:
-            with open(stage / _LOCK, "a") as lock:
-                abandoned = _try_lock(lock)
-        except FileNotFoundError:
-            abandoned = True
-        if abandoned:
-            shutil.rmtree(stage, ignore_errors=True)
+        if stage.is_dir() and _is_abandoned(stage):
+            _put_back(stage)
+            _discard(stage)
 
 
-def _flush_to_disk(path: Path) -> None:
-    """Make sure the content has reached the disk before the name does."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
+def _is_abandoned(stage: Path) -> bool:
+    """Whether the run that made the folder has ended: nobody holds its lock any more."""
+    with suppress(OSError):  # it may vanish meanwhile
+        names = {path.name for path in stage.iterdir()}
+        if names <= {_LOCK} and time.time() - stage.stat().st_mtime < _SECONDS_TO_BEGIN:
+            return False  # it may just be taking its lock
+        if _LOCK not in names:
+            return True
+        with open(stage / _LOCK, "a") as lock:
+            return _try_lock(lock)
+    return False
 
 
 def _try_lock(file: IO[str]) -> bool:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,40 +14,52 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import StorageError, UsageError
-from mottle.io.staging import staged
+from mottle.io.staging import hidden_folder, staged, writing_to
 
 if TYPE_CHECKING:
     from mottle.release import Links, Release
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
-_ROWS_PER_BATCH = 1 << 17
+FILES = (PARQUET, CSV, CERTIFICATE)  # the certificate last: it says that the others are complete
+_ROWS_PER_GROUP = 1 << 17
+_ROWS_PER_BATCH = 1 << 14  # of CSV: no column's text comes near Arrow's limit of 2 GB
 
 
 def save_release(
     release: Release, folder: Path, private: str | Path | None, *, overwrite: bool
 ) -> dict[str, Any]:
     """Write the files of a release, all or none; see `Release.save`."""
-    link_file = None if private is None else Path(private)
-    if link_file is not None:
-        _check_private_place(link_file, folder, release, overwrite=overwrite)
-    with staged(folder, [PARQUET, CSV, CERTIFICATE], overwrite=overwrite) as stage:
-        _write_parquet(release.table, stage / PARQUET)
-        _write_csv(release, stage / CSV)
-        certificate = {
-            **release.certificate,
-            "sha256": {name: sha256_of(stage / name) for name in (PARQUET, CSV)},
-        }
-        text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
-        (stage / CERTIFICATE).write_text(text, encoding="utf-8")
-        if link_file is not None:
-            assert release.links is not None
-            with _private_file(link_file) as path:
-                _write_links(release.links, path)
+    if private is None:
+        with staged(folder, FILES, overwrite=overwrite) as stage:
+            return _write_files(release, stage)
+    if release.links is None:
+        raise UsageError("A release read from files has no private links to save.")
+    link_file = Path(private)
+    with writing_to(link_file):
+        _check_private_place(link_file, folder, overwrite=overwrite)
+        with hidden_folder(link_file.parent) as hidden:
+            links = (hidden / link_file.name, link_file)
+            with staged(folder, FILES, overwrite=overwrite, afterwards=[links]) as stage:
+                certificate = _write_files(release, stage)
+                with writing_to(link_file):
+                    _write_links(release.links, hidden / link_file.name)
+    return certificate
+
+
+def _write_files(release: Release, stage: Path) -> dict[str, Any]:
+    _write_parquet(release.table, stage / PARQUET)
+    _write_csv(release, stage / CSV)
+    certificate = {
+        **release.certificate,
+        "sha256": {name: sha256_of(stage / name) for name in (PARQUET, CSV)},
+    }
+    text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
+    (stage / CERTIFICATE).write_text(text, encoding="utf-8")
     return certificate
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
-    pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_PER_BATCH)
+    pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_PER_GROUP)
 
 
 def _write_csv(release: Release, path: Path) -> None:
@@ -79,10 +88,11 @@ def _text(text: str) -> pa.Scalar:
 
 
 def _quoted(column: pa.Array) -> pa.Array:
+    """Fields of CSV; quoted also where a reader would take U+FEFF for a byte order mark."""
     texts = pc.cast(column, pa.large_string())
-    if pa.types.is_string(column.type) or pa.types.is_dictionary(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         doubled = pc.replace_substring(texts, '"', '""')
-        needed = pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, '[,"\r\n]'))
+        needed = pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, '^\ufeff|[,"\r\n]'))
         texts = pc.if_else(
             needed, pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text("")), texts
         )
@@ -90,16 +100,13 @@ def _quoted(column: pa.Array) -> pa.Array:
 
 
 def _write_links(links: Links, path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # for the owner only
     with pq.ParquetWriter(path, links.SCHEMA, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
 
 
-def _check_private_place(
-    link_file: Path, folder: Path, release: Release, *, overwrite: bool
-) -> None:
-    if release.links is None:
-        raise UsageError("A release read from files has no private links to save.")
+def _check_private_place(link_file: Path, folder: Path, *, overwrite: bool) -> None:
     if folder.resolve() in (link_file.resolve(), *link_file.resolve().parents):
         raise UsageError(
             f"The private link file {link_file} would lie in the release folder {folder}.",
@@ -111,19 +118,6 @@ def _check_private_place(
         raise StorageError(
             f"{link_file} already exists.", "Choose another file, or replace it with --overwrite."
         )
-
-
-@contextmanager
-def _private_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that only the owner can read; it gets its name at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".mottle-unfinished-", dir=path.parent)  # mode 0600
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

@@ -32,14 +32,25 @@ Assign = Callable[[Index, Int32s], int]
     cost="O(k·n·s·d) time, s ≈ n^0.3 tree nodes looked at per search; O(n·(k + d)) memory",
 )
 def greedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
-    """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1)."""
+    """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1).
+
+    Originals S_i take turns in lexicographic order; each is matched to the available box T_j that
+    it widens least (smallest weight w_ij, then smallest j) over edges e_ij not used before.
+
+    The paper weighs all n² edges; a search tree (`mottle.nearest`) finds the same ones. Measured on
+    ADULT, k = 10: time grows as n^1.2 from 3,000 to 10,000 records and as n^1.3 to 30,000.
+    """
     return in_iterations(codes, guarantee, effort, _assign)
 
 
 def in_iterations(
     codes: Codes, guarantee: KAnonymity, effort: Effort, assign: Assign
 ) -> Arrangement:
-    """The outer loop of HKA15."""
+    """The outer loop of HKA15: an assignment per iteration, weights redefined after each.
+
+    The first iteration is the self match. ``assign`` fills in the box of every original and returns
+    how many dead ends it met, which the certificate reports.
+    """
     order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
     n, k = len(order), guarantee.degree
     index = build(codes, np.ascontiguousarray(codes.matrix[order]), k)
@@ -59,31 +70,44 @@ def in_iterations(
 
 
 def _assign(index: Index, box_of: Int32s) -> int:
+    """Fill ``box_of`` with one assignment; returns how many dead ends were met on the way."""
     n = len(box_of)
-    return sum(
-        _assign_stretch(index, first, min(first + _STRETCH, n), box_of)
-        for first in range(0, n, _STRETCH)
-    )
-
-
-@njit(cache=True, nogil=True)
-def _assign_stretch(index: Index, first: int, last: int, box_of: Int32s) -> int:
-    """Algorithm 1 for the originals ``first .. last``; returns how often it met a dead end."""
-    weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
     dead_ends = 0
-    for original in range(first, last):
-        if search(index, original, True, weight, box) == 0:
+    original = 0
+    while original < n:
+        end = min(original + _STRETCH, n)
+        original = _assign_stretch(index, original, end, box_of)
+        if original < end:
             backtrack(index, original, box_of)
             dead_ends += 1
-        else:
-            box_of[original] = box[0]
-            take(index, box[0])
+            original += 1
     return dead_ends
 
 
 @njit(cache=True, nogil=True)
+def _assign_stretch(index: Index, first: int, last: int, box_of: Int32s) -> int:
+    """Algorithm 1 for the originals from ``first`` on; returns ``last``, or who has a dead end."""
+    weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
+    for original in range(first, last):
+        if search(index, original, original, weight, box) == 0:
+            return original
+        box_of[original] = box[0]
+        take(index, box[0])
+    return last
+
+
+@njit(cache=True, nogil=True)
 def backtrack(index: Index, original: int, box_of: Int32s) -> None:
-    """Give the original at a dead end the box of a neighbour that can take another one."""
+    """Give the original at a dead end the box of a neighbour that can take another one.
+
+    Neighbours S_y in the lexicographic order are asked from near to far, predecessors first; one
+    matched to T_j agrees if e_ij was not used before and some T_m is available to it, of which it
+    takes the lightest. In Greedy all successors are still unmatched, so only predecessors agree.
+
+    Where no neighbour agrees the paper is silent. That takes n < 2k: each available box holds the
+    original and at most k - 2 others, which leaves n - 2k + 3 neighbours or more that agree.
+    We then look for a longer chain of substitutions; a regular bipartite graph always has one.
+    """
     n = box_of.size
     weight, other = np.empty(1, np.float64), np.empty(1, np.int32)
     for distance in range(1, n):
@@ -93,7 +117,7 @@ def backtrack(index: Index, original: int, box_of: Int32s) -> None:
             box = box_of[neighbour]
             if holds(index, box, original):
                 continue
-            if search(index, neighbour, True, weight, other) > 0:
+            if search(index, neighbour, neighbour, weight, other) > 0:
                 box_of[neighbour] = other[0]
                 box_of[original] = box
                 take(index, other[0])
@@ -103,7 +127,7 @@ def backtrack(index: Index, original: int, box_of: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def _augment(index: Index, original: int, box_of: Int32s) -> None:
-    """Free a box for the original by moving a chain of others, found breadth first."""
+    """Free a box for the original by a shortest chain of substitutions, weights aside. O(n²·k)."""
     n = box_of.size
     owner = np.full(n, NOBODY, np.int32)
     for other in range(n):

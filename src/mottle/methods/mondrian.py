@@ -15,7 +15,6 @@ from mottle.growth import RANGE, SET, Scales, _climb, scales
 from mottle.guarantees import KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
-
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
 
 
@@ -88,11 +87,11 @@ def _cut_all(prices: Scales, matrix: Int32s, k: int, tear: int, members: Int32s)
         part = members[first:last]
         parts += 1
         _measure_widths(prices, matrix, part, marks, parts, widths)
-        widest = np.argmax(widths)
+        widest = int(np.argmax(widths))
         left = 0
         if tear != ALWAYS:
             for _ in range(attributes):  # the widest first, then the next widest
-                attribute = np.argmax(widths)
+                attribute = int(np.argmax(widths))
                 widths[attribute] = -1.0
                 left = _cut(matrix, part, attribute, k, False, scratch)
                 if left > 0:
@@ -142,7 +141,8 @@ def _divide(
         else:
             aside[right] = record
             right += 1
-    part[left:] = aside[:right]
+    for place in range(right):  # not as slices, which take seconds to compile
+        part[left + place] = aside[place]
     return left
 
 

@@ -41,11 +41,21 @@ class Shortlists(NamedTuple):
     cost="O(k·n·s·d) time, s ≈ n^0.5 tree nodes looked at per search; O(n·(k + d)) memory",
 )
 def sortgreedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
-    """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2)."""
+    """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2).
+
+    Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) where both
+    ends are still unmatched; originals left over are matched by backtracking as in Greedy, now
+    among predecessors and successors alike.
+
+    The paper sorts all n² edges; here every original waits in a heap with its lightest available
+    edge, found by a search tree (`mottle.nearest`) and found again when its box is gone: the same
+    edges in the same order. Measured on ADULT, k = 10: time grows as n^1.1 to n^1.2.
+    """
     return in_iterations(codes, guarantee, effort, _assign)
 
 
 def _assign(index: Index, box_of: Int32s) -> int:
+    """Fill ``box_of`` with one assignment; returns how many originals were left over first."""
     n = len(box_of)
     lists = _empty_shortlists(index)
     weight, choice = np.empty(n), np.empty(n, np.int32)
@@ -58,7 +68,7 @@ def _assign(index: Index, box_of: Int32s) -> int:
     while edges > 0:
         edges = _pick_edges(index, lists, weight, choice, heap, edges, box_of)
     unmatched = np.flatnonzero(box_of == NOBODY)
-    for original in unmatched:
+    for original in unmatched.tolist():
         backtrack(index, original, box_of)
     return len(unmatched)
 
@@ -88,26 +98,30 @@ def _first_choices(
 
 @njit(cache=True, nogil=True)
 def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[float, int]:
-    """Weight and box of an original's lightest edge to an available box; infinite for none."""
+    """Weight and box of an original's lightest edge to an available box; infinite for none.
+
+    Equal originals differ only in the boxes that hold them already, whose weight is 0. When all on
+    the shortlist are such, the original looks for itself.
+    """
     n = index.ordered.shape[0]
     group = lists.group_of[original]
     weights, boxes = lists.weights[group], lists.boxes[group]
-    for _ in range(2):
-        stale = True
+    fresh = False
+    while True:
         for place in range(lists.length[group]):
             box = boxes[place]
-            if index.first[index.entry_of[box]] == n:
-                continue
-            stale = False
-            if weights[place] > 0.0 or not holds(index, box, original):
-                return weights[place], box
-        if not stale:
-            break
-        lists.length[group] = search(index, original, False, weights, boxes)
-    own_weight, own_box = np.empty(1, np.float64), np.empty(1, np.int32)
-    if search(index, original, True, own_weight, own_box) == 0:
-        return np.inf, NOBODY
-    return own_weight[0], own_box[0]
+            if index.first[index.entry_of[box]] < n:
+                if weights[place] > 0.0 or not holds(index, box, original):
+                    return weights[place], box
+                fresh = True
+        if fresh:
+            weights, boxes = np.empty(1, np.float64), np.empty(1, np.int32)
+        found = search(index, original, original if fresh else NOBODY, weights, boxes)
+        if found == 0:
+            return np.inf, NOBODY
+        if fresh:
+            return weights[0], boxes[0]
+        lists.length[group] = found
 
 
 @njit(cache=True, nogil=True)
@@ -115,13 +129,12 @@ def _pick_edges(
     index: Index, lists: Shortlists, weight: Float64s, choice: Int32s,
     heap: Int32s, edges: int, box_of: Int32s,
 ) -> int:  # fmt: skip
-    """Take the lightest of ``edges`` edges in the heap, again and again; returns how many remain.
-    """
+    """Pick the lightest of ``edges`` edges in the heap, again and again; returns what remains."""
     n = index.ordered.shape[0]
     for _ in range(_STRETCH):
         if edges == 0:
             break
-        original = heap[0]
+        original = int(heap[0])
         box = choice[original]
         if box != NOBODY and index.first[index.entry_of[box]] == n:
             weight[original], choice[original] = _lightest_edge(index, lists, original)

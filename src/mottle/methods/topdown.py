@@ -67,23 +67,27 @@ class Boxes(NamedTuple):
     stamp: Int64s  # [boxes]
 
 
-@njit(cache=True, nogil=True)
 def _new_boxes(prices: Scales) -> Boxes:
-    shape = (2, prices.form.size)
+    """Two boxes that cover nothing yet."""
+    shape = (2, len(prices.form))
     return Boxes(
-        np.empty(shape), np.empty(shape), np.empty(shape, np.bool_), np.empty(shape, np.int32),
-        np.zeros((2, prices.position.size), np.int64), np.zeros(2, np.int64),
-    )  # fmt: skip
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape, np.bool_),
+        np.empty(shape, np.int32),
+        np.zeros((2, prices.domain_total), np.int64),
+        np.zeros(2, np.int64),
+    )
 
 
 @njit(cache=True, nogil=True)
 def _open(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
     """Let the box cover ``record`` (its codes) alone."""
-    boxes.lowest[box] = np.inf
-    boxes.highest[box] = -np.inf
-    boxes.absent[box] = False
     boxes.stamp[box] += 1
     for column in range(record.size):
+        boxes.lowest[box, column] = np.inf
+        boxes.highest[box, column] = -np.inf
+        boxes.absent[box, column] = False
         boxes.node[box, column] = prices.node[prices.offset[column] + record[column]]
     _take_in(prices, boxes, box, record)
 
@@ -116,33 +120,32 @@ def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> float:
         elif prices.form[column] != RANGE:
             node = boxes.node[box, column]
             growth += prices.penalty[_climb(prices, node, record[column])] - prices.penalty[node]
+        elif record[column] == prices.missing[column]:
+            if not boxes.absent[box, column]:
+                growth += prices.step[column]
+        elif boxes.highest[box, column] < boxes.lowest[box, column]:
+            growth += prices.step[column]
         else:
-            lowest, highest = boxes.lowest[box, column], boxes.highest[box, column]
-            is_missing = record[column] == prices.missing[column]
-            if lowest > highest or (is_missing and not boxes.absent[box, column]):
-                growth += prices.step[column] if is_missing == (lowest <= highest) else 0.0
-            elif not is_missing:
-                position = prices.position[value]
-                growth += max(position - highest, 0.0) + max(lowest - position, 0.0)
+            position = prices.position[value]
+            growth += max(position - boxes.highest[box, column], 0.0)
+            growth += max(boxes.lowest[box, column] - position, 0.0)
     return growth
 
 
-@njit(cache=True, nogil=True)
 def _split_all(prices: Scales, matrix: Int32s, k: int, members: Int32s) -> Int64s:
     """First step: divide ``members`` until no cluster has 2k records; returns their starts."""
     boxes = _new_boxes(prices)
-    aside = np.empty(members.size, np.int32)
-    is_start = np.zeros(members.size + 1, np.bool_)
-    is_start[members.size] = True
-    pending = [(0, members.size)]
-    while len(pending) > 0:
+    aside = np.empty(len(members), np.int32)
+    starts = [len(members)]
+    pending = [(0, len(members))]
+    while pending:
         first, last = pending.pop()
-        is_start[first] = True
-        if last - first >= 2 * k:
+        if last - first < 2 * k:
+            starts.append(first)
+        else:
             middle = first + _split(prices, matrix, members[first:last], boxes, aside)
-            pending.append((first, middle))
-            pending.append((middle, last))
-    return np.flatnonzero(is_start)
+            pending += [(first, middle), (middle, last)]
+    return np.sort(np.array(starts, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -159,20 +162,20 @@ def _split(prices: Scales, matrix: Int32s, part: Int32s, boxes: Boxes, aside: In
     left = right = 0
     for member in part:
         record = matrix[member]
-        preference = _growth(prices, boxes, 0, record) - _growth(prices, boxes, 1, record)
-        if member == one:
-            preference = -1.0
-        elif member == other:
-            preference = 1.0
-        if preference < 0.0 or (preference == 0.0 and left <= right):
-            _take_in(prices, boxes, 0, record)
+        to_one = _growth(prices, boxes, 0, record) if member != other else np.inf
+        to_other = _growth(prices, boxes, 1, record) if member != one else np.inf
+        if to_one < to_other or (to_one == to_other and left <= right):
+            if to_one > 0.0:
+                _take_in(prices, boxes, 0, record)
             part[left] = member
             left += 1
         else:
-            _take_in(prices, boxes, 1, record)
+            if to_other > 0.0:
+                _take_in(prices, boxes, 1, record)
             aside[right] = member
             right += 1
-    part[left:] = aside[:right]
+    for place in range(right):  # not as slices, which take seconds to compile
+        part[left + place] = aside[place]
     return left
 
 
@@ -185,7 +188,7 @@ def _farthest(prices: Scales, matrix: Int32s, part: Int32s, record: int, boxes: 
         distance = _growth(prices, boxes, 0, matrix[other])
         if distance > most:
             farthest, most = other, distance
-    return farthest
+    return int(farthest)
 
 
 class Clusters(NamedTuple):
@@ -198,39 +201,46 @@ class Clusters(NamedTuple):
     loss: Float64s  # [clusters]: weighted NCP
 
 
-@njit(cache=True, nogil=True)
 def _repair_all(prices: Scales, matrix: Int32s, k: int, members: Int32s, starts: Int64s) -> Int32s:
     """Second step: let clusters below k records merge or borrow; the cluster of every record."""
-    count = starts.size - 1
-    clusters = Clusters(
-        np.full(count, _END, np.int32), np.empty(members.size, np.int32),
-        np.empty(members.size, np.int32), np.zeros(count, np.int64), np.zeros(count),
-    )  # fmt: skip
-    boxes = _new_boxes(prices)
-    for cluster in range(count):
-        for place in range(starts[cluster], starts[cluster + 1]):
-            _push(clusters, cluster, members[place])
+    boxes, clusters = _new_boxes(prices), _new_clusters(members, starts)
+    growths, chosen = np.empty(len(members)), np.empty(k, np.int32)
+
+    def measure(cluster: int) -> None:
         clusters.loss[cluster] = _cover(prices, matrix, clusters, cluster, boxes, 0)
-    growths = np.empty(members.size)
-    chosen = np.empty(k, np.int32)
-    for cluster in range(count):
-        while 0 < clusters.size[cluster] < k and clusters.size[cluster] < members.size:
-            _cover(prices, matrix, clusters, cluster, boxes, 0)
+
+    def take_over(cluster: int, records: Int32s) -> None:
+        donors = set(clusters.home[records].tolist())
+        _move(clusters, records, cluster)
+        for changed in donors | {cluster}:
+            if clusters.size[changed] > 0:
+                measure(changed)
+
+    for cluster in range(len(clusters.size)):
+        measure(cluster)
+    for cluster in range(len(clusters.size)):
+        while 0 < clusters.size[cluster] < min(k, len(members)):
+            wanted = k - int(clusters.size[cluster])
+            measure(cluster)  # box 0 covers it from here on
             partner, merging = _best_partner(prices, matrix, k, clusters, cluster, boxes, growths)
-            borrowing = _choose_nearest(prices, matrix, k, clusters, cluster, boxes, growths, chosen)
-            if borrowing < merging:
-                for member in chosen[: k - clusters.size[cluster]].copy():
-                    donor = clusters.home[member]
-                    _remove(clusters, member)
-                    _push(clusters, cluster, member)
-                    clusters.loss[donor] = _cover(prices, matrix, clusters, donor, boxes, 1)
+            if _choose_nearest(
+                prices, matrix, k, clusters, cluster, boxes, growths, chosen, merging
+            ):
+                take_over(cluster, chosen[:wanted])
             else:
-                while clusters.size[partner] > 0:
-                    member = clusters.first[partner]
-                    _remove(clusters, member)
-                    _push(clusters, cluster, member)
-            clusters.loss[cluster] = _cover(prices, matrix, clusters, cluster, boxes, 0)
+                take_over(cluster, np.flatnonzero(clusters.home == partner).astype(np.int32))
     return clusters.home
+
+
+def _new_clusters(members: Int32s, starts: Int64s) -> Clusters:
+    """The runs of ``members`` between ``starts`` as linked lists."""
+    following = np.full(len(members), _END, np.int32)
+    following[members[:-1]] = members[1:]
+    following[members[starts[1:] - 1]] = _END
+    sizes = np.diff(starts)
+    home = np.empty(len(members), np.int32)
+    home[members] = np.repeat(np.arange(len(sizes)), sizes)
+    return Clusters(members[starts[:-1]], following, home, sizes, np.zeros(len(sizes)))
 
 
 @njit(cache=True, nogil=True)
@@ -240,23 +250,28 @@ def _best_partner(
 ) -> tuple[int, float]:  # fmt: skip
     """The cluster to merge with and what that adds to the loss; box 0 covers ``cluster``.
 
-    Sets ``growths`` to what every record outside would add to ``cluster``: the union of two
-    clusters loses at least as much as one with the costliest record of the other.
+    Sets ``growths`` to what every record that can be borrowed would add to ``cluster``, infinite
+    for the others.
     """
     size, loss = clusters.size[cluster], clusters.loss[cluster]
     best, least = _END, np.inf
+    growths[:] = np.inf
     for partner in range(clusters.size.size):
         if partner == cluster or clusters.size[partner] == 0:
             continue
-        most = 0.0
-        member = clusters.first[partner]
-        while member != _END:
-            growths[member] = _growth(prices, boxes, 0, matrix[member])
-            most = max(most, growths[member])
-            member = clusters.following[member]
         together = size + clusters.size[partner]
         apart = size * loss + clusters.size[partner] * clusters.loss[partner]
-        if together < 2 * k and together * (loss + most) - apart < least:
+        lends = clusters.size[partner] > k
+        promising = together < 2 * k
+        member = clusters.first[partner]
+        while member != _END and (lends or promising):
+            growth = _growth(prices, boxes, 0, matrix[member])
+            if lends:
+                growths[member] = growth
+            # the union loses at least as much as the cluster with this record alone
+            promising = promising and together * (loss + growth) - apart < least
+            member = clusters.following[member]
+        if promising:
             union = _cover(prices, matrix, clusters, cluster, boxes, 1)
             union += _cover_too(prices, matrix, clusters, partner, boxes, 1)
             if together * union - apart < least:
@@ -267,28 +282,33 @@ def _best_partner(
 @njit(cache=True, nogil=True)
 def _choose_nearest(
     prices: Scales, matrix: Int32s, k: int, clusters: Clusters, cluster: int, boxes: Boxes,
-    growths: Float64s, chosen: Int32s,
-) -> float:  # fmt: skip
-    """Choose the records nearest to ``cluster`` that bring it to k; what they add to the loss.
+    growths: Float64s, chosen: Int32s, limit: float,
+) -> bool:  # fmt: skip
+    """Choose the records nearest to ``cluster`` that bring it to k; false if they add ``limit``.
 
     Every other cluster keeps k records. What theirs saves by giving some away is not counted.
     """
     remaining = clusters.size.copy()
     loss = _cover(prices, matrix, clusters, cluster, boxes, 1)
+    before = clusters.size[cluster] * loss
     for place in range(k - clusters.size[cluster]):
-        nearest, least = _END, np.inf
-        for member in range(growths.size):
-            home = clusters.home[member]
-            if remaining[home] > k and growths[member] < least:
-                nearest, least = member, growths[member]
-        if nearest == _END:
-            return np.inf
+        nearest = np.argmin(growths)
+        if growths[nearest] == np.inf:
+            return False
+        loss += _growth(prices, boxes, 1, matrix[nearest])
+        if k * loss - before >= limit:
+            return False
+        _take_in(prices, boxes, 1, matrix[nearest])
         chosen[place] = nearest
         growths[nearest] = np.inf
-        remaining[clusters.home[nearest]] -= 1
-        loss += _growth(prices, boxes, 1, matrix[nearest])
-        _take_in(prices, boxes, 1, matrix[nearest])
-    return k * loss - clusters.size[cluster] * clusters.loss[cluster]
+        home = clusters.home[nearest]
+        remaining[home] -= 1
+        if remaining[home] == k:
+            member = clusters.first[home]
+            while member != _END:
+                growths[member] = np.inf
+                member = clusters.following[member]
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -315,21 +335,19 @@ def _cover_too(
 
 
 @njit(cache=True, nogil=True)
-def _push(clusters: Clusters, cluster: int, member: int) -> None:
-    clusters.following[member] = clusters.first[cluster]
-    clusters.first[cluster] = member
-    clusters.home[member] = cluster
-    clusters.size[cluster] += 1
-
-
-@njit(cache=True, nogil=True)
-def _remove(clusters: Clusters, member: int) -> None:
-    cluster = clusters.home[member]
-    clusters.size[cluster] -= 1
-    if clusters.first[cluster] == member:
-        clusters.first[cluster] = clusters.following[member]
-        return
-    before = clusters.first[cluster]
-    while clusters.following[before] != member:
-        before = clusters.following[before]
-    clusters.following[before] = clusters.following[member]
+def _move(clusters: Clusters, records: Int32s, cluster: int) -> None:
+    """Move records from their clusters to ``cluster``."""
+    for record in records:
+        home = clusters.home[record]
+        before, here = _END, clusters.first[home]
+        while here != record:
+            before, here = here, clusters.following[here]
+        if before == _END:
+            clusters.first[home] = clusters.following[record]
+        else:
+            clusters.following[before] = clusters.following[record]
+        clusters.size[home] -= 1
+        clusters.following[record] = clusters.first[cluster]
+        clusters.first[cluster] = record
+        clusters.home[record] = cluster
+        clusters.size[cluster] += 1

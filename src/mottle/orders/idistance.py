@@ -44,7 +44,8 @@ def idistance(points: Float64s, seed: int, centres: int = CENTRES) -> Distances:
     middle = _centres(points, centres, np.random.default_rng(seed))
     middle = middle[hilbert(middle)]
     nearest, distance = _nearest(points, middle)
-    keys = nearest * max(float(distance.max()), 1e-300) + distance
+    stretch = 1.001 * distance.max() or 1.0
+    keys = nearest * stretch + distance
     along_curve = hilbert(points)
     by_cluster = np.lexsort((distance[along_curve], nearest[along_curve]))
     return Distances(along_curve[by_cluster], keys)
