@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from numba import njit
 
 from mottle.cells import published_type, to_text
-from mottle.coding import Codes, Domain, Form, as_text, dictionary_order, is_plain
+from mottle.coding import Codes, Domain, Form
 from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph import Graph, Int32s, Int64s, is_order, preimage
 from mottle.hierarchy import Hierarchy
 from mottle.schema import Kind, Role, Schema
+from mottle.values import as_text, dictionary_order, is_plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ def test_every_method_describes_itself():
         assert name == method.name
         assert method.title.strip()
         assert method.paper.strip()
-        assert method.cost.startswith("O(")
+        assert method.cost.strip()
         assert method.guarantees
 
 

@@ -56,7 +56,7 @@ def test_result_does_not_depend_on_the_number_of_threads(threads: str, monkeypat
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
 def test_heap_gives_originals_by_weight_then_position(weights: list[int]):
     weight = np.array(weights, np.float64)
-    heap = np.argsort(weight, kind="stable").astype(np.int32)
+    heap = np.argsort(weight, kind="stable")
     weight[heap[0]] += 2  # the top became heavier and sinks
     _sift_down(heap, len(heap), weight)
     popped = []

@@ -183,7 +183,9 @@ def test_ordering_of_releases_agrees_with_the_definition(rows, representation):
 def test_a_different_draw_of_the_truth_changes_nothing():
     people = mottle.datasets.population(200, seed=2).select(["age", "sex"])
     schema = Schema.of(quasi_identifying=["age", "sex"])
-    first, second = (anonymize(people, schema, KAnonymity(4), seed=seed) for seed in (1, 2))
+    first, second = (
+        anonymize(people, schema, KAnonymity(4), method="nh", seed=seed) for seed in (1, 2)
+    )
     assert not np.array_equal(first.links.truth, second.links.truth)
     assert compare(first, second) is Ordering.EQUAL
 

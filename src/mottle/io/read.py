@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mottle.coding import as_days, dictionary_order, is_plain
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.delimited import read_delimited
 from mottle.io.text_types import blank_out
+from mottle.values import as_days, dictionary_order, is_plain
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 ARROW_FILE_MAGIC = b"ARROW1"

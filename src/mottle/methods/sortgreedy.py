@@ -63,7 +63,7 @@ def _assign(index: Index, box_of: Int32s) -> int:
         lambda first, last: _first_choices(index, lists, first, last, weight, choice),
         lists.starts,
     )
-    heap = np.argsort(weight, kind="stable").astype(np.int32)
+    heap = np.argsort(weight, kind="stable")
     edges = n
     while edges > 0:
         edges = _pick_edges(index, lists, weight, choice, heap, edges, box_of)
@@ -127,14 +127,14 @@ def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[floa
 @njit(cache=True, nogil=True)
 def _pick_edges(
     index: Index, lists: Shortlists, weight: Float64s, choice: Int32s,
-    heap: Int32s, edges: int, box_of: Int32s,
+    heap: Int64s, edges: int, box_of: Int32s,
 ) -> int:  # fmt: skip
     """Pick the lightest of ``edges`` edges in the heap, again and again; returns what remains."""
     n = index.ordered.shape[0]
     for _ in range(_STRETCH):
         if edges == 0:
             break
-        original = int(heap[0])
+        original = heap[0]
         box = choice[original]
         if box != NOBODY and index.first[index.entry_of[box]] == n:
             weight[original], choice[original] = _lightest_edge(index, lists, original)
@@ -149,7 +149,7 @@ def _pick_edges(
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(heap: Int32s, size: int, weight: Float64s) -> None:
+def _sift_down(heap: Int64s, size: int, weight: Float64s) -> None:
     """Let the original on top sink to its place by (weight, position)."""
     original = heap[0]
     place = 0

@@ -1,0 +1,105 @@
+"""Arrow values as coding and publication need them: plain types, text, days, one order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import DataError
+
+
+def is_plain(data_type: pa.DataType) -> bool:
+    """Whether values of a type, or the categories of a dictionary, can be written as text.
+
+    >>> is_plain(pa.date32()), is_plain(pa.list_(pa.int8()))
+    (True, False)
+    """
+    if pa.types.is_dictionary(data_type):
+        return is_plain(data_type.value_type)
+    return any(is_such(data_type) for is_such in _PLAIN_TYPES)
+
+
+_PLAIN_TYPES = (
+    pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32,
+    pa.types.is_float64, pa.types.is_decimal128, pa.types.is_decimal256, pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary, pa.types.is_date, pa.types.is_time, pa.types.is_timestamp,
+    pa.types.is_duration,
+)  # fmt: skip
+
+
+def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Values of a plain type as text; bytes have to be UTF-8."""
+    try:
+        return pc.cast(values, pa.string())
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"Column '{name}' holds bytes that are not UTF-8 text.",
+            f"Turn them into text, or leave the column out: --id {name}.",
+        ) from None
+
+
+def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Dates and moments as days of the calendar (years 1 to 9999), each moment as its own day."""
+    if pa.types.is_date64(values.type):  # milliseconds, which need not be those of midnight
+        values = pc.cast(pc.cast(values, pa.int64()), pa.timestamp("ms"))
+    days = pc.cast(values, pa.date32(), safe=False)
+    if values.null_count == len(values):
+        return days
+    is_day = pa.types.is_date32(values.type)
+    per_day = 1 if is_day else _TICKS_PER_DAY[values.type.unit]
+    ticks = pc.min_max(pc.cast(values, pa.int32() if is_day else pa.int64())).as_py()
+    local = pc.min_max(pc.cast(days, pa.int32())).as_py()
+    if (  # the cast to days wraps around far away; a time zone moves a day by one at most
+        ticks["min"] // per_day < _FIRST_DAY - 1
+        or ticks["max"] // per_day > _LAST_DAY + 1
+        or local["min"] < _FIRST_DAY
+        or local["max"] > _LAST_DAY
+    ):
+        raise DataError(
+            f"Column '{name}' has dates outside the years 1 to 9999.",
+            "Replace them by missing values or by a bound.",
+        )
+    return days
+
+
+_TICKS_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+_FIRST_DAY, _LAST_DAY = ((day - dt.date(1970, 1, 1)).days for day in (dt.date.min, dt.date.max))
+
+
+def merged_order(orders: Iterable[Sequence[Hashable]], name: str) -> list[Hashable]:
+    """The one order that keeps all of ``orders``, from lowest to highest.
+
+    >>> merged_order([["mid", "high"], ["low", "mid"]], "level")
+    ['low', 'mid', 'high']
+    """
+    below: TopologicalSorter[Hashable] = TopologicalSorter()
+    for order in orders:
+        for value in order:
+            below.add(value)
+        for lower, higher in pairwise(order):
+            below.add(higher, lower)
+    merged: list[Hashable] = []
+    try:
+        below.prepare()
+        while below.is_active():
+            (lowest,) = below.get_ready()  # two would be two values in no order
+            below.done(lowest)
+            merged.append(lowest)
+    except (CycleError, ValueError):
+        raise DataError(
+            f"The parts of column '{name}' bring orders of categories that make no common order.",
+            "Give all parts the same categories in the same order.",
+        ) from None
+    return merged
+
+
+def dictionary_order(values: pa.ChunkedArray, name: str) -> pa.Array:
+    """The categories of an ordered dictionary column from lowest to highest, for all chunks."""
+    orders = {tuple(chunk.dictionary.drop_null().to_pylist()): None for chunk in values.chunks}
+    return pa.array(merged_order(orders, name), values.type.value_type)
