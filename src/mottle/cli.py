@@ -32,6 +32,7 @@ from mottle.io.read import read_table
 from mottle.io.staging import staged
 from mottle.pipeline import STAGES, Progress, anonymize
 from mottle.schema import Column, Role
+from mottle.values import as_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -286,7 +287,7 @@ def lint_hierarchy_command(
                 mottle.errors.did_you_mean(column, table.column_names),
             )
         coding.kind_of(table.schema.field(column).type, Column(name=column, role=Role.SENSITIVE))
-        distinct = coding.as_text(table.column(column).unique().drop_null(), column)
+        distinct = as_text(table.column(column).unique().drop_null(), column)
         values = distinct.to_pylist()
     findings = hierarchy_lint.lint(hierarchy.read_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is hierarchy_lint.Severity.ERROR]
