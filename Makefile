@@ -4,15 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+KERNELS := $(VENV)/.kernels
+
 .PHONY: demo test check format bench clean
 
-demo: $(READY)
+demo: $(KERNELS)
 	@$(BIN)/mottle demo
 
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
 
-check: $(READY)
+check: $(KERNELS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -22,7 +24,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Every figure the README and the docs name; writes benchmarks/results/.
-bench: $(READY)
+bench: $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python benchmarks/nh10.py
 	$(BIN)/python benchmarks/walks.py
@@ -41,6 +43,11 @@ $(READY): pyproject.toml constraints.txt
 		fi; }
 	@echo "Setting up $(VENV) (once) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# Numba does not notice when a kernel that another one calls has changed: start afresh then.
+$(KERNELS): $(READY) $(shell find src -name '*.py')
+	@find src -name '*.nb[ic]' -delete
 	@touch $@
 
 clean:

@@ -142,9 +142,9 @@ def add_growth(
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
-                node = _climb(scales, node, ordered[box[member], column])
+                node = climb(scales, node, ordered[box[member], column])
             for candidate in range(count):
-                above = _climb(scales, node, codes[candidate])
+                above = climb(scales, node, codes[candidate])
                 growth[candidate] += scales.penalty[above] - scales.penalty[node]
 
 
@@ -179,7 +179,7 @@ def _add_range_growth(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _climb(scales: Scales, node: int, code: int) -> int:
+def climb(scales: Scales, node: int, code: int) -> int:
     """The lowest node above ``node``, or itself, that has ``code`` below it."""
     while code < scales.first_leaf[node] or code > scales.last_leaf[node]:
         node = scales.parent[node]
@@ -210,7 +210,7 @@ def box_loss(
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
-                node = _climb(scales, node, ordered[box[member], column])
+                node = climb(scales, node, ordered[box[member], column])
             loss += scales.penalty[node]
     return loss
 
@@ -247,8 +247,8 @@ def add_savings(
                 low = second_lowest if code == lowest else lowest
                 high = second_highest if code == highest else highest
                 if low != lowest or high != highest:
-                    whole = _climb(scales, scales.node[offset + lowest], highest)
-                    part = _climb(scales, scales.node[offset + low], high)
+                    whole = climb(scales, scales.node[offset + lowest], highest)
+                    part = climb(scales, scales.node[offset + low], high)
                     saved[member] += scales.penalty[whole] - scales.penalty[part]
             elif code == missing:
                 if absent == 1 and highest >= 0:

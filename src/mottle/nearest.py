@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.coding import Codes, Float64s, Int32s
-from mottle.growth import RANGE, SET, Scales, _climb, scales
+from mottle.growth import RANGE, SET, Scales, climb, scales
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
@@ -126,7 +126,7 @@ def _distance(scales: Scales, column: int, one: int, other: int) -> float:
         return float(scales.step[column])
     if scales.form[column] == RANGE:
         return float(abs(scales.position[offset + other] - scales.position[offset + one]))
-    return float(scales.penalty[_climb(scales, scales.node[offset + one], other)])
+    return float(scales.penalty[climb(scales, scales.node[offset + one], other)])
 
 
 @njit(cache=True, nogil=True)
@@ -162,7 +162,7 @@ def absorb(index: Index, box_of: Int32s, layer: int) -> float:
             else:
                 node = index.scales.node[place]
                 if layer > 0:
-                    node = _climb(index.scales, index.mask[entry, column], code)
+                    node = climb(index.scales, index.mask[entry, column], code)
                 index.mask[entry, column] = node
                 index.high[entry, column] = index.scales.penalty[node]
     for node in range(2 * index.leaves - 1, 0, -1):
@@ -223,8 +223,8 @@ def _refresh(index: Index, node: int) -> None:
             else:
                 other = index.mask[entry, column]
                 above = index.mask[node, column]
-                above = _climb(index.scales, above, index.scales.first_leaf[other])
-                above = _climb(index.scales, above, index.scales.last_leaf[other])
+                above = climb(index.scales, above, index.scales.first_leaf[other])
+                above = climb(index.scales, above, index.scales.last_leaf[other])
                 index.mask[node, column] = above
 
 
@@ -257,7 +257,7 @@ def growth(index: Index, original: int, entry: int, limit: float) -> float:
                     apart = min(apart, index.scales.step[column])
                 total += apart
         else:
-            above = _climb(index.scales, mask, code)
+            above = climb(index.scales, mask, code)
             if above != mask:  # then the code lies outside every box below
                 total += index.scales.penalty[above] - index.high[entry, column]
         if total > limit:

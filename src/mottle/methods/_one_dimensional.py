@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mottle import workers
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
-from mottle.growth import RANGE, SET, Scales, _climb, scales
+from mottle.growth import RANGE, SET, Scales, climb, scales
 from mottle.methods._registry import Arrangement
 
 _TABLE_ENTRIES = 1 << 22  # of OptI kept at a time: 32 MB …
@@ -162,7 +162,7 @@ def _fill_with_losses(
             else:
                 node = prices.node[offset + codes[0]]
                 for place in range(longest):
-                    node = _climb(prices, node, codes[place])
+                    node = climb(prices, node, codes[place])
                     losses[place] += prices.penalty[node]
         for size in range(k, longest + 1):
             table[end - origin, size - k] = size * losses[size - 1]

@@ -11,7 +11,7 @@ from numba import njit
 
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
-from mottle.growth import RANGE, SET, Scales, _climb, scales
+from mottle.growth import RANGE, SET, Scales, climb, scales
 from mottle.guarantees import KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
@@ -212,5 +212,5 @@ def _measure_widths(
         else:
             node = prices.node[offset + matrix[part[0], attribute]]
             for record in part:
-                node = _climb(prices, node, matrix[record, attribute])
+                node = climb(prices, node, matrix[record, attribute])
             widths[attribute] = prices.penalty[node]

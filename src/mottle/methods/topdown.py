@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mottle.coding import Codes, Float64s
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s, Int64s
-from mottle.growth import RANGE, SET, Scales, _climb, scales
+from mottle.growth import RANGE, SET, Scales, climb, scales
 from mottle.guarantees import KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
@@ -99,7 +99,7 @@ def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
         if prices.form[column] == SET:
             boxes.marks[box, value] = boxes.stamp[box]
         elif prices.form[column] != RANGE:
-            boxes.node[box, column] = _climb(prices, boxes.node[box, column], record[column])
+            boxes.node[box, column] = climb(prices, boxes.node[box, column], record[column])
         elif record[column] == prices.missing[column]:
             boxes.absent[box, column] = True
         else:
@@ -119,7 +119,7 @@ def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> float:
                 growth += prices.step[column]
         elif prices.form[column] != RANGE:
             node = boxes.node[box, column]
-            growth += prices.penalty[_climb(prices, node, record[column])] - prices.penalty[node]
+            growth += prices.penalty[climb(prices, node, record[column])] - prices.penalty[node]
         elif record[column] == prices.missing[column]:
             if not boxes.absent[box, column]:
                 growth += prices.step[column]
