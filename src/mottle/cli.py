@@ -335,8 +335,8 @@ def demo_command(
     assert release.gcp is not None
     assert homogeneous.gcp is not None
     out.print(
-        f"With groups of identical ranges over the same partitions the loss would be"
-        f" {homogeneous.gcp:.2%} instead of {release.gcp:.2%}."
+        f"Groups of identical ranges (NH10's HP) would lose {homogeneous.gcp:.2%} instead of"
+        f" {release.gcp:.2%}."
     )
     out.print(f"The input and its schema are in {output} as well. Again, by hand:")
     _print_command(f"mottle anonymize {demo.data} --schema {demo.schema_file} --k {k} -o released")
@@ -357,7 +357,9 @@ def _show_result(
     shown = Table(title="Released", title_justify="left", show_header=False)
     shown.add_row("rows", f"{certificate['rows']:,}")
     shown.add_row("guarantee", f"{guarantee['name']}, k = {guarantee['k']}")
-    shown.add_row("method", f"{certificate['method']['name']} ({certificate['method']['paper']})")
+    method = certificate["method"]
+    picked = f"{method['picked']}, picked by " if "picked" in method else ""
+    shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")
     shown.add_row("information lost (GCP)", f"{certificate['gcp']:.2%}")
     for name, loss in certificate["ncp"].items():
         shown.add_row(f"  {name}", f"{loss:.2%}")

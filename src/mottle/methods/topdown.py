@@ -20,7 +20,7 @@ from mottle.guarantees import KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
 MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
-_ROUNDS = 3  # of looking for the farthest record; more find hardly anything farther
+_ROUNDS = 3  # of looking for the farthest record from the last one found
 _END = -1
 
 

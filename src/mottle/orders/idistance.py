@@ -18,7 +18,7 @@ from mottle.orders.hilbert import hilbert
 
 CENTRES = 512  # FAST07 §5
 SAMPLE = 0.1
-_ROUNDS = 10  # of k-means; the order hardly changes after these
+_ROUNDS = 10  # of k-means
 
 
 class Distances(NamedTuple):
