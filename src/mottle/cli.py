@@ -379,7 +379,7 @@ def _show_result(
 def _progress_bar() -> Iterator[Callable[[Progress], None]]:
     """Show the stages of a run on the terminal; silent when it is none."""
     if not compilation.done_before():
-        err.print("Compiling the numeric kernels, once on this machine (about 20 s) …")
+        err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
     bar = ProgressBar(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -123,7 +123,7 @@ def is_order(items: Int32s | Int64s) -> bool:
     return bool(np.all(np.bincount(items, minlength=len(items)) == 1))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def preimage(graph: Graph, block: int, place: int, layer: int) -> np.int64:
     """Place of the original that stands in ``layer`` of the published record at ``place``."""
     if graph.edges.size == 0:

@@ -178,7 +178,7 @@ def _add_range_growth(
             growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def climb(scales: Scales, node: int, code: int) -> int:
     """The lowest node above ``node``, or itself, that has ``code`` below it."""
     while code < scales.first_leaf[node] or code > scales.last_leaf[node]:

@@ -228,7 +228,7 @@ def _refresh(index: Index, node: int) -> None:
                 index.mask[node, column] = above
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def growth(index: Index, original: int, entry: int, limit: float) -> float:
     """What an original adds to the loss of an available box; at a node, to any box below or less.
 

@@ -77,12 +77,12 @@ class Secret:
         return _permutation(self.words, int(purpose), size)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _rotate_left(word: np.uint32, bits: int) -> np.uint32:
     return np.uint32((word << np.uint32(bits)) | (word >> np.uint32(32 - bits)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _quarter_round(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
@@ -127,7 +127,8 @@ def open_stream(stream: Words, key: Words, purpose: int, number: int) -> None:
     stream[1] = 0x3320646E
     stream[2] = 0x79622D32
     stream[3] = 0x6B206574
-    stream[4:12] = key
+    for word in range(8):
+        stream[4 + word] = key[word]
     stream[12] = 0
     stream[13] = purpose
     stream[14] = np.uint32(number & 0xFFFFFFFF)
@@ -135,7 +136,7 @@ def open_stream(stream: Words, key: Words, purpose: int, number: int) -> None:
     stream[_CURSOR] = 16
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _next_word(stream: Words) -> np.uint32:
     if stream[_CURSOR] == 16:
         _next_block(stream)

@@ -152,7 +152,8 @@ def _deal_again(
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
-    marks, counts = np.zeros((2, scales.position.size), np.int32)
+    marks = np.zeros(scales.position.size, np.int32)
+    counts = np.zeros(scales.position.size, np.int32)
     mark = 0
     saved = np.empty(degree)
     state = np.empty(1, np.uint64)
