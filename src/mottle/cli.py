@@ -30,6 +30,7 @@ from mottle.guarantees import KAnonymity
 from mottle.inspection import inspect as inspect_table
 from mottle.io.read import read_table
 from mottle.io.staging import staged
+from mottle.io.write import check_places
 from mottle.pipeline import STAGES, Progress, anonymize
 from mottle.schema import Column, Role
 from mottle.values import as_text
@@ -167,6 +168,7 @@ def anonymize_command(
     named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
     details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
     columns = schema_from_options(schema, named | details, rest)
+    check_places(output, private, overwrite=overwrite)
     began = time.perf_counter()
     with _progress_bar() as tell:
         table = read_table(

@@ -45,7 +45,7 @@ def staged(
     files in another `hidden_folder` that belong to the set and move after it.
     """
     with writing_to(target), hidden_folder(target) as stage:
-        _refuse_existing(target, names, overwrite=overwrite)
+        refuse_existing(target, names, overwrite=overwrite)
         yield stage
         moves = [*((stage / name, target / name) for name in names), *afterwards]
         for new, _ in moves:
@@ -137,7 +137,8 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _refuse_existing(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
+def refuse_existing(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
+    """Raise `StorageError` when files of these names may not be written to ``target``."""
     for name in names:
         if (target / name).is_dir():
             raise StorageError(f"{target / name} is a folder.", "Choose another place.")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import StorageError, UsageError
-from mottle.io.staging import hidden_folder, staged, writing_to
+from mottle.io.staging import hidden_folder, refuse_existing, staged, writing_to
 
 if TYPE_CHECKING:
     from mottle.release import Links, Release
@@ -44,6 +44,15 @@ def save_release(
                 with writing_to(link_file):
                     _write_links(release.links, hidden / link_file.name)
     return certificate
+
+
+def check_places(folder: Path, private: Path | None, *, overwrite: bool) -> None:
+    """Raise before a long run what `save_release` would raise after it."""
+    refuse_existing(folder, FILES, overwrite=overwrite)
+    if folder.is_file():
+        raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
+    if private is not None:
+        _check_private_place(private, folder, overwrite=overwrite)
 
 
 def _write_files(release: Release, stage: Path) -> dict[str, Any]:
