@@ -20,14 +20,8 @@ from mottle.audit.containment import assignment_graph, boolean_matrix
 from mottle.errors import DataError, UsageError
 from mottle.release import Release
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 if TYPE_CHECKING:
-    Matches = csr_array[np.bool_, tuple[int, int]]
-
-_MISSING = 0  # the code of the missing value; all others are positive
+    from mottle.audit.containment import Int64s, Matches
 
 
 @dataclass(frozen=True)
