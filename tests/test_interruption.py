@@ -32,7 +32,8 @@ def start(
 ) -> subprocess.Popen[str]:
     command = [
         sys.executable, "-m", "mottle", "anonymize", str(people), "-o", str(folder), "--k", "5",
-        "--method", "nh", "--id", "person_id", "--qi", "age,sex,education,origin", "--rest", "insensitive",
+        "--method", "nh", "--id", "person_id",
+        "--qi", "age,sex,education,origin", "--rest", "insensitive",
     ]  # fmt: skip
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit
