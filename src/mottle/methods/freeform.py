@@ -29,7 +29,8 @@ from mottle.orders.placement import place as placed
 from mottle.refinement import mean_loss, refine
 
 BLOCK = 300  # records matched together
-_SAMPLED_BLOCKS = 24  # at most so many blocks of each order are tried before one is chosen
+_SAMPLED_BLOCKS = 24  # blocks of each order that are tried before one is chosen …
+_SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart, and cheap
 
 
 @register(
@@ -86,13 +87,13 @@ def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
 
 def _best_layout(codes: Codes, metric: Scales, degree: int) -> Layout:
     """The layout that loses least in a sample of its blocks."""
-    return min(layouts(codes, degree), key=partial(_sampled_loss, codes, metric, degree))
+    tried = min(degree, _SAMPLED_DEGREE)
+    return min(layouts(codes, degree), key=partial(_sampled_loss, codes, metric, tried))
 
 
 def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> float:
     blocks = len(layout.starts) - 1
-    tried = min(max(blocks // 4, 3), _SAMPLED_BLOCKS, blocks)
-    sample = np.unique(np.linspace(0, blocks - 1, tried).astype(np.int64))
+    sample = np.unique(np.linspace(0, blocks - 1, min(blocks, _SAMPLED_BLOCKS)).astype(np.int64))
     rows = [layout.order[layout.starts[block] : layout.starts[block + 1]] for block in sample]
     starts = np.concatenate([[0], np.cumsum([len(block) for block in rows])]).astype(np.int64)
     ordered = np.ascontiguousarray(codes.matrix[np.concatenate(rows)])
