@@ -1,8 +1,8 @@
 """freeform beside the papers' methods and other tools: loss, time, growth, memory, cores.
 
-Usage: python benchmarks/freeform.py [adult] [bars] [rivals] [census] (all without arguments). Each
-part prints its tables and writes benchmarks/results/freeform-PART.md; adult also draws
-docs/images/loss-over-time.svg and rivals docs/images/alternatives.svg.
+Usage: python benchmarks/freeform.py [orders] [adult] [bars] [rivals] [census]; all without
+arguments. Each part prints its tables and writes benchmarks/results/freeform-PART.md; adult also
+draws docs/images/loss-over-time.svg and rivals docs/images/alternatives.svg.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from _shared import ROOT, markdown_table, report, require_data
 
 import mottle
 from mottle.coding import encode
+from mottle.growth import scales
+from mottle.methods.freeform import layouts, match_in_blocks
 from mottle.pipeline import Progress, seconds_of_anonymizing
+from mottle.refinement import mean_loss
 from mottle.schema import Representation
 
 ADULT_QI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]
@@ -360,7 +363,41 @@ def _seconds(measured: dict[str, float]) -> float:
     return measured["seconds"]
 
 
-PARTS = {"adult": adult, "bars": bars, "rivals": rivals, "census": census}
+def orders() -> None:
+    """Loss of each order's blocks before refinement, and how the greedy methods grow over n."""
+    run(adult_table(600), 5, "greedy")
+    run(adult_table(600), 5, "sortgreedy")
+    schema = mottle.Schema.of(quasi_identifying=ADULT_QI)
+    losses = []
+    for rows in (3_000, 30_162):
+        codes = encode(adult_table(rows), schema, Representation.RANGE)
+        metric = scales(codes)
+        nh = run(adult_table(rows), 10, "nh").gcp
+        row: list[object] = [f"{rows:,}"]
+        for layout in layouts(codes, 10):
+            ordered = codes.matrix[layout.order]
+            boxes = match_in_blocks(metric, ordered, layout.starts, 10)
+            row.append(f"{layout.name} {mean_loss(metric, ordered, boxes) / nh:.3f}")
+        losses.append(row)
+    sizes = (3_000, 10_000, 30_162)
+    times = [
+        (name, *(f"{run(adult_table(size), 10, name).seconds:.1f}" for size in sizes))
+        for name in ("greedy", "sortgreedy")
+    ]
+    report(
+        "freeform-orders",
+        "Orders of freeform, and growth of the greedy methods; ADULT, k = 10",
+        [
+            "GCP of the blocks of each order before refinement, relative to nh.",
+            markdown_table(("rows", "", "", ""), losses),
+            "Seconds over n.",
+            markdown_table(("method", *(f"{size:,} rows" for size in sizes)), times),
+        ],
+        "freeform.py orders",
+    )
+
+
+PARTS = {"orders": orders, "adult": adult, "bars": bars, "rivals": rivals, "census": census}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
