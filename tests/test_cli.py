@@ -142,7 +142,7 @@ def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
     assert by_name["origin"]["form"] == "node"
     assert by_name["sex"]["weight"] == 3
     assert certificate["seed"] == 7
-    assert certificate["parameters"]["walk"] == "backtracking"
+    assert certificate["parameters"]["draw"] == "backtracking"
     assert "income" not in mottle.read_release(tmp_path / "out").table.column_names
 
 

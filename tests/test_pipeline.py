@@ -31,7 +31,7 @@ from mottle import (
     anonymize,
     methods,
 )
-from mottle.assignment import WALKS
+from mottle.assignment import DRAWS, WALKS
 from mottle.graph import Graph
 from mottle.methods import _registry
 from mottle.pipeline import STAGES
@@ -265,7 +265,7 @@ def test_certificate_has_every_field(people):
     assert certificate["mottle"] == mottle.__version__
     assert certificate["guarantee"]["k"] == 4
     assert certificate["method"]["name"] == "nh"
-    assert certificate["parameters"].items() >= {"representation": "set", "walk": "closed"}.items()
+    assert certificate["parameters"].items() >= {"representation": "set", "draw": "closed"}.items()
     assert certificate["rows"] == 40
     assert set(certificate["ncp"]) == {"age", "sex", "size", "born", "place"}
     assert certificate["gcp"] == pytest.approx(np.mean(list(certificate["ncp"].values())))
@@ -434,7 +434,7 @@ def test_unusual_quasi_identifier_is_read_back(name: str, representation: str, t
 
 
 def test_something_else_than_a_guarantee_is_refused(people):
-    with pytest.raises(UsageError, match="does not give int"):
+    with pytest.raises(UsageError, match="A int is not a guarantee"):
         anonymize(*people, 5)
 
 
@@ -524,7 +524,7 @@ def test_broken_assignment_publishes_nothing(monkeypatch):
     def stay(graph, first, last, key, truth):  # one-to-one, but not along edges for most records
         truth[:] = np.roll(np.arange(len(truth)), 5)
 
-    monkeypatch.setitem(WALKS, "closed", stay)
+    monkeypatch.setitem(DRAWS, "closed", stay)
     with pytest.raises(PrivacyError, match="Invariant 3"):
         anonymize(TWELVE, TWELVE_SCHEMA, KAnonymity(3))
 
@@ -533,7 +533,7 @@ def test_assignment_that_repeats_an_original_publishes_nothing(monkeypatch):
     def repeat(graph, first, last, key, truth):
         truth[:] = 0
 
-    monkeypatch.setitem(WALKS, "closed", repeat)
+    monkeypatch.setitem(DRAWS, "closed", repeat)
     with pytest.raises(PrivacyError, match="Invariant 3"):
         anonymize(TWELVE, TWELVE_SCHEMA, KAnonymity(3))
 

@@ -13,7 +13,7 @@ from mottle.errors import (
     StorageError,
     UsageError,
 )
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
 from mottle.hierarchy import Hierarchy
 from mottle.io.read import read_table
 from mottle.io.read_release import read_release
@@ -22,13 +22,17 @@ from mottle.release import Release
 from mottle.schema import Column, Kind, Representation, Role, Schema
 
 __all__ = [
+    "BetaLikeness",
+    "Caps",
     "Column",
     "DataError",
     "Form",
+    "Guarantee",
     "GuaranteeError",
     "Hierarchy",
     "KAnonymity",
     "Kind",
+    "LDiversity",
     "MottleError",
     "PrivacyError",
     "Progress",

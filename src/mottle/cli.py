@@ -23,7 +23,7 @@ from rich.table import Table
 import mottle
 from mottle import coding, compilation, hierarchy, hierarchy_lint, methods
 from mottle.assignment import WALKS
-from mottle.cli_options import schema_from_options
+from mottle.cli_options import guarantee_from_options, schema_from_options
 from mottle.demonstration import DEMO_ROWS, prepare
 from mottle.errors import MottleError, SchemaError, UsageError
 from mottle.guarantees import KAnonymity
@@ -117,7 +117,27 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing f
 def anonymize_command(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
-    k: Annotated[int, typer.Option("--k", "-k", help="Everybody hides among k records.")],
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
+    ] = None,
+    l_: Annotated[
+        int | None,
+        typer.Option("--l", "-l", help="No sensitive value is believed with more than 1/l."),
+    ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(help="Belief in a sensitive value grows by at most the factor 1 + beta."),
+    ] = None,
+    enhanced: Annotated[
+        bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent values.")
+    ] = False,
+    cap: Annotated[
+        list[str] | None,
+        typer.Option(help="VALUE=SHARE: highest belief in a sensitive value. Repeatable."),
+    ] = None,
+    cap_rest: Annotated[
+        float | None, typer.Option(help="Highest belief in all other sensitive values.")
+    ] = None,
     schema: Annotated[Path | None, typer.Option(help="mottle.toml with the columns.")] = None,
     qi: Annotated[list[str] | None, typer.Option(help="Quasi-identifiers: a,b,c.")] = None,
     sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns: a,b.")] = None,
@@ -139,6 +159,14 @@ def anonymize_command(
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="COLUMN=FILE in ARX's layout. Repeatable.")
     ] = None,
+    breaks: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=20,50: bins of a sensitive number begin there. Repeatable."),
+    ] = None,
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=10: so many quantile bins of a sensitive number. Repeatable."),
+    ] = None,
     method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "auto",
     seconds: Annotated[
         float | None,
@@ -156,6 +184,13 @@ def anonymize_command(
     private: Annotated[
         Path | None, typer.Option(help="Also write the owner's secret link file here.")
     ] = None,
+    unsafe_paper_randomization: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-paper-randomization",
+            help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     delimiter: Delimiter = None,
     quote: Quote = None,
@@ -164,9 +199,10 @@ def anonymize_command(
     as_json: AsJson = False,
 ) -> None:
     """Anonymize DATA and write release.parquet, release.csv and certificate.json."""
-    guarantee = KAnonymity(k)
+    guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
     named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
     details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
+    details |= {"--breaks": breaks, "--bins": bins}
     columns = schema_from_options(schema, named | details, rest)
     check_places(output, private, overwrite=overwrite)
     began = time.perf_counter()
@@ -185,6 +221,7 @@ def anonymize_command(
             effort=seconds,
             seed=seed,
             progress=tell,
+            unsafe_paper_randomization=unsafe_paper_randomization,
         )
         release.certificate["seconds"] = {"read": round(read, 4), **release.certificate["seconds"]}
         tell(Progress("write", release.gcp))

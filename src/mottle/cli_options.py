@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from mottle.errors import UsageError
+from mottle.guarantees import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
 from mottle.schema import Schema
 
 
@@ -40,7 +43,46 @@ def schema_from_options(
             name: value.split(",") for name, value in _pairs("--order", options["--order"]).items()
         },
         hierarchies={**_pairs("--hierarchy", options["--hierarchy"])},
+        breaks={
+            name: [_number("--breaks", name, part) for part in value.split(",")]
+            for name, value in _pairs("--breaks", options["--breaks"]).items()
+        },
+        bins={
+            name: _whole("--bins", name, value)
+            for name, value in _pairs("--bins", options["--bins"]).items()
+        },
     )
+
+
+def guarantee_from_options(
+    k: int | None,
+    l: int | None,  # noqa: E741 - the papers' name
+    beta: float | None,
+    enhanced: bool,
+    caps: list[str] | None,
+    cap_rest: float | None,
+) -> Guarantee:
+    """All guarantees asked for, together."""
+    asked: list[Guarantee] = []
+    if k is not None:
+        asked.append(KAnonymity(k))
+    if l is not None:
+        asked.append(LDiversity(l))
+    if beta is not None:
+        asked.append(BetaLikeness(beta, enhanced))
+    elif enhanced:
+        raise UsageError("--enhanced belongs to --beta.", "Say for instance --beta 2 --enhanced.")
+    if caps or cap_rest is not None:
+        shares = {
+            value: _number("--cap", value, share) for value, share in _pairs("--cap", caps).items()
+        }
+        asked.append(Caps(shares, default=1.0 if cap_rest is None else cap_rest))
+    if not asked:
+        raise UsageError(
+            "What has the release to guarantee?",
+            "Say for instance --k 10, --l 3 or --beta 2; they can be combined.",
+        )
+    return reduce(and_, asked)
 
 
 def _names(values: list[str] | None) -> list[str]:
@@ -57,6 +99,12 @@ def _pairs(option: str, values: list[str] | None) -> dict[str, str]:
             raise UsageError(f"{option} {value} cannot be read.", f"Write {option} COLUMN=VALUE.")
         pairs[name.strip()] = setting
     return pairs
+
+
+def _whole(option: str, name: str, value: str) -> int:
+    if not value.isdecimal():
+        raise UsageError(f"{option} {name}={value}: the value must be a whole number.")
+    return int(value)
 
 
 def _number(option: str, name: str, value: str) -> float:

@@ -129,6 +129,11 @@ def encode_column(
     )
 
 
+def codes_of_values(values: pa.ChunkedArray, column: Column) -> tuple[Int32s, pa.Array]:
+    """Codes of a column that is not generalized, by rank of the value; -1 for missing."""
+    return _codes_of_distinct(_comparable(values, column))
+
+
 def kind_of(data_type: pa.DataType, column: Column) -> Kind:
     """The kind the schema gives a column, or the one its type suggests; checks that they fit."""
     is_number = (

@@ -14,14 +14,16 @@ import numpy as np
 
 import mottle
 from mottle import methods
-from mottle.assignment import WALKS, assign, check_assignment
+from mottle.assignment import WALKS, assign, check_assignment, check_layers
 from mottle.coding import Codes, encode
 from mottle.cover import check_covers, cover
 from mottle.errors import DataError, PrivacyError, SchemaError, UsageError, did_you_mean
-from mottle.guarantees import KAnonymity
+from mottle.exposure import check_within_caps, exposure
+from mottle.graph import Graph, Int32s
+from mottle.guarantees import Demand, Guarantee
 from mottle.io.read import as_table
 from mottle.loss import measure
-from mottle.methods import Effort
+from mottle.methods import Draw, Effort
 from mottle.randomness import Purpose, Secret
 from mottle.release import (
     Links,
@@ -32,6 +34,7 @@ from mottle.release import (
     publish,
 )
 from mottle.schema import Representation, Role, Schema, parse_word
+from mottle.sensitive import SensitiveValues, encode_sensitive
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
@@ -66,7 +69,7 @@ class _Clock:
 def anonymize(
     data: object,
     schema: Schema,
-    guarantee: KAnonymity,
+    guarantee: Guarantee,
     *,
     method: str = "auto",
     representation: Representation | str = Representation.RANGE,
@@ -74,6 +77,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    unsafe_paper_randomization: bool = False,
 ) -> Release:
     """Anonymize a table: nothing is returned unless all invariants hold.
 
@@ -85,13 +89,15 @@ def anonymize(
     schema
         The role of every column, see `Schema`.
     guarantee
-        What the release has to promise, for instance ``KAnonymity(10)``.
+        What the release has to promise, for instance ``KAnonymity(10)`` or
+        ``KAnonymity(5) & LDiversity(3)``.
     method
         A name from ``mottle methods``.
     representation
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
     walk
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10).
+        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). Graphs built
+        with sensitive values in mind are drawn otherwise, as their method says.
     effort
         Seconds for which a method that can go on improving its result may do so; 0 for not at
         all. Without it, until a further pass gains less than 0.1 %.
@@ -100,13 +106,16 @@ def anonymize(
         the certificate. Without it, randomness comes from the operating system.
     progress
         Called with a `Progress` at the beginning of every stage.
+    unsafe_paper_randomization
+        For experiments only: draw by the papers' random walk although the graph was built with
+        sensitive values in mind, which leaks them. The certificate says so.
 
     Examples
     --------
     >>> import mottle
     >>> people = mottle.datasets.population(200, seed=1).select(["age", "sex", "diagnosis"])
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
-    >>> release = anonymize(people, schema, KAnonymity(5), seed=1)
+    >>> release = anonymize(people, schema, mottle.KAnonymity(5), seed=1)
     >>> release.table.num_rows, release.certificate["degree"]
     (200, {'min': 5, 'max': 5})
     """
@@ -126,25 +135,42 @@ def anonymize(
     check_publishable(table, schema)
     if table.num_rows == 0:
         raise DataError("The table has no rows.", "Give a table with data.")
-    guarantee.check_feasible(table.num_rows)
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    guarantee.check_feasible(table.num_rows)
 
     with clock.stage("code"):
+        sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
+        demand = guarantee.demand(table.num_rows, sensitive)
         codes = encode(table, schema, representation)
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
-        arrangement = chosen.arrange(codes, guarantee, Effort(effort, secret.public_seed, telling))
+        lots = partial(secret.permutation, Purpose.LOTS)
+        arrangement = chosen.arrange(
+            codes, demand, Effort(effort, secret.public_seed, telling, lots)
+        )
         graph = arrangement.graph
         if graph.records != codes.records:
             raise PrivacyError("Invariant 1: the graph has more or fewer records than the table.")
-        degree = graph.check_regular(guarantee.degree)  # before any kernel trusts its indices
+        degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
+        draw = str(arrangement.draw)
+        if arrangement.draw is not Draw.WALK:
+            check_layers(graph, buckets=arrangement.draw is Draw.BUCKETS)
+        unsafe = unsafe_paper_randomization and arrangement.draw is not Draw.WALK
+        if unsafe_paper_randomization and not unsafe:
+            raise UsageError(
+                f"Method '{chosen.name}' has no unsafe randomization to ask for: its graph does"
+                " not depend on sensitive values.",
+                "Leave --unsafe-paper-randomization out.",
+            )
+        if unsafe or arrangement.draw is Draw.WALK:
+            draw = walk
     with clock.stage("cover"):
         published = cover(graph, codes)
         loss = measure(published, codes)
     clock.gcp = loss.gcp
     with clock.stage("assign"):
-        truth = assign(graph, secret, walk)
+        truth = assign(graph, secret, draw)
         links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
     checks: list[dict[str, object]] = []
     with clock.stage("check"):
@@ -152,10 +178,12 @@ def anonymize(
             _check(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
             _check(2, "covered", {"pairs": check_covers(graph, codes, published)}),
             _check(3, "one-to-one", {"records": check_assignment(graph, truth)}),
+            _leak(graph, truth, demand)
+            if unsafe
+            else _check(4, "within caps", check_within_caps(graph, truth, demand)),
         ]
     with clock.stage("publish"):
         released, columns = publish(table, schema, codes, published, links)
-        checks.append(_check(4, "within caps", {"capped_values": 0}))  # k-anonymity caps none
         checks.append(_check(5, "anonymous", check_published(schema, columns, links)))
     clock.tell(Progress("done", loss.gcp))
     certificate = {
@@ -167,15 +195,19 @@ def anonymize(
             "paper": chosen.paper,
             **arrangement.facts,
         },
-        "parameters": {"representation": str(representation), "walk": walk, "effort": effort},
+        "parameters": {"representation": str(representation), "draw": draw, "effort": effort},
         "rows": table.num_rows,
         "columns": _describe_columns(schema, codes, columns),
+        "sensitive": [_describe_values(values) for values in sensitive],
         "gcp": loss.gcp,
         "ncp": loss.ncp,
         "degree": {"min": degree[0], "max": degree[1]},
         "seed": secret.seed,
         "checks": checks,
-        "notes": _notes(schema, codes, guarantee, arrangement.facts, seed),
+        "notes": [
+            *_notes(schema, codes, guarantee, arrangement.facts, seed),
+            *([_UNSAFE] if unsafe else []),
+        ],
         "sha256": {},
         "seconds": clock.seconds,
     }
@@ -220,6 +252,39 @@ def _check(invariant: int, name: str, measured: dict[str, object]) -> dict[str, 
     return {"invariant": invariant, "name": name, "passed": True, "measured": measured}
 
 
+_UNSAFE = (
+    "UNSAFE: the assignment was drawn by the paper's random walk on a graph built with sensitive"
+    " values in mind. An adversary who knows the algorithm strikes out every sensitive value that"
+    " occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
+    " release."
+)
+
+
+def _leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
+    """Invariant 4 as it stands after the papers' walk: measured, not enforced."""
+    found = exposure(graph, truth, demand)
+    measured = {
+        "capped_values": len(demand.caps),
+        "individuals": graph.records,
+        "individuals_beyond_cap": found.violations,
+        "individuals_with_repeated_value": found.repeats,
+        "highest_share_of_cap": round(found.nearest, 6),
+    }
+    return {"invariant": 4, "name": "within caps", "passed": False, "measured": measured}
+
+
+def _describe_values(values: SensitiveValues) -> dict[str, object]:
+    """What is capped, in numbers; nothing about single values."""
+    described: dict[str, object] = {
+        "columns": list(values.columns),
+        "values": len(values.counts),
+        "largest_share": round(float(values.counts.max() / len(values.codes)), 6),
+    }
+    if values.binned:
+        described["binned"] = values.binned
+    return described
+
+
 def _describe_columns(
     schema: Schema, codes: Codes, columns: Sequence[PublishedColumn]
 ) -> list[dict[str, Any]]:
@@ -242,7 +307,7 @@ def _describe_columns(
 def _notes(
     schema: Schema,
     codes: Codes,
-    guarantee: KAnonymity,
+    guarantee: Guarantee,
     facts: Mapping[str, object],
     seed: int | None,
 ) -> list[str]:
@@ -260,7 +325,7 @@ def _notes(
             "A seed was given: whoever knows it can repeat the draw and undo the anonymization."
             " Do not publish this release."
         )
-    if schema.with_role(Role.SENSITIVE):
+    if schema.with_role(Role.SENSITIVE) and not guarantee.about_values:
         notes.append(
             f"{guarantee.describe()['name']} hides which record is whose. It does not bound what"
             " can be learned about a sensitive value that most candidates share."

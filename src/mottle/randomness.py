@@ -34,6 +34,7 @@ class Purpose(IntEnum):
 
     WALK = 1
     ROW_ORDER = 2
+    LOTS = 3
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +63,8 @@ class Column(BaseModel):
     hierarchy: Hierarchy | None = None
     hierarchy_file: Path | None = None  # where the hierarchy was read from
     representation: Representation | None = None  # None: as the run asks
+    breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
+    bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
 
     @field_validator("role", "kind", "representation", mode="before")
     @classmethod
@@ -84,7 +87,18 @@ class Column(BaseModel):
                 raise ValueError(f"an order needs kind = 'ordered', not '{self.kind}'")
             if len(set(self.order)) != len(self.order) or not self.order:
                 raise ValueError("the order is empty or lists a value twice")
+        if self.breaks is not None or self.bins is not None:
+            self._check_bins()
         return self
+
+    def _check_bins(self) -> None:
+        if self.role is not Role.SENSITIVE:
+            raise ValueError(f"bins and breaks are for sensitive columns, not {self.role} ones")
+        if self.breaks is not None and self.bins is not None:
+            raise ValueError("give bins or breaks, not both")
+        ascending = self.breaks is None or all(low < high for low, high in pairwise(self.breaks))
+        if self.breaks == () or not ascending:
+            raise ValueError("the breaks must be numbers from lowest to highest")
 
 
 class Schema(BaseModel):
@@ -128,6 +142,8 @@ class Schema(BaseModel):
         weights: Mapping[str, float] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
         hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
+        breaks: Mapping[str, Sequence[float]] | None = None,
+        bins: Mapping[str, int] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names and what deviates from the defaults."""
         details: dict[str, dict[str, Any]] = {}
@@ -148,6 +164,8 @@ class Schema(BaseModel):
             ("weight", weights),
             ("order", orders),
             ("hierarchy", hierarchies),
+            ("breaks", breaks),
+            ("bins", bins),
         ):
             for name, value in (values or {}).items():
                 if name not in details:
@@ -206,6 +224,10 @@ class Schema(BaseModel):
                 lines.append(f"hierarchy = {_quoted(_hierarchy_file(column, folder))}")
             if column.representation is not None:
                 lines.append(f"representation = {_quoted(column.representation)}")
+            if column.breaks is not None:
+                lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
+            if column.bins is not None:
+                lines.append(f"bins = {column.bins}")
             lines.append("")
         return "\n".join(lines)
 
@@ -306,7 +328,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
 
 
 _ENTRIES = ("columns", "rest")
-_OPTIONS = ("role", "kind", "weight", "order", "hierarchy", "representation")
+_OPTIONS = ("role", "kind", "weight", "order", "hierarchy", "representation", "breaks", "bins")
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -356,4 +378,5 @@ _TOML_HEADER = """\
 #       insensitive        published as it is
 # kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv")
 # weight: how much the loss of a column counts (default 1)
+# bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 """

@@ -18,7 +18,7 @@ import mottle
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.growth import FORBIDDEN, add_growth, scales
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.loss import measure
 from mottle.methods import Effort
 from mottle.methods.freeform import freeform, match_in_blocks
@@ -38,7 +38,7 @@ def codes_of(rows: int, seed: int, representation: str = "range") -> Codes:
 
 
 def gcp(codes: Codes, k: int, effort: Effort) -> float:
-    graph = freeform(codes, KAnonymity(k), effort).graph
+    graph = freeform(codes, Demand(k), effort).graph
     assert graph.check_regular(k) == (k, k)
     return measure(cover(graph, codes), codes).gcp
 
@@ -81,7 +81,7 @@ def test_interrupted_anywhere_the_release_is_regular_and_loss_never_rises(
     stop = _Stopper(after=data.draw(st.integers(1, 6)))
     schema = Schema.of(quasi_identifying=table.column_names)
     codes = encode(table, schema, data.draw(st.sampled_from(list(Representation))))
-    arrangement = freeform(codes, KAnonymity(k), Effort(seconds=60, tell=stop))
+    arrangement = freeform(codes, Demand(k), Effort(seconds=60, tell=stop))
     assert arrangement.graph.check_regular(k) == (k, k)
     assert arrangement.facts["refinement"] == {"passes": stop.after - 1, "ended": "interrupted"}
     assert np.all(np.diff(stop.losses) <= 1e-12)
@@ -101,7 +101,7 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
 
 def test_no_time_means_blocks_without_refinement() -> None:
     codes = codes_of(700, 1)
-    arrangement = freeform(codes, KAnonymity(5), Effort(seconds=0))
+    arrangement = freeform(codes, Demand(5), Effort(seconds=0))
     assert arrangement.facts["refinement"] is None
     assert len(arrangement.graph.degrees) >= 2
 
@@ -110,9 +110,9 @@ def test_numbers_are_not_ordered_like_categories() -> None:
     random = np.random.default_rng(1)
     numbers = pa.table({name: random.normal(size=3000).round(3) for name in "abcd"})
     codes = encode(numbers, Schema.of(quasi_identifying=list("abcd")), Representation.RANGE)
-    arrangement = freeform(codes, KAnonymity(10), Effort(seconds=0))
+    arrangement = freeform(codes, Demand(10), Effort(seconds=0))
     assert arrangement.facts["order"] != "lexicographic"
-    nh = mottle.methods.get("nh").arrange(codes, KAnonymity(10), Effort()).graph
+    nh = mottle.methods.get("nh").arrange(codes, Demand(10), Effort()).graph
     loss = measure(cover(arrangement.graph, codes), codes).gcp
     assert loss < 0.5 * measure(cover(nh, codes), codes).gcp
 
@@ -144,7 +144,7 @@ def test_refinement_goes_below_the_optimum_per_iteration() -> None:
 
 def test_freeform_loses_less_than_rings() -> None:
     codes = codes_of(2000, 4)
-    nh = mottle.methods.get("nh").arrange(codes, KAnonymity(10), Effort()).graph
+    nh = mottle.methods.get("nh").arrange(codes, Demand(10), Effort()).graph
     assert gcp(codes, 10, Effort(seconds=0)) < 0.9 * measure(cover(nh, codes), codes).gcp
 
 
@@ -153,7 +153,7 @@ def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.Mon
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("MOTTLE_THREADS", threads)
-        graph = freeform(codes, KAnonymity(4), Effort(seed=9)).graph
+        graph = freeform(codes, Demand(4), Effort(seed=9)).graph
         found.append(graph.edges)
     assert np.array_equal(*found)
 

@@ -13,6 +13,7 @@ from mottle import Hierarchy, KAnonymity, Schema, UsageError, anonymize, methods
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.growth import FORBIDDEN, add_growth, scales
+from mottle.guarantees import Demand
 from mottle.loss import measure
 from mottle.methods import hungarian as hungarian_file
 from mottle.schema import Representation
@@ -58,7 +59,7 @@ def test_each_iteration_is_as_cheap_as_scipys(table, representation, data):
     codes = encode(table, SCHEMA, representation)
     k = data.draw(st.integers(2, table.num_rows))
     losses: list[float] = []
-    graph = HUNGARIAN.arrange(codes, KAnonymity(k), methods.Effort(tell=losses.append)).graph
+    graph = HUNGARIAN.arrange(codes, Demand(k), methods.Effort(tell=losses.append)).graph
     assert graph.check_regular(k) == (k, k)
     ordered = np.ascontiguousarray(codes.matrix[graph.members])
     members = graph.edges.reshape(-1, k)
@@ -82,7 +83,7 @@ def test_iterations_are_as_cheap_as_scipys_on_hundreds_of_records():
     random = np.random.default_rng(5)
     table = pa.table({"a": random.integers(0, 50, 300), "b": random.choice(list("uvw"), 300)})
     codes = encode(table, Schema.of(quasi_identifying=["a", "b"]), Representation.RANGE)
-    graph = HUNGARIAN.arrange(codes, KAnonymity(4), methods.Effort()).graph
+    graph = HUNGARIAN.arrange(codes, Demand(4), methods.Effort()).graph
     ordered = np.ascontiguousarray(codes.matrix[graph.members])
     members = graph.edges.reshape(-1, 4)
     for layer in (1, 2, 3):

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import Hierarchy, KAnonymity, Schema, methods
+from mottle import Hierarchy, Schema, methods
 from mottle.coding import Codes, Form, encode
 from mottle.cover import cover
 from mottle.growth import scales
+from mottle.guarantees import Demand
 from mottle.loss import measure
 from mottle.schema import Representation
 
@@ -41,7 +42,7 @@ def coded_tables(draw) -> Codes:
 
 
 def groups_of(codes: Codes, k: int, method: str) -> list[Rows]:
-    graph = methods.get(method).arrange(codes, KAnonymity(k), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes, Demand(k), methods.Effort()).graph
     return [graph.members[first:last].tolist() for first, last in itertools.pairwise(graph.starts)]
 
 
@@ -125,7 +126,7 @@ def test_tearing_at_need_never_loses_more_than_strict_cuts(codes: Codes, k: int)
     k = min(k, codes.records)
 
     def gcp(method: str) -> float:
-        graph = methods.get(method).arrange(codes, KAnonymity(k), methods.Effort()).graph
+        graph = methods.get(method).arrange(codes, Demand(k), methods.Effort()).graph
         return measure(cover(graph, codes), codes).gcp
 
     assert gcp("mondrian") <= gcp("mondrian-strict") + 1e-12

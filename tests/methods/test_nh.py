@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import KAnonymity, Schema, methods
+from mottle import Schema, methods
 from mottle.coding import Codes, encode
+from mottle.guarantees import Demand
 from mottle.methods.nh import lexicographic_partitions
 from mottle.schema import Representation
 
@@ -92,7 +93,7 @@ def test_partitions_are_those_of_figure_8(table: pa.Table, k: int):
 @given(table=small_tables(), k=st.integers(2, 9))
 def test_parts_are_large_enough_and_hold_every_row_once(method: str, table: pa.Table, k: int):
     k = min(k, table.num_rows)
-    graph = methods.get(method).arrange(codes_of(table), KAnonymity(k), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes_of(table), Demand(k), methods.Effort()).graph
     assert sorted(graph.members.tolist()) == list(range(table.num_rows))
     assert graph.starts[0] == 0
     assert graph.starts[-1] == table.num_rows

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from mottle import KAnonymity, UsageError, methods
+from mottle import Guarantee, KAnonymity, UsageError, methods
 from mottle.methods._registry import register
 
 
-class Unheard:
+class Unheard(Guarantee):
     """A guarantee that no method gives."""
+
+    def describe(self):
+        return {"name": "unheard"}
 
 
 @pytest.mark.parametrize("name", ["nh", "hp"])
@@ -40,7 +43,7 @@ def test_hopeless_method_lists_what_there_is():
 
 
 def test_method_refuses_a_guarantee_it_does_not_give():
-    with pytest.raises(UsageError, match=r"'nh' does not give Unheard.*none yet"):
+    with pytest.raises(UsageError, match=r"'nh' does not give unheard.*none yet"):
         methods.get("nh").check_gives(Unheard())
     methods.get("nh").check_gives(KAnonymity(2))
 

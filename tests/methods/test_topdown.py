@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle import Hierarchy, KAnonymity, Schema, UsageError, methods
+from mottle import Hierarchy, Schema, UsageError, methods
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.graph import Graph
 from mottle.growth import scales
+from mottle.guarantees import Demand
 from mottle.loss import measure
 from mottle.methods import topdown
 from mottle.schema import Representation
@@ -41,7 +42,7 @@ def coded_tables(draw) -> Codes:
 
 
 def arrange(codes: Codes, k: int, seed: int = 0) -> Graph:
-    return topdown.topdown(codes, KAnonymity(k), methods.Effort(seed=seed)).graph
+    return topdown.topdown(codes, Demand(k), methods.Effort(seed=seed)).graph
 
 
 @given(coded_tables(), st.integers(2, 9), st.integers(0, 99))

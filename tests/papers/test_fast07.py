@@ -17,6 +17,7 @@ from mottle import Hierarchy, KAnonymity, Schema, anonymize, methods
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.graph import Graph
+from mottle.guarantees import Demand
 from mottle.io.read import as_table
 from mottle.loss import measure
 from mottle.measures import discernibility
@@ -67,7 +68,7 @@ def adult(attributes: int = 7) -> Codes:
 @cache
 def arranged(method: str, k: int, attributes: int = 7) -> Graph:
     codes = adult(attributes)
-    return methods.get(method).arrange(codes, KAnonymity(k), methods.Effort(seed=1)).graph
+    return methods.get(method).arrange(codes, Demand(k), methods.Effort(seed=1)).graph
 
 
 def gcp(method: str, k: int, attributes: int = 7) -> float:
@@ -110,7 +111,7 @@ def test_topdown_of_a_sample_keeps_group_sizes_and_beats_idistance():
     codes = encode(table, Schema.of(quasi_identifying=table.column_names), Representation.RANGE)
 
     def loss(method: str) -> float:
-        graph = methods.get(method).arrange(codes, KAnonymity(10), methods.Effort(seed=1)).graph
+        graph = methods.get(method).arrange(codes, Demand(10), methods.Effort(seed=1)).graph
         assert 10 <= graph.sizes.min() <= graph.sizes.max() < 20
         return measure(cover(graph, codes), codes).gcp
 
@@ -178,7 +179,7 @@ def test_every_kind_of_column_is_published_in_verified_groups(
 def test_same_seed_gives_the_same_groups(people: tuple[pa.Table, Schema], method: str):
     codes = encode(*people, Representation.RANGE)
     first, again = (
-        methods.get(method).arrange(codes, KAnonymity(4), methods.Effort(seed=5)).graph
+        methods.get(method).arrange(codes, Demand(4), methods.Effort(seed=5)).graph
         for _ in range(2)
     )
     assert all(itertools.starmap(np.array_equal, zip(first, again, strict=True)))

@@ -10,6 +10,7 @@ from mottle import KAnonymity, Schema, anonymize, methods
 from mottle.coding import Codes, encode
 from mottle.cover import RangeCells, cover
 from mottle.graph import Graph
+from mottle.guarantees import Demand
 from mottle.loss import measure
 from mottle.schema import Representation
 
@@ -67,14 +68,14 @@ def test_our_loss_of_table1_is_equations_1_and_3():
 
 @pytest.mark.parametrize("method", ["greedy", "sortgreedy", "hungarian"])
 def test_methods_make_table1_3_regular(method: str):
-    graph = methods.get(method).arrange(codes(), KAnonymity(K), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes(), Demand(K), methods.Effort()).graph
     assert graph.check_regular(K) == (K, K)
     release = anonymize(TABLE, SCHEMA, KAnonymity(K), method=method, seed=1)
     assert release.certificate["method"]["paper"] == "HKA15"
 
 
 def gcp(method: str) -> float:
-    graph = methods.get(method).arrange(codes(), KAnonymity(K), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes(), Demand(K), methods.Effort()).graph
     return measure(cover(graph, codes()), codes()).gcp
 
 

@@ -21,6 +21,7 @@ from mottle.cells import published_type
 from mottle.coding import Codes, Form, encode
 from mottle.cover import cover
 from mottle.graph import Graph
+from mottle.guarantees import Demand
 from mottle.loss import measure
 from mottle.methods import Effort
 from mottle.methods.nh import nh
@@ -227,7 +228,7 @@ def adult(columns: int, k: int) -> tuple[float, float]:
     codes = encode(
         table.select(names), Schema.of(quasi_identifying=names), Representation.SET
     )  # the set representation of §5.3
-    graph = nh(codes, KAnonymity(k), Effort()).graph
+    graph = nh(codes, Demand(k), Effort()).graph
     return measure(cover(graph, codes), codes).gcp, graph.sizes.mean()
 
 

@@ -16,11 +16,12 @@ from mottle import workers
 from mottle.assignment.backtracking_walk import backtracking_walk
 from mottle.assignment.closed_walk import closed_walk
 from mottle.assignment.extraction import check_assignment
+from mottle.assignment.whole_layers import bucket_permutation, check_layers, rotation
 from mottle.errors import UsageError, did_you_mean
 from mottle.graph import Graph, Int32s
 from mottle.randomness import Secret, Words
 
-__all__ = ["WALKS", "assign", "check_assignment"]
+__all__ = ["DRAWS", "WALKS", "assign", "check_assignment", "check_layers"]
 
 Walk = Callable[[Graph, int, int, Words, Int32s], None]
 
@@ -28,6 +29,9 @@ WALKS: dict[str, Walk] = {
     "closed": closed_walk,  # SET12 Algorithm 1
     "backtracking": backtracking_walk,  # NH10 Fig. 7
 }
+
+# For graphs whose edges know sensitive values; the walks would leak them (docs/guarantees.md).
+DRAWS: dict[str, Walk] = {**WALKS, "buckets": bucket_permutation, "rotation": rotation}
 
 
 def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32s:
@@ -38,11 +42,11 @@ def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32s:
     >>> sorted(truth.tolist()), all(truth[p] in ring.preimages(p) for p in range(5))
     ([0, 1, 2, 3, 4], True)
     """
-    if walk not in WALKS:
+    if walk not in DRAWS:
         raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
     truth = np.empty(graph.records, np.int32)
     key = secret.words
     workers.over_blocks(
-        lambda first, last: WALKS[walk](graph, first, last, key, truth), graph.starts
+        lambda first, last: DRAWS[walk](graph, first, last, key, truth), graph.starts
     )
     return truth

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
 
 from mottle.coding import Codes
 from mottle.errors import UsageError
-from mottle.graph import Graph
-from mottle.guarantees import KAnonymity
+from mottle.graph import Graph, Int64s
+from mottle.guarantees import Demand, Guarantee
+
+
+def _unsecret_lots(records: int) -> Int64s:
+    """Lots for experiments with a method by itself; a run draws them from its secret."""
+    return np.random.default_rng(0).permutation(records)
 
 
 @dataclass(frozen=True)
@@ -18,6 +26,17 @@ class Effort:
     seconds: float | None = None  # None: until it is no longer worth it
     seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
     tell: Callable[[float], None] = field(default=lambda _: None)  # called with the loss so far
+    lots: Callable[[int], Int64s] = field(default=_unsecret_lots)
+    """A secret, uniformly random order of so many records, the same at every call: for choices
+    among records with equal sensitive values, which privacy does rest on."""
+
+
+class Draw(StrEnum):
+    """How the true assignment has to be drawn for the guarantee to hold."""
+
+    WALK = "walk"  # edges know nothing of sensitive values: any of k random disjoint assignments
+    BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
+    ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
 
 
 @dataclass(frozen=True)
@@ -26,9 +45,10 @@ class Arrangement:
 
     graph: Graph
     facts: Mapping[str, object] = field(default_factory=dict)
+    draw: Draw = Draw.WALK
 
 
-Arrange = Callable[[Codes, KAnonymity, Effort], Arrangement]
+Arrange = Callable[[Codes, Demand, Effort], Arrangement]
 
 _METHODS: dict[str, Method] = {}
 
@@ -44,16 +64,21 @@ class Method:
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
 
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Whether the method can give every part of ``guarantee``."""
+        return all(isinstance(part, self.guarantees) for part in guarantee.parts)
+
     def check_gives(self, guarantee: object) -> None:
         """Raise `UsageError` when the method cannot give ``guarantee``."""
-        if not isinstance(guarantee, self.guarantees):
-            able = [
-                name
-                for name, other in registered().items()
-                if isinstance(guarantee, other.guarantees)
-            ]
+        if not isinstance(guarantee, Guarantee):
             raise UsageError(
-                f"Method '{self.name}' does not give {type(guarantee).__name__}.",
+                f"A {type(guarantee).__name__} is not a guarantee.",
+                "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
+            )
+        if not self.gives(guarantee):
+            able = [name for name, other in registered().items() if other.gives(guarantee)]
+            raise UsageError(
+                f"Method '{self.name}' does not give {guarantee.describe()['name']}.",
                 f"Methods that do: {', '.join(able) or 'none yet'}.",
             )
 

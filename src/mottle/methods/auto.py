@@ -6,7 +6,7 @@ import numpy as np
 
 from mottle import workers
 from mottle.coding import Codes
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.methods.freeform import block_size, freeform
 from mottle.methods.nh import nh
@@ -25,19 +25,19 @@ _PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting fo
     guarantees=(KAnonymity,),
     cost="that of the method it picks",
 )
-def auto(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def auto(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Pick `freeform` unless there is nothing to gain or no time for it; then `nh`."""
     smallest = _smallest_group(codes)
-    expected = expected_seconds(codes.records, guarantee.degree)
+    expected = expected_seconds(codes.records, demand.degree)
     limit = _PATIENCE if effort.seconds is None else effort.seconds
-    if smallest >= guarantee.degree:
-        method, because = nh, f"every record equals at least {guarantee.degree - 1} others already"
+    if smallest >= demand.degree:
+        method, because = nh, f"every record equals at least {demand.degree - 1} others already"
     elif effort.seconds != 0 and expected > limit:
         method = nh
         because = f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"
     else:
         method, because = freeform, "it loses least, and there is time for it"
-    arrangement = method(codes, guarantee, effort)
+    arrangement = method(codes, demand, effort)
     picked = {"picked": method.__name__, "because": because}
     return Arrangement(arrangement.graph, {**picked, **arrangement.facts})
 

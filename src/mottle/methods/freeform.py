@@ -19,7 +19,7 @@ from mottle import workers
 from mottle.coding import Codes, Int32s
 from mottle.graph import Graph, Int64s
 from mottle.growth import FORBIDDEN, Scales, add_growth, scales
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.methods.mondrian import mondrian
@@ -40,12 +40,12 @@ _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart,
     guarantees=(KAnonymity,),
     cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
 )
-def freeform(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Match inside blocks of the best of three orders, then refine across blocks.
 
     ``effort.seconds`` = 0 leaves the refinement out.
     """
-    degree = guarantee.degree
+    degree = demand.degree
     metric = scales(codes)
     layout = _best_layout(codes, metric, degree)
     starts = layout.starts
@@ -81,7 +81,7 @@ def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
     yield Layout("lexicographic", by_values, cuts)
     if len(cuts) > 2:
         yield Layout("hilbert", hilbert(placed(codes)), cuts)
-        medians = mondrian(codes, KAnonymity(size // 2), Effort()).graph
+        medians = mondrian(codes, Demand(size // 2), Effort()).graph
         yield Layout("median cuts", medians.members.astype(np.int64), medians.starts)
 
 

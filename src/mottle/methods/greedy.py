@@ -13,7 +13,7 @@ from numba import njit
 
 from mottle.coding import Codes
 from mottle.graph import Graph, Int32s
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.nearest import Index, absorb, build, holds, search, take
 from mottle.orders import by_cardinality, lexicographic
@@ -31,7 +31,7 @@ Assign = Callable[[Index, Int32s], int]
     guarantees=(KAnonymity,),
     cost="O(k·n²·d) time at worst, in practice about k·n^1.25; O(n·(k + d)) memory",
 )
-def greedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def greedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1).
 
     Originals S_i take turns in lexicographic order; each is matched to the available box T_j that
@@ -40,19 +40,17 @@ def greedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
     The paper weighs all n² edges; a search tree (`mottle.nearest`) finds the same ones. Measured
     with k = 10, time grows as n^1.25 on ADULT (3,000 to 30,162 records) and n^1.2 on four numbers.
     """
-    return in_iterations(codes, guarantee, effort, _assign)
+    return in_iterations(codes, demand, effort, _assign)
 
 
-def in_iterations(
-    codes: Codes, guarantee: KAnonymity, effort: Effort, assign: Assign
-) -> Arrangement:
+def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) -> Arrangement:
     """The outer loop of HKA15: an assignment per iteration, weights redefined after each.
 
     The first iteration is the self match. ``assign`` fills in the box of every original and returns
     how many dead ends it met, which the certificate reports.
     """
     order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
-    n, k = len(order), guarantee.degree
+    n, k = len(order), demand.degree
     index = build(codes, np.ascontiguousarray(codes.matrix[order]), k)
     loss, dead_ends = 0.0, 0
     for layer in range(1, k):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mottle.coding import Codes
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._one_dimensional import arrange, boxed_groups, short_groups
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.orders.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
@@ -18,10 +18,10 @@ from mottle.orders.placement import place
     guarantees=(KAnonymity,),
     cost="O(n log n + n·k·d) time, O(n·d) memory",
 )
-def hilbert(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def hilbert(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb")."""
     order = hilbert_order(place(codes))
-    return arrange(order, boxed_groups(codes, order, guarantee.k))
+    return arrange(order, boxed_groups(codes, order, demand.degree))
 
 
 @register(
@@ -31,8 +31,8 @@ def hilbert(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
     guarantees=(KAnonymity,),
     cost="O(n log n + n·k) time, O(n·d) memory",
 )
-def hilbert_fast(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def hilbert_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """As `hilbert`, but a group costs its extent along the curve (FAST07 §5.1, "HilbFast")."""
     keys = hilbert_keys(grid_cells(place(codes)))
     order = sort_keys(keys)
-    return arrange(order, short_groups(key_gaps(keys[order]), guarantee.k))
+    return arrange(order, short_groups(key_gaps(keys[order]), demand.degree))

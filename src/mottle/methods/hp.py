@@ -6,7 +6,7 @@ import numpy as np
 
 from mottle.coding import Codes
 from mottle.graph import Graph
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.methods.nh import lexicographic_partitions
 
@@ -18,7 +18,7 @@ from mottle.methods.nh import lexicographic_partitions
     guarantees=(KAnonymity,),
     cost="O(n log n + n·d) time, O(n·d) memory",
 )
-def hp(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def hp(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Generalize each lexicographic partition as a whole (NH10 §7, "HP")."""
-    members, starts = lexicographic_partitions(codes, guarantee.degree)
+    members, starts = lexicographic_partitions(codes, demand.degree)
     return Arrangement(Graph.rings(members, starts, np.diff(starts).astype(np.int32)))

@@ -16,7 +16,7 @@ from mottle.coding import Codes, Float64s
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s
 from mottle.growth import FORBIDDEN, Scales, add_growth, scales
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.orders import by_cardinality, lexicographic
@@ -31,14 +31,14 @@ LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
     guarantees=(KAnonymity,),
     cost="O(k·n³) time at worst, in practice about O(k·n^2.2); 8·n² bytes of memory",
 )
-def hungarian(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Build the graph in k - 1 cheapest assignments, weights redefined after each.
 
     Cheapest in each iteration is not cheapest over all of them: the sum of the iterations depends
     on earlier choices, ties among them. Refuses more than `LIMIT` records. Measured on ADULT with
     k = 10, time grows as n^1.9 from 1,000 to 3,000 records and as n^2.2 to 6,000.
     """
-    n, k = codes.records, guarantee.degree
+    n, k = codes.records, demand.degree
     if n > LIMIT:
         raise UsageError(
             f"Method 'hungarian' compares all pairs of records and takes at most {LIMIT:,} of"

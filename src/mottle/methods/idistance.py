@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.coding import Codes
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._one_dimensional import arrange, boxed_groups, short_groups
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.orders.idistance import idistance as map_by_distance
@@ -19,10 +19,10 @@ from mottle.orders.placement import place
     guarantees=(KAnonymity,),
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
 )
-def idistance(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist")."""
     order = map_by_distance(place(codes), effort.seed).order
-    return arrange(order, boxed_groups(codes, order, guarantee.k))
+    return arrange(order, boxed_groups(codes, order, demand.degree))
 
 
 @register(
@@ -32,7 +32,7 @@ def idistance(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangemen
     guarantees=(KAnonymity,),
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
 )
-def idistance_fast(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def idistance_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast")."""
     mapped = map_by_distance(place(codes), effort.seed)
-    return arrange(mapped.order, short_groups(np.diff(mapped.keys[mapped.order]), guarantee.k))
+    return arrange(mapped.order, short_groups(np.diff(mapped.keys[mapped.order]), demand.degree))

@@ -12,7 +12,7 @@ from numba import njit
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
 from mottle.growth import RANGE, SET, Scales, climb, scales
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
@@ -25,13 +25,13 @@ NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apar
     guarantees=(KAnonymity,),
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
-def mondrian(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def mondrian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Strict cuts while there are any, then relaxed ones: groups of k to 2k - 1 records.
 
     Loses no more than `mondrian_strict`, whose groups it goes on cutting, and far less than
     `mondrian_relaxed`: halving an attribute of few values leaves both halves with all of them.
     """
-    return _arrange(codes, guarantee.k, AT_NEED)
+    return _arrange(codes, demand.degree, AT_NEED)
 
 
 @register(
@@ -41,13 +41,13 @@ def mondrian(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement
     guarantees=(KAnonymity,),
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
-def mondrian_strict(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def mondrian_strict(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Strict cuts: all records with the median go to one side, the one that makes it more even.
 
     A cut is allowable when both sides have k records; otherwise the next widest attribute is tried.
     LeFevre's records at the median always go left; trying both sides allows more cuts.
     """
-    return _arrange(codes, guarantee.k, NEVER)
+    return _arrange(codes, demand.degree, NEVER)
 
 
 @register(
@@ -57,9 +57,9 @@ def mondrian_strict(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arra
     guarantees=(KAnonymity,),
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
-def mondrian_relaxed(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def mondrian_relaxed(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Relaxed cuts (LeFevre §3.2): equal halves, records at the median go to either side."""
-    return _arrange(codes, guarantee.k, ALWAYS)
+    return _arrange(codes, demand.degree, ALWAYS)
 
 
 def _arrange(codes: Codes, k: int, tear: int) -> Arrangement:

@@ -14,7 +14,7 @@ from numba import njit
 from mottle import workers
 from mottle.coding import Codes, Float64s
 from mottle.graph import Int32s, Int64s
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.methods.greedy import NOBODY, backtrack, in_iterations
 from mottle.nearest import Index, holds, search, take
@@ -40,7 +40,7 @@ class Shortlists(NamedTuple):
     guarantees=(KAnonymity,),
     cost="O(k·n³·d) time at worst, in practice about k·n^1.0 to k·n^1.3; O(n·(k + d)) memory",
 )
-def sortgreedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def sortgreedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2).
 
     Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) where both
@@ -52,7 +52,7 @@ def sortgreedy(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangeme
     edges in the same order. Measured with k = 10, time grows as n^1.0 on ADULT (3,000 to 30,162
     records: the more there are, the more have equals to search with) and n^1.3 on four numbers.
     """
-    return in_iterations(codes, guarantee, effort, _assign)
+    return in_iterations(codes, demand, effort, _assign)
 
 
 def _assign(index: Index, box_of: Int32s) -> int:

@@ -16,7 +16,7 @@ from mottle.coding import Codes, Float64s
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s, Int64s
 from mottle.growth import RANGE, SET, Scales, climb, scales
-from mottle.guarantees import KAnonymity
+from mottle.guarantees import Demand, KAnonymity
 from mottle.methods._registry import Arrangement, Effort, register
 
 MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
@@ -31,7 +31,7 @@ _END = -1
     guarantees=(KAnonymity,),
     cost="O(n²·d) time, O(n·d) memory; up to 100,000 rows",
 )
-def topdown(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
+def topdown(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Split every cluster of 2k records or more, then let clusters below k merge or borrow.
 
     Where the papers leave a choice: two clusters merge when they have fewer than 2k records
@@ -44,7 +44,7 @@ def topdown(codes: Codes, guarantee: KAnonymity, effort: Effort) -> Arrangement:
             f" {MOST_RECORDS:,}.",
             "Use method 'hilbert'.",
         )
-    k = guarantee.k
+    k = demand.degree
     prices, matrix = scales(codes), np.ascontiguousarray(codes.matrix)
     members = np.random.default_rng(effort.seed).permutation(codes.records).astype(np.int32)
     starts = _split_all(prices, matrix, k, members)
