@@ -30,6 +30,7 @@ bench: $(KERNELS)
 	$(BIN)/python benchmarks/walks.py
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/freeform.py
+	$(BIN)/python benchmarks/fast07.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -35,12 +35,15 @@ class RivalResult:
 
 
 def prepare_environment() -> Path:
+    """The rivals' own Python, installed anew when what it should hold has changed."""
     python = ENVIRONMENT / "bin" / "python"
-    if not python.exists():
+    requirements = ROOT / "benchmarks" / "rivals" / "requirements.txt"
+    installed = ENVIRONMENT / "requirements.txt"
+    if not installed.exists() or installed.read_text() != requirements.read_text():
         subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
-        requirements = ROOT / "benchmarks" / "rivals" / "requirements.txt"
         command = [str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)]
         subprocess.run(command, check=True)
+        installed.write_text(requirements.read_text())
     return python
 
 
@@ -56,7 +59,7 @@ def run_rival(tool: str, table: pa.Table, codes: Codes, k: int) -> RivalResult:
             check=True, capture_output=True,
         )  # fmt: skip
         result = json.loads(output.read_text())
-    if tool == "anonypy":
+    if "groups" in result:
         return RivalResult(_gcp_of_groups(result["groups"], codes), result["seconds"], 0.0)
     gcp, suppressed = _gcp_of_labels(result, codes, hierarchies)
     return RivalResult(gcp, result["seconds"], suppressed)

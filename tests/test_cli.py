@@ -104,7 +104,7 @@ def test_methods_lists_what_each_gives_and_its_paper() -> None:
     listed = json.loads(mottle_command("methods", "--json").stdout)
     nh = next(method for method in listed if method["name"] == "nh")
     assert nh["paper"] == "NH10"
-    assert nh["gives"] == ["KAnonymity"]
+    assert nh["gives"] == ["KAnonymity", "LDiversity"]
     assert "NH10" in mottle_command("methods").output
 
 
@@ -292,3 +292,40 @@ def test_no_cell_value_appears_in_an_error(tmp_path: Path) -> None:
     )
     refused(result, 4, "'age'")
     assert "SECRETVALUE" not in result.output
+
+
+@pytest.mark.parametrize("method", ["hilbert", "hilbert-fast", "idistance", "mondrian"])
+def test_l_and_k_together_reach_methods_of_groups(csv: Path, tmp_path: Path, method: str) -> None:
+    result = mottle_command(
+        "anonymize", csv, *COLUMNS, "--l", "3", "--k", "5", "--method", method,
+        "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "k-anonymity and ℓ-diversity, k = 5, ℓ = 3" in said(result)
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["degree"]["min"] >= 5
+    assert "sensitive values together" in certificate["method"]["decides_by"]
+
+
+def test_anatomy_writes_two_tables_and_says_what_it_discloses(csv: Path, tmp_path: Path) -> None:
+    run = ("anonymize", csv, *COLUMNS, "--l", "4", "--method", "anatomy", "-o", tmp_path / "out")
+    result = mottle_command(*run, "--private", tmp_path / "links.parquet")
+    assert result.exit_code == 0, result.output
+    assert "Note: PRESENCE IS DISCLOSED." in said(result)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "certificate.json", "release.csv", "release.parquet", "sensitive.csv", "sensitive.parquet",
+    ]  # fmt: skip
+    assert (tmp_path / "out" / "release.csv").read_text().startswith("age,sex,group\n")
+    assert (tmp_path / "out" / "sensitive.csv").read_text().startswith("group,diagnosis,count\n")
+    refused(mottle_command(*run), 5, "already holds", "sensitive.csv")
+    refused(mottle_command(*run, "--k", "3", "--overwrite"), 2, "does not give k-anonymity")
+
+
+def test_l_that_the_table_cannot_have_is_refused_with_the_largest(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,sex,diagnosis\n" + "".join(f"{i},f,{min(i, 3)}\n" for i in range(9)))
+    for method in ("hilbert", "mondrian", "anatomy"):
+        result = mottle_command(
+            "anonymize", data, *COLUMNS, "--l", "2", "--method", method, "-o", tmp_path / "out"
+        )
+        refused(result, 3, "6 of 9 rows", "No ℓ is feasible")

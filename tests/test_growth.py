@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.graph import Graph
-from mottle.growth import Scales, add_growth, add_savings, box_loss, scales
+from mottle.growth import Scales, add_growth, add_savings, bit_scales, box_loss, scales
 from mottle.hierarchy import Hierarchy
 from mottle.loss import measure
 from mottle.schema import Representation, Schema
@@ -97,3 +99,37 @@ def test_savings_are_what_is_lost_less_without_a_member(codes: Codes) -> None:
     for member in range(codes.records):
         without = loss_of(metric, codes, np.delete(box, member))
         assert saved[member] == pytest.approx(loss_of(metric, codes, box) - without, abs=1e-12)
+
+
+def error_of_votes(rows: list[tuple[set[int], int]]) -> int:
+    """By definition: vote on every item, then add up what wrong bits cost."""
+    counts = Counter(item for row, _ in rows for item in row)
+    base = {item for item, count in counts.items() if 2 * count > len(rows)}
+    return sum(weight * len(row ^ base) for row, weight in rows)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.tuples(st.sets(st.integers(0, 5)), st.integers(1, 60)), min_size=2, max_size=7))
+def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
+    rows: list[tuple[set[int], int]],
+) -> None:
+    starts = np.concatenate([[0], np.cumsum([len(row) for row, _ in rows])])
+    items = np.array([item for row, _ in rows for item in sorted(row)], np.int32)
+    metric = bit_scales(starts, items, 6, np.array([weight for _, weight in rows]), step=0.5)
+    count = len(rows)
+    numbers = np.arange(count, dtype=np.int32)
+    ordered, candidates = numbers[:, None].copy(), numbers[None, :].copy()
+    scratch = np.zeros(metric.domain_total, np.int32)
+    growth, saved = np.empty(count), np.empty(count)
+    for members in range(1, count + 1):
+        held = rows[:members]
+        loss = box_loss(metric, ordered, numbers, members, scratch, members)
+        assert loss == 0.5 * error_of_votes(held)
+        add_growth(metric, ordered, numbers, members, candidates, count, scratch, members, growth)
+        add_savings(metric, ordered, numbers, members, scratch, saved)
+        assert not scratch.any()
+        for candidate, row in enumerate(rows):
+            assert growth[candidate] == 0.5 * error_of_votes([*held, row]) - loss
+        for member in range(members):
+            without = error_of_votes(held[:member] + held[member + 1 :])
+            assert saved[member] == loss - 0.5 * without

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle import Schema, UsageError
+from mottle import LDiversity, Schema, UsageError, anonymize
 from mottle.coding import Codes, encode
 from mottle.graph import Graph
 from mottle.measures import (
@@ -104,3 +104,15 @@ def test_all_measures_together():
     assert measures.entropy == 0.5
     assert measures.classification is None
     assert measure_graph(RING, coded(a=[1, 1, 2, 2]), 2, [0, 0, 0, 1]).classification == 0.25
+
+
+@pytest.mark.parametrize("method", ["hilbert", "mondrian", "anatomy"])
+def test_releases_for_sensitive_guarantees_are_measured_alike(people, method: str):
+    table, schema = people
+    release = anonymize(table, schema, LDiversity(3), method=method, seed=1)
+    codes = encode(table, schema.covering(table.column_names), Representation.RANGE)
+    measures = measure_graph(release.links.graph, codes, 3, table.column("diagnosis"))
+    assert measures.classification >= 1 - 1 / 3  # no diagnosis has more than a third of a group
+    assert measures.average_class_size >= 1
+    assert 0 < measures.entropy <= 1
+    assert 40 * 3 <= measures.discernibility <= 40 * 40

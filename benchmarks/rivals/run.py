@@ -1,7 +1,7 @@
 """Run one rival in its own environment: reads a Parquet file, writes labels and seconds as JSON.
 
-For anonypy the label of a row is its group; for anjana each generalized column is a list of labels,
-and suppressed rows are absent.
+For anonypy and anonypyx the label of a row is its group; for anjana each generalized column is a
+list of labels, and suppressed rows are absent.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -17,19 +18,39 @@ import pandas as pd
 def run_anonypy(table: pd.DataFrame, k: int) -> dict[str, object]:
     from anonypy.mondrian import Mondrian
 
-    for name in table.columns:
-        if table[name].dtype == object:
-            table[name] = table[name].astype("category")
-    features = list(table.columns)
+    features = use_categories(table)
     table["none"] = 0
     began = time.perf_counter()
     partitions = Mondrian(table, features, "none").partition(k, 0, 0.0)
     seconds = time.perf_counter() - began
-    groups = [0] * len(table)
+    return {"groups": groups_of(partitions, len(table)), "seconds": seconds}
+
+
+def run_anonypyx(table: pd.DataFrame, k: int) -> dict[str, object]:
+    from anonypyx.models import kAnonymity
+    from anonypyx.mondrian import Mondrian
+
+    features = use_categories(table)
+    began = time.perf_counter()
+    partitions = Mondrian(table, features).partition([kAnonymity(k)])
+    seconds = time.perf_counter() - began
+    return {"groups": groups_of(partitions, len(table)), "seconds": seconds}
+
+
+def use_categories(table: pd.DataFrame) -> list[str]:
+    """Turn text into pandas' categories, which both packages ask for; returns all columns."""
+    for name in table.columns:
+        if table[name].dtype == object:
+            table[name] = table[name].astype("category")
+    return list(table.columns)
+
+
+def groups_of(partitions: Iterable[Iterable[int]], rows: int) -> list[int]:
+    groups = [0] * rows
     for number, partition in enumerate(partitions):
         for row in partition:
             groups[row] = number
-    return {"groups": groups, "seconds": seconds}
+    return groups
 
 
 def run_anjana(table: pd.DataFrame, k: int, hierarchies: Path) -> dict[str, object]:
@@ -62,6 +83,8 @@ def main() -> None:
     table = pd.read_parquet(data)
     if tool == "anonypy":
         result = run_anonypy(table, int(k))
+    elif tool == "anonypyx":
+        result = run_anonypyx(table, int(k))
     else:
         result = run_anjana(table, int(k), Path(hierarchies))
     Path(output).write_text(json.dumps(result))

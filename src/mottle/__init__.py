@@ -2,7 +2,8 @@
 
 __version__ = "0.1.0"
 
-from mottle import datasets
+from mottle import audit, datasets
+from mottle.audit import AuditReport, audit_release
 from mottle.coding import Form
 from mottle.errors import (
     DataError,
@@ -22,6 +23,7 @@ from mottle.release import Release
 from mottle.schema import Column, Kind, Representation, Role, Schema
 
 __all__ = [
+    "AuditReport",
     "BetaLikeness",
     "Caps",
     "Column",
@@ -44,6 +46,8 @@ __all__ = [
     "StorageError",
     "UsageError",
     "anonymize",
+    "audit",
+    "audit_release",
     "datasets",
     "read_release",
     "read_table",

@@ -64,7 +64,7 @@ def to_text(cells: pa.Array, form: Form) -> pa.Array:
         case Form.SET:
             texts = _set_text(cells)
         case Form.NODE:
-            texts = _value_text(cells)
+            texts = value_text(cells)
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
@@ -77,14 +77,14 @@ def from_text(texts: pa.Array, form: Form, value_type: pa.DataType) -> pa.Array:
     """
     encoded = pc.fill_null(texts, "").dictionary_encode()
     try:
-        parsed = [_parse(text) for text in encoded.dictionary.to_pylist()]
+        parsed = [parse_cell(text) for text in encoded.dictionary.to_pylist()]
         distinct = _typed(parsed, form, value_type)
     except (pa.ArrowException, ValueError):
         raise DataError(f"A cell is no {form} of {value_type} values.") from None
     return distinct.take(encoded.indices)
 
 
-def _parse(text: str) -> list[Member]:
+def parse_cell(text: str) -> list[Member]:
     """Take one text cell apart, or raise ValueError when it does not follow the grammar."""
     if not (text.startswith("{") and text.endswith("}")):
         return [_parse_member(text)]
@@ -157,7 +157,7 @@ def _cast_texts(texts: list[str | None], value_type: pa.DataType) -> pa.Array:
     return pc.cast(pa.array(texts, pa.string()), value_type)
 
 
-def _value_text(values: pa.Array) -> pa.Array:
+def value_text(values: pa.Array) -> pa.Array:
     """Values as escaped text; missing as the empty text."""
     try:
         texts = pc.cast(values, pa.string())
@@ -179,7 +179,7 @@ def _is_free_of_specials(value_type: pa.DataType) -> bool:
 
 def _range_text(cells: pa.Array) -> pa.Array:
     lowest, highest, missing = cells.flatten()
-    low_text, high_text = _value_text(lowest), _value_text(highest)
+    low_text, high_text = value_text(lowest), value_text(highest)
     single = pc.equal(low_text, high_text)
     ranges = pc.if_else(single, low_text, pc.binary_join_element_wise(low_text, high_text, BETWEEN))
     or_missing = pc.and_(missing, pc.is_valid(lowest))
@@ -189,7 +189,7 @@ def _range_text(cells: pa.Array) -> pa.Array:
 def _set_text(cells: pa.Array) -> pa.Array:
     # flatten() respects a slice, so the offsets are moved to begin at 0 as well
     offsets = pc.subtract(cells.offsets, cells.offsets[0])
-    members = pa.ListArray.from_arrays(offsets, _value_text(cells.flatten()))
+    members = pa.ListArray.from_arrays(offsets, value_text(cells.flatten()))
     joined = pc.binary_join(members, "|")
     single = pc.equal(pc.list_value_length(members), 1)
     return pc.if_else(single, joined, pc.binary_join_element_wise("{", joined, "}", ""))

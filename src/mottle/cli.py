@@ -23,6 +23,8 @@ from rich.table import Table
 import mottle
 from mottle import coding, compilation, hierarchy, hierarchy_lint, methods
 from mottle.assignment import WALKS
+from mottle.audit import AUDITS
+from mottle.cli_audit import BROKEN, audit_command, show_certified
 from mottle.cli_options import guarantee_from_options, schema_from_options
 from mottle.demonstration import DEMO_ROWS, prepare
 from mottle.errors import MottleError, SchemaError, UsageError
@@ -191,6 +193,9 @@ def anonymize_command(
             help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
         ),
     ] = False,
+    audit: Annotated[
+        str, typer.Option(help="basic, or full: play all adversaries against the release.")
+    ] = AUDITS[0],
     overwrite: Overwrite = False,
     delimiter: Delimiter = None,
     quote: Quote = None,
@@ -222,14 +227,21 @@ def anonymize_command(
             seed=seed,
             progress=tell,
             unsafe_paper_randomization=unsafe_paper_randomization,
+            audit=audit,
         )
         release.certificate["seconds"] = {"read": round(read, 4), **release.certificate["seconds"]}
         tell(Progress("write", release.gcp))
         certificate = release.save(output, private=private, overwrite=overwrite)
     if as_json:
         print(json.dumps(certificate, indent=2, ensure_ascii=False))
-        return
-    _show_result(certificate, output, private, time.perf_counter() - began)
+    else:
+        _show_result(certificate, output, private, time.perf_counter() - began)
+        show_certified(certificate, out)
+    if audit == "full" and not certificate["audit"]["passed"]:
+        raise typer.Exit(BROKEN)
+
+
+app.command("audit")(_reporting_errors(audit_command))
 
 
 @app.command("inspect")
@@ -395,7 +407,7 @@ def _show_result(
     guarantee = certificate["guarantee"]
     shown = Table(title="Released", title_justify="left", show_header=False)
     shown.add_row("rows", f"{certificate['rows']:,}")
-    shown.add_row("guarantee", f"{guarantee['name']}, k = {guarantee['k']}")
+    shown.add_row("guarantee", f"{guarantee['name']}, {guarantee['short']}")
     method = certificate["method"]
     picked = f"{method['picked']}, picked by " if "picked" in method else ""
     shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")

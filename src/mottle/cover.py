@@ -80,7 +80,7 @@ class Cover:
 
 def cover(graph: Graph, codes: Codes) -> Cover:
     """Cover the preimages of every published record. Cost O(n · degree · d)."""
-    row_of, block_of, place_of = _rows(graph)
+    row_of, block_of, place_of = rows_of(graph)
     rows = len(block_of)
     ordered = codes.matrix[graph.members]  # preimages lie close together in memory
 
@@ -140,7 +140,7 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
     Returns the number of cell-preimage pairs looked at, or raises `PrivacyError`.
     """
     stated = (published.row_of, published.block_of, published.place_of)
-    if not all(map(np.array_equal, _rows(graph), stated)):
+    if not all(map(np.array_equal, rows_of(graph), stated)):
         raise PrivacyError("Invariant 2: published records and rows of the cover do not agree.")
     rows = len(published.block_of)
     ordered = codes.matrix[graph.members]
@@ -208,7 +208,7 @@ def _as_sets_or_ranges(
             return lowest, highest, missing, np.empty(0, np.int64), nothing
 
 
-def _rows(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
+def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
     """Rows of the cover: one per complete block, one per published record elsewhere."""
     sizes = graph.sizes
     complete = graph.degrees == sizes

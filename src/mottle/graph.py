@@ -8,6 +8,7 @@ and for a valid graph every original has that many matches too: the block is reg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,6 +106,18 @@ class Graph(NamedTuple):
         if sum(irregular):
             raise PrivacyError(f"Invariant 1: {sum(irregular)} blocks are not regular.")
         return int(self.degrees.min()), int(self.degrees.max())
+
+
+def join(graphs: Sequence[Graph]) -> Graph:
+    """Explicit graphs over different rows of one table, block after block."""
+    ends = np.cumsum([0, *[graph.records for graph in graphs]])
+    starts = [graph.starts[1:] + end for graph, end in zip(graphs, ends[:-1], strict=True)]
+    return Graph.explicit(
+        np.concatenate([graph.members for graph in graphs]),
+        np.concatenate([[0], *starts]).astype(np.int64),
+        np.concatenate([graph.degrees for graph in graphs]),
+        np.concatenate([graph.edges for graph in graphs]),
+    )
 
 
 def _edge_starts(starts: Int64s, degrees: Int32s) -> Int64s:

@@ -3,6 +3,10 @@
 `Scales` holds the loss of `mottle.loss` as flat arrays, weights and denominators multiplied in, so
 that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP of its cells,
 between 0 and 1, and the mean over records is GCP.
+
+A column may hold sets (`bit_scales`). Its codes are row numbers of the lists ``items``, and what is
+lost is the error of bit voting (SET12 §4): an item is published if more than half of the preimages
+hold it, and every preimage that is thereby told wrongly costs as much as its row weighs.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from mottle.loss import node_penalties, range_scale
 Int64s = NDArray[np.int64]
 Int8s = NDArray[np.int8]
 
-SET, RANGE, NODE = 0, 1, 2
+SET, RANGE, NODE, BITS = 0, 1, 2, 3
 _FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE}
 FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
 
@@ -29,7 +33,7 @@ class Scales(NamedTuple):
     """The loss of every column as arrays. Codes of column c lie at ``offset[c] + code``."""
 
     form: Int8s  # [d]
-    step: Float64s  # [d] SET: cost of one more member; RANGE: cost of "or missing"
+    step: Float64s  # [d] SET: cost of one more member; RANGE: of "or missing"; BITS: of a bit
     missing: Int32s  # [d] code of the missing value, -1 for none
     offset: Int64s  # [d] where the codes of a column begin in flat arrays over all domains
     position: Float64s  # [all codes] RANGE: weighted place of the value on its line
@@ -38,6 +42,9 @@ class Scales(NamedTuple):
     first_leaf: Int32s  # [all nodes] lowest code below the node
     last_leaf: Int32s  # [all nodes] highest code below the node
     penalty: Float64s  # [all nodes] weighted NCP of the node
+    item_starts: Int64s  # [rows + 1] BITS: where each row's items begin
+    items: Int32s  # BITS: the items of all rows; each has two places in flat arrays over domains
+    weights: Int32s  # [rows] BITS: what a wrong bit of the row costs, in steps
 
     @property
     def domain_total(self) -> int:
@@ -81,6 +88,35 @@ def scales(codes: Codes) -> Scales:
         first_leaf=_joined(firsts, np.int32),
         last_leaf=_joined(lasts, np.int32),
         penalty=_joined(penalties, np.float64),
+        item_starts=np.zeros(1, np.int64),
+        items=np.zeros(0, np.int32),
+        weights=np.zeros(0, np.int32),
+    )
+
+
+def bit_scales(
+    item_starts: Int64s, items: Int32s, universe: int, weights: Int32s, step: float
+) -> Scales:
+    """The error of bit voting as the loss of a single column of sets.
+
+    Row r holds ``items[item_starts[r]:item_starts[r + 1]]``, and r is its code. A wrong bit of it
+    costs ``weights[r]`` times ``step``. The weights of a box must add up to less than 2^30.
+    """
+    nothing = np.zeros(1, np.int32)
+    return Scales(
+        form=np.array([BITS], np.int8),
+        step=np.array([step]),
+        missing=np.array([-1], np.int32),
+        offset=np.zeros(1, np.int64),
+        position=np.zeros(max(2 * universe, 1)),
+        node=nothing,
+        parent=nothing,
+        first_leaf=nothing,
+        last_leaf=nothing,
+        penalty=np.zeros(1),
+        item_starts=np.ascontiguousarray(item_starts, np.int64),
+        items=np.ascontiguousarray(items, np.int32),
+        weights=np.ascontiguousarray(weights, np.int32),
     )
 
 
@@ -123,7 +159,7 @@ def add_growth(
 
     ``box[:members]`` are the records (rows of ``ordered`` [n, d]) a published record stands for,
     ``candidates`` [d, ≥ count] the codes of the candidates, column after column. ``marks`` is
-    scratch space over all domains in which ``mark`` has not been used before.
+    scratch space over all domains in which ``mark`` (above 0) has not been used before.
     """
     for candidate in range(count):
         growth[candidate] = 0.0
@@ -139,6 +175,8 @@ def add_growth(
                     growth[candidate] += step
         elif scales.form[column] == RANGE:
             _add_range_growth(scales, ordered, box, members, codes, count, column, offset, growth)
+        elif scales.form[column] == BITS:
+            _add_bit_growth(scales, ordered, box, members, codes, count, column, marks, growth)
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
@@ -179,6 +217,76 @@ def _add_range_growth(
 
 
 @njit(cache=True, nogil=True)
+def _add_bit_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    codes: Int32s, count: int, column: int, marks: Int32s, growth: Float64s,
+) -> None:  # fmt: skip
+    """One more voter pays for its own wrong bits; where its vote turns an item, the others pay.
+
+    Let c of m members hold an item. With 2c > m + 1 it is published whatever the voter holds. With
+    2c = m or 2c = m + 1 the voter decides: published, and those who lack it pay, or not, and those
+    who hold it do. Otherwise it is not published.
+    """
+    votes = marks[scales.offset[column] :]  # by item: votes and their weight; 0 before and after
+    total = _count_votes(scales, ordered, box, members, column, votes)
+    certain, spared = 0, 0
+    for member in range(members):
+        row = ordered[box[member], column]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            item = 2 * scales.items[at]
+            held = 2 * votes[item]
+            if held <= 0:
+                continue  # looked at: it holds minus the bits that its holder is spared
+            turning = 2 * votes[item + 1] - total  # what the others pay if it is not published
+            if held > members + 1:
+                certain += 1
+                votes[item], votes[item + 1] = -2, 0
+            elif held >= members:
+                votes[item], votes[item + 1] = -1, turning
+                spared += turning if held > members else 0
+            else:
+                votes[item], votes[item + 1] = 0, 0
+    step = scales.step[column]
+    for candidate in range(count):
+        row = codes[candidate]
+        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        bits = certain + last - first
+        others = spared
+        for at in range(first, last):
+            item = 2 * scales.items[at]
+            bits += votes[item]
+            others -= votes[item + 1]
+        growth[candidate] += step * (scales.weights[row] * bits + others)
+    _forget_votes(scales, ordered, box, members, column, votes)
+
+
+@njit(cache=True, nogil=True)
+def _count_votes(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
+) -> int:
+    """Count, by item of a column of sets, who holds it and what they weigh; returns all weight."""
+    total = 0
+    for member in range(members):
+        row = ordered[box[member], column]
+        total += scales.weights[row]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            votes[2 * scales.items[at]] += 1
+            votes[2 * scales.items[at] + 1] += scales.weights[row]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _forget_votes(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
+) -> None:
+    for member in range(members):
+        row = ordered[box[member], column]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            votes[2 * scales.items[at]] = 0
+            votes[2 * scales.items[at] + 1] = 0
+
+
+@njit(cache=True, nogil=True)
 def climb(scales: Scales, node: int, code: int) -> int:
     """The lowest node above ``node``, or itself, that has ``code`` below it."""
     while code < scales.first_leaf[node] or code > scales.last_leaf[node]:
@@ -190,7 +298,7 @@ def climb(scales: Scales, node: int, code: int) -> int:
 def box_loss(
     scales: Scales, ordered: Int32s, box: Int32s, members: int, marks: Int32s, mark: int
 ) -> float:
-    """Loss of a published record that stands for ``box[:members]``; ``mark`` as in add_growth."""
+    """Loss of a published record that stands for ``box[:members]``; marks as in `add_growth`."""
     loss = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
@@ -207,6 +315,18 @@ def box_loss(
             if highest >= 0:
                 loss += scales.position[offset + highest] - scales.position[offset + lowest]
                 loss += scales.step[column] if absent > 0 else 0.0
+        elif scales.form[column] == BITS:
+            votes = marks[offset:]  # 0 before and after
+            total = _count_votes(scales, ordered, box, members, column, votes)
+            wrong = 0
+            for member in range(members):
+                row = ordered[box[member], column]
+                for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+                    item = 2 * scales.items[at]
+                    published = 2 * votes[item] > members
+                    wrong += total - votes[item + 1] if published else votes[item + 1]
+                    votes[item], votes[item + 1] = 0, 0
+            loss += scales.step[column] * wrong
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
@@ -236,6 +356,9 @@ def add_savings(
             for member in range(members):
                 counts[offset + ordered[box[member], column]] = 0
             continue
+        if scales.form[column] == BITS:
+            _add_bit_savings(scales, ordered, box, members, column, counts, saved)
+            continue
         # Only a member that alone is lowest, highest or missing makes a difference.
         lowest, second_lowest, highest, second_highest, absent = _extremes(
             scales, ordered, box, members, column
@@ -264,6 +387,46 @@ def add_savings(
                     )
                 if second_lowest < 0 and absent > 0:
                     saved[member] += scales.step[column]
+
+
+@njit(cache=True, nogil=True)
+def _add_bit_savings(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
+    counts: Int32s, saved: Float64s,
+) -> None:  # fmt: skip
+    """What each voter pays and makes others pay: its growth (see above) among the others.
+
+    Of the others, c - 1 hold an item that it holds and c one that it lacks, out of m - 1.
+    """
+    votes = counts[scales.offset[column] :]
+    total = _count_votes(scales, ordered, box, members, column, votes)
+    published, even, even_weight = 0, 0, 0
+    for member in range(members):
+        row = ordered[box[member], column]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            item = 2 * scales.items[at]
+            if votes[item] > 0:
+                published += 2 * votes[item] > members
+                if 2 * votes[item] == members:
+                    even += 1
+                    even_weight += 2 * votes[item + 1] - total
+                votes[item] = -votes[item]  # looked at
+    for member in range(members):
+        row = ordered[box[member], column]
+        weight = scales.weights[row]
+        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        bits = published + last - first
+        others = even_weight + even * weight
+        for at in range(first, last):
+            item = 2 * scales.items[at]
+            held, turning = -2 * votes[item], 2 * votes[item + 1] - total
+            bits -= 2 if held > members else 0
+            if held == members:
+                others -= turning + weight
+            elif held == members + 1:
+                others -= turning - weight
+        saved[member] += scales.step[column] * (weight * bits + others)
+    _forget_votes(scales, ordered, box, members, column, votes)
 
 
 @njit(cache=True, nogil=True)

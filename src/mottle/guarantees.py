@@ -24,7 +24,7 @@ Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-_ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
+ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Demand:
     marks: Int32s = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [n, systems]
     caps: Float64s = field(default_factory=lambda: np.empty(0))  # by mark
     counts: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # by mark, whole table
+    dummies: int = 0  # the last so many records and marks; everybody else's counts and caps stay
 
     @property
     def capped(self) -> bool:
@@ -56,6 +57,11 @@ class Demand:
         """The cap of every sensitive value (of the joint ones when there are several columns)."""
         return self.caps[: int(self.marks[:, 0].max()) + 1]
 
+    @property
+    def diversity(self) -> int:
+        """ℓ, when all caps are 1/ℓ."""
+        return round(1 / self.caps.max())
+
     def allowed(self, matches: int) -> Int64s:
         """How many of an individual's ``matches`` may carry each mark.
 
@@ -63,6 +69,17 @@ class Demand:
         array([2])
         """
         return allowed(self.caps, matches)
+
+    def with_dummies(self, count: int) -> Demand:
+        """The same demand with so many more records, each of a value of its own without a cap."""
+        marks = len(self.caps) + np.arange(count, dtype=np.int32)
+        return Demand(
+            degree=self.degree,
+            marks=np.concatenate([self.marks, marks[:, None]]),
+            caps=np.concatenate([self.caps, np.ones(count)]),
+            counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
+            dummies=count,
+        )
 
     def one_column(self, method: str) -> None:
         """Refuse several sensitive columns where a method cannot keep each one's caps."""
@@ -75,7 +92,7 @@ class Demand:
 
 def allowed(caps: Float64s, matches: int) -> Int64s:
     """How often each mark may occur among so many matches."""
-    return np.floor(caps * matches + _ROUNDING).astype(np.int64)
+    return np.floor(caps * matches + ROUNDING).astype(np.int64)
 
 
 class Guarantee:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.hierarchy_amnesia import amnesia_rows, is_amnesia
 from mottle.hierarchy_lint import Severity, lint, number_labels
 
 FINDINGS_SHOWN = 10  # an error message names this many findings and counts the rest
@@ -82,7 +83,7 @@ class Hierarchy:
     def read(
         cls, path: str | PathLike[str], *, delimiter: str = ";", encoding: str = "utf-8-sig"
     ) -> Hierarchy:
-        r"""Read a hierarchy from a file in ARX's layout.
+        r"""Read a hierarchy from a file in ARX's layout, or from one that Amnesia saved.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,6 +93,8 @@ class Hierarchy:
         ('Male', 'Female')
         """
         rows = read_rows(path, delimiter=delimiter, encoding=encoding)
+        if is_amnesia(rows):
+            return cls.from_rows(amnesia_rows(rows, str(path)), name=str(path))
         last_cells = [row[-1] for row in rows if row]
         for other, shown in _DELIMITERS.items():
             if other != delimiter and last_cells and all(other in cell for cell in last_cells):

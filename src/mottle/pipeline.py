@@ -15,8 +15,10 @@ import numpy as np
 import mottle
 from mottle import methods
 from mottle.assignment import WALKS, assign, check_assignment, check_layers
+from mottle.audit import AUDITS, basic_audit, full_audit
 from mottle.coding import Codes, encode
 from mottle.cover import check_covers, cover
+from mottle.dummies import add_dummies, note
 from mottle.errors import DataError, PrivacyError, SchemaError, UsageError, did_you_mean
 from mottle.exposure import check_within_caps, exposure
 from mottle.graph import Graph, Int32s
@@ -35,6 +37,7 @@ from mottle.release import (
 )
 from mottle.schema import Representation, Role, Schema, parse_word
 from mottle.sensitive import SensitiveValues, encode_sensitive
+from mottle.separate import INSTEAD, check_published_apart, disclosing, publish_apart
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
@@ -48,7 +51,7 @@ class Progress:
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Seconds by stage, and the voice that announces them."""
 
     tell: Callable[[Progress], None]
@@ -56,10 +59,12 @@ class _Clock:
     gcp: float | None = None
 
     def report_loss(self, stage: str, gcp: float) -> None:
+        """Tell how much is lost so far."""
         self.tell(Progress(stage, gcp))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Announce a stage and take its time."""
         self.tell(Progress(name, self.gcp))
         begin = time.perf_counter()
         yield
@@ -78,6 +83,7 @@ def anonymize(
     seed: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
+    audit: str = AUDITS[0],
 ) -> Release:
     """Anonymize a table: nothing is returned unless all invariants hold.
 
@@ -109,6 +115,9 @@ def anonymize(
     unsafe_paper_randomization
         For experiments only: draw by the papers' random walk although the graph was built with
         sensitive values in mind, which leaks them. The certificate says so.
+    audit
+        "basic" puts on the certificate what the run's own measurements show; "full" plays all
+        adversaries against the release, see `mottle.audit_release`.
 
     Examples
     --------
@@ -119,15 +128,28 @@ def anonymize(
     >>> release.table.num_rows, release.certificate["degree"]
     (200, {'min': 5, 'max': 5})
     """
-    clock = _Clock(progress or (lambda _: None))
-    for option, word in (("method", method), ("representation", representation), ("walk", walk)):
+    clock = Clock(progress or (lambda _: None))
+    for option, word in (
+        ("method", method),
+        ("representation", representation),
+        ("walk", walk),
+        ("audit", audit),
+    ):
         _check_word(option, word)
     representation = _representation(representation)
-    effort = _seconds(effort)
+    effort = as_seconds(effort)
     if walk not in WALKS:
         raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
+    if audit not in AUDITS:
+        raise UsageError(f"There is no audit '{audit}'.", did_you_mean(audit, AUDITS))
     chosen = methods.get(method)
     chosen.check_gives(guarantee)
+    if chosen.dummies is not None and not unsafe_paper_randomization:
+        raise UsageError(
+            f"Method '{chosen.name}' does as its paper does, dummy records included, and does not"
+            " keep the guarantee.",
+            "Leave the ending -dummies out, or, for experiments, add --unsafe-paper-randomization.",
+        )
     _check_schema(schema)
     secret = Secret.draw(seed)
     table = as_table(data)
@@ -142,21 +164,26 @@ def anonymize(
     with clock.stage("code"):
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
+        lots = partial(secret.permutation, Purpose.LOTS)
+        if chosen.dummies is not None:
+            demand = demand.with_dummies(chosen.dummies(demand))
+            table = add_dummies(table, schema, lots(table.num_rows)[: demand.dummies])
         codes = encode(table, schema, representation)
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
-        lots = partial(secret.permutation, Purpose.LOTS)
+        preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
         arrangement = chosen.arrange(
-            codes, demand, Effort(effort, secret.public_seed, telling, lots)
+            codes, demand, Effort(effort, secret.public_seed, telling, lots, preview)
         )
         graph = arrangement.graph
         if graph.records != codes.records:
             raise PrivacyError("Invariant 1: the graph has more or fewer records than the table.")
         degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
         draw = str(arrangement.draw)
-        if arrangement.draw is not Draw.WALK:
+        layered = arrangement.draw in (Draw.BUCKETS, Draw.ROTATION)
+        if layered:
             check_layers(graph, buckets=arrangement.draw is Draw.BUCKETS)
-        unsafe = unsafe_paper_randomization and arrangement.draw is not Draw.WALK
+        unsafe = unsafe_paper_randomization and layered
         if unsafe_paper_randomization and not unsafe:
             raise UsageError(
                 f"Method '{chosen.name}' has no unsafe randomization to ask for: its graph does"
@@ -173,18 +200,28 @@ def anonymize(
         truth = assign(graph, secret, draw)
         links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
     checks: list[dict[str, object]] = []
+    apart = arrangement.draw is Draw.APART
     with clock.stage("check"):
+        covered: dict[str, object] = {"pairs": check_covers(graph, codes, published)}
+        if apart:
+            covered = {"measured_only": True, "published_instead": INSTEAD, **covered}
         checks += [
-            _check(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
-            _check(2, "covered", {"pairs": check_covers(graph, codes, published)}),
-            _check(3, "one-to-one", {"records": check_assignment(graph, truth)}),
-            _leak(graph, truth, demand)
+            check_passed(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
+            check_passed(2, "covered", covered),
+            check_passed(3, "one-to-one", {"records": check_assignment(graph, truth)}),
+            leak(graph, truth, demand)
             if unsafe
-            else _check(4, "within caps", check_within_caps(graph, truth, demand)),
+            else check_passed(4, "within caps", check_within_caps(graph, truth, demand)),
         ]
     with clock.stage("publish"):
-        released, columns = publish(table, schema, codes, published, links)
-        checks.append(_check(5, "anonymous", check_published(schema, columns, links)))
+        values_apart = None
+        if apart:
+            released, columns, values_apart = publish_apart(table, schema, links)
+            anonymous = check_published_apart(schema, released, values_apart, links)
+        else:
+            released, columns = publish(table, schema, codes, published, links)
+            anonymous = check_published(schema, columns, links)
+        checks.append(check_passed(5, "anonymous", anonymous))
     clock.tell(Progress("done", loss.gcp))
     certificate = {
         "mottle": mottle.__version__,
@@ -198,20 +235,28 @@ def anonymize(
         "parameters": {"representation": str(representation), "draw": draw, "effort": effort},
         "rows": table.num_rows,
         "columns": _describe_columns(schema, codes, columns),
-        "sensitive": [_describe_values(values) for values in sensitive],
+        "sensitive": [describe_values(values) for values in sensitive],
         "gcp": loss.gcp,
         "ncp": loss.ncp,
         "degree": {"min": degree[0], "max": degree[1]},
         "seed": secret.seed,
         "checks": checks,
+        "audit": basic_audit(graph, demand, guarantee, checks, apart=apart),
         "notes": [
             *_notes(schema, codes, guarantee, arrangement.facts, seed),
-            *([_UNSAFE] if unsafe else []),
+            *([UNSAFE] if unsafe else []),
+            *([note(demand.dummies)] if demand.dummies else []),
         ],
         "sha256": {},
         "seconds": clock.seconds,
     }
-    return Release(released, columns, certificate, links)
+    if values_apart is not None:
+        certificate = disclosing(certificate, values_apart)
+    release = Release(released, columns, certificate, links, values_apart)
+    if audit == "full":
+        with clock.stage("audit"):
+            certificate["audit"] = full_audit(table, release, schema, guarantee)
+    return release
 
 
 def _representation(value: Representation | str) -> Representation:
@@ -234,7 +279,7 @@ def _check_schema(schema: object) -> None:
         )
 
 
-def _seconds(effort: object) -> float | None:
+def as_seconds(effort: object) -> float | None:
     """The time for improving as a number that the certificate can hold."""
     if effort is None:
         return None
@@ -247,12 +292,17 @@ def _seconds(effort: object) -> float | None:
     return seconds
 
 
-def _check(invariant: int, name: str, measured: dict[str, object]) -> dict[str, object]:
+def check_passed(invariant: int, name: str, measured: dict[str, object]) -> dict[str, object]:
     """A passed check as it stands on the certificate; a failed one has raised before."""
     return {"invariant": invariant, "name": name, "passed": True, "measured": measured}
 
 
-_UNSAFE = (
+SEEDED = (
+    "A seed was given: whoever knows it can repeat the draw and undo the anonymization. Do not"
+    " publish this release."
+)
+INTERRUPTED = "The run was interrupted while improving: this is the best until then."
+UNSAFE = (
     "UNSAFE: the assignment was drawn by the paper's random walk on a graph built with sensitive"
     " values in mind. An adversary who knows the algorithm strikes out every sensitive value that"
     " occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
@@ -260,7 +310,7 @@ _UNSAFE = (
 )
 
 
-def _leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
+def leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
     """Invariant 4 as it stands after the papers' walk: measured, not enforced."""
     found = exposure(graph, truth, demand)
     measured = {
@@ -273,7 +323,7 @@ def _leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
     return {"invariant": 4, "name": "within caps", "passed": False, "measured": measured}
 
 
-def _describe_values(values: SensitiveValues) -> dict[str, object]:
+def describe_values(values: SensitiveValues) -> dict[str, object]:
     """What is capped, in numbers; nothing about single values."""
     described: dict[str, object] = {
         "columns": list(values.columns),
@@ -290,18 +340,20 @@ def _describe_columns(
 ) -> list[dict[str, Any]]:
     """Roles and kinds of the published columns; nothing about their values."""
     coded = {domain.name: domain for domain in codes.domains}
-    types = {column.name: column.value_type for column in columns}
+    published = {column.name: column for column in columns}
     described = []
     for column in schema.columns:
         facts: dict[str, Any] = {"name": column.name, "role": str(column.role)}
         if column.name in coded:
             domain = coded[column.name]
-            facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
+            if published[column.name].form is not None:
+                facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
             facts["weight"] = column.weight
-        if column.role is not Role.IDENTIFYING:
-            facts["type"] = str(types[column.name])
+        if column.name in published:
+            facts["type"] = str(published[column.name].value_type)
         described.append(facts)
-    return described
+    known = {column.name for column in schema.columns}
+    return [*described, *(column.facts for column in columns if column.name not in known)]
 
 
 def _notes(
@@ -319,12 +371,9 @@ def _notes(
         if domain.size == 1
     ]
     if "interrupted" in str(facts.get("refinement")):
-        notes.append("The run was interrupted while improving: this is the best until then.")
+        notes.append(INTERRUPTED)
     if seed is not None:
-        notes.append(
-            "A seed was given: whoever knows it can repeat the draw and undo the anonymization."
-            " Do not publish this release."
-        )
+        notes.append(SEEDED)
     if schema.with_role(Role.SENSITIVE) and not guarantee.about_values:
         notes.append(
             f"{guarantee.describe()['name']} hides which record is whose. It does not bound what"

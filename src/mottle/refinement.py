@@ -14,6 +14,7 @@ preimage is taken with a chance that grows with what it costs.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,10 @@ from mottle.orders.random_cuts import random_cuts
 
 Words = NDArray[np.uint64]
 
+# From originals that show where the published records lie, and the number of the pass, an order of
+# the published records that keeps similar ones together.
+Orders = Callable[[Int32s, int, np.random.Generator], Int64s]
+
 DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
 LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
 _NOWHERE = -1
@@ -46,16 +51,23 @@ class Refined:
 
 
 def refine(
-    scales: Scales, ordered: Int32s, sizes: Int64s, preimages: Int32s, effort: Effort
+    scales: Scales,
+    ordered: Int32s,
+    orders: Orders,
+    preimages: Int32s,
+    effort: Effort,
+    piles: Int64s | None = None,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
     Ctrl-C ends it with what has been reached. Every pass puts the published records, each seen as
-    a random one of its preimages, into an order (lexicographic with the attributes in random order,
-    or by random median cuts, in turns: the first suits columns of few values, the second numbers),
-    cuts the order into sets J of `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of
-    one pass are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a
-    pass costs O(n · k · |J| · d).
+    a random one of its preimages, into the next of ``orders`` (`table_orders` for tables), cuts the
+    order into sets J of `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of one pass
+    are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass
+    costs O(n · k · |J| · d).
+
+    ``piles`` are starts of runs of records, and the end: each set J then lies within one run, and
+    all of its records give away the same layer. So buckets stay matched with buckets.
     """
     until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
     random = np.random.default_rng(effort.seed)
@@ -65,7 +77,7 @@ def refine(
         effort.tell(gcp)
         while time.perf_counter() < until:
             before = gcp
-            _one_pass(scales, ordered, sizes, preimages, random, passes, until)
+            _one_pass(scales, ordered, orders, preimages, random, passes, until, piles)
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
             effort.tell(gcp)
@@ -74,6 +86,20 @@ def refine(
     except KeyboardInterrupt:
         return Refined(passes, "interrupted")
     return Refined(passes, "time limit")
+
+
+def table_orders(ordered: Int32s, sizes: Int64s) -> Orders:
+    """Orders of coded records, in turns: lexicographic with the attributes in random order, which
+    suits columns of few values, and by random median cuts, which suit numbers."""
+
+    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+        shown = ordered[originals]
+        if number % 2 == 0:
+            in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
+            return np.roll(in_turn, random.integers(len(shown)))
+        return random_cuts(shown, sizes, DEALT_TOGETHER, random)
+
+    return order
 
 
 def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
@@ -87,40 +113,53 @@ def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
 def _one_pass(
     scales: Scales,
     ordered: Int32s,
-    sizes: Int64s,
+    orders: Orders,
     preimages: Int32s,
     random: np.random.Generator,
     number: int,
     until: float,
+    piles: Int64s | None,
 ) -> None:
     records, degree = preimages.shape
-    shown = ordered[preimages[np.arange(records), random.integers(0, degree, records)]]
-    if number % 2 == 0:
-        in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
-        in_turn = np.roll(in_turn, random.integers(records))
+    shown = preimages[np.arange(records), random.integers(0, degree, records)]
+    in_turn = orders(shown, number, random)
+    if piles is None:
+        sets = max(records // DEALT_TOGETHER, 1)
+        starts = np.linspace(0, records, sets + 1).astype(np.int64)
     else:
-        in_turn = random_cuts(shown, sizes, DEALT_TOGETHER, random)
+        pile_of = np.repeat(np.arange(len(piles) - 1), np.diff(piles))
+        in_turn = in_turn[np.argsort(pile_of[in_turn], kind="stable")]
+        starts = _cut_piles(piles)
     order = in_turn.astype(np.int32)
-    sets = max(records // DEALT_TOGETHER, 1)
-    starts = np.linspace(0, records, sets + 1).astype(np.int64)
-    seeds = random.integers(1, 2**63, sets).astype(np.uint64)
+    seeds = random.integers(1, 2**63, len(starts) - 1).astype(np.uint64)
+    together = piles is not None
 
     def deal(first: int, last: int) -> None:
         if time.perf_counter() < until:
-            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds)
+            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds, together)
 
     workers.over_blocks(deal, starts, rows_at_once=20_000)
+
+
+def _cut_piles(piles: Int64s) -> Int64s:
+    """Sets of about `DEALT_TOGETHER` records that lie within piles."""
+    sizes = np.diff(piles)
+    sets = np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
+    pile = np.repeat(np.arange(len(sizes)), sets)
+    number = np.arange(len(pile)) - np.repeat(np.cumsum(sets) - sets, sets)
+    starts = piles[pile] + sizes[pile] * number // sets[pile]
+    return np.append(starts, piles[-1])
 
 
 @njit(cache=True, nogil=True)
 def _sum_of_losses(
     scales: Scales, ordered: Int32s, preimages: Int32s, first: int, last: int
 ) -> float:
-    marks = np.full(scales.position.size, -1, np.int32)
+    marks = np.zeros(scales.position.size, np.int32)
     total = 0.0
     for record in range(first, last):
         box = preimages[record]
-        total += box_loss(scales, ordered, box, box.size, marks, record)
+        total += box_loss(scales, ordered, box, box.size, marks, record + 1)
     return total
 
 
@@ -137,9 +176,12 @@ def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
 @njit(cache=True, nogil=True)
 def _deal_again(
     scales: Scales, ordered: Int32s, preimages: Int32s, order: Int32s, starts: Int64s,
-    first: int, last: int, seeds: Words,
+    first: int, last: int, seeds: Words, together: bool,
 ) -> None:  # fmt: skip
-    """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1."""
+    """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
+
+    ``together``: all records of a set give away the same layer.
+    """
     degree = preimages.shape[1]
     columns = ordered.shape[1]
     largest = 0
@@ -163,10 +205,13 @@ def _deal_again(
         start, size = starts[number], starts[number + 1] - starts[number]
         state[0] = seeds[number]
         for _ in range(degree // 2 + 1):
+            common = int(_random(state) * degree)
             for place in range(size):
                 record = order[start + place]
                 box = preimages[record]
-                layer = _layer_to_give(scales, ordered, box, counts, saved, state)
+                layer = common
+                if not together:
+                    layer = _layer_to_give(scales, ordered, box, counts, saved, state)
                 original = box[layer]
                 _all_but(box, layer, others[place])
                 taken[place], dealt[place] = layer, original

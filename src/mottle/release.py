@@ -67,6 +67,11 @@ class PublishedColumn:
         value_type = values.type.value_type
         return cls(name, role, None, None, value_type, order=tuple(categories.to_pylist()))
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """A column published unchanged as it stands on the certificate."""
+        return {"name": self.name, "role": str(self.role), "type": str(self.value_type)}
+
     def field(self) -> pa.Field:
         """The Arrow field, with everything a reader has to know in its metadata."""
         data_type = (
@@ -116,10 +121,15 @@ class Links:
         """The input row that each release row really comes from."""
         return self.graph.members[self.truth[self.position_of_row]]
 
+    @property
+    def block_of_row(self) -> Int64s:
+        """The block of the graph that each release row lies in."""
+        sizes = self.graph.sizes
+        return np.repeat(np.arange(len(sizes)), sizes)[self.position_of_row]
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """One row per edge: row of the release, row of the input, whether it is the true one."""
-        sizes = self.graph.sizes
-        block_of = np.repeat(np.arange(len(sizes)), sizes)[self.position_of_row]
+        block_of = self.block_of_row
         ends = np.cumsum(self.graph.degrees[block_of], dtype=np.int64)
         first = 0
         while first < len(ends):
@@ -145,6 +155,7 @@ class Release:
     columns: tuple[PublishedColumn, ...]
     certificate: dict[str, Any]
     links: Links | None = field(default=None, repr=False, compare=False)
+    sensitive: pa.Table | None = None  # sensitive values by group, when published apart
 
     def __repr__(self) -> str:
         guarantee = self.certificate.get("guarantee", {}).get("name", "unknown guarantee")
@@ -182,8 +193,10 @@ class Release:
     ) -> dict[str, Any]:
         """Write ``release.parquet``, ``release.csv`` and ``certificate.json`` into ``folder``.
 
-        Either all files appear or none. ``private`` names the file for the owner's link file
-        (mode 0600). Returns the certificate as written, with the files' checksums.
+        Sensitive values that are published apart go into ``sensitive.parquet`` and
+        ``sensitive.csv``. Either all files appear or none. ``private`` names the file for the
+        owner's link file (mode 0600). Returns the certificate as written, with the files'
+        checksums.
         """
         from mottle.io.write import save_release
 
@@ -231,12 +244,12 @@ def publish(
             values = table.column(column.name)
             unchanged = PublishedColumn.of_unchanged(column.name, column.role, values)
             described.append(unchanged)
-            arrays.append(_reordered(values, unchanged.value_type, original_of_row))
+            arrays.append(reordered(values, unchanged.value_type, original_of_row))
     fields = [column.field() for column in described]
     return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
 
 
-def _reordered(values: pa.ChunkedArray, value_type: pa.DataType, rows: Int32s) -> pa.ChunkedArray:
+def reordered(values: pa.ChunkedArray, value_type: pa.DataType, rows: Int32s) -> pa.ChunkedArray:
     """The values of each released row, in chunks, none of which holds more text than 2 GB."""
     wide = _WIDE_TYPES.get(value_type, value_type)  # all of the text together may be more
     values = pc.cast(values, wide)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
+from mottle.foreign import FOREIGN_OPTIONS, Cells, ForeignRelease, known_word, unknown_option
 from mottle.hierarchy import Hierarchy
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
@@ -65,12 +66,18 @@ class Column(BaseModel):
     representation: Representation | None = None  # None: as the run asks
     breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
+    cells: Cells | None = None  # another tool's release: what its cells say; None: by the kind
 
     @field_validator("role", "kind", "representation", mode="before")
     @classmethod
     def _known_word(cls, value: object, info: Any) -> object:
         words = {"role": Role, "kind": Kind, "representation": Representation}[info.field_name]
         return parse_word(words, value) if isinstance(value, str) else value
+
+    @field_validator("cells", mode="before")
+    @classmethod
+    def _known_cells(cls, value: object) -> object:
+        return known_word(Cells, value)
 
     @model_validator(mode="after")
     def _options_fit_kind(self) -> Column:
@@ -89,7 +96,15 @@ class Column(BaseModel):
                 raise ValueError("the order is empty or lists a value twice")
         if self.breaks is not None or self.bins is not None:
             self._check_bins()
+        if self.cells is not None:
+            self._check_cells()
         return self
+
+    def _check_cells(self) -> None:
+        if self.role is not Role.QUASI_IDENTIFYING:
+            raise ValueError(f"cells are for quasi-identifying columns, not {self.role} ones")
+        if (self.cells is Cells.LABEL) != (self.hierarchy is not None):
+            raise ValueError("cells = 'label' and a hierarchy go together")
 
     def _check_bins(self) -> None:
         if self.role is not Role.SENSITIVE:
@@ -105,6 +120,7 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
+    ``release`` says how another tool has written a release that is to be audited.
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -115,6 +131,7 @@ class Schema(BaseModel):
 
     columns: tuple[Column, ...]
     rest: Role | None = None
+    release: ForeignRelease | None = None
 
     @field_validator("rest", mode="before")
     @classmethod
@@ -209,6 +226,8 @@ class Schema(BaseModel):
         lines = [_TOML_HEADER]
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+        if self.release is not None:
+            lines += self.release.to_toml()
         for column in self.columns:
             comment = (comments or {}).get(column.name, "")
             lines += [f"# {line}" for line in comment.splitlines()]
@@ -228,6 +247,8 @@ class Schema(BaseModel):
                 lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
             if column.bins is not None:
                 lines.append(f"bins = {column.bins}")
+            if column.cells is not None:
+                lines.append(f"cells = {_quoted(column.cells)}")
             lines.append("")
         return "\n".join(lines)
 
@@ -262,7 +283,7 @@ class Schema(BaseModel):
         for name in without_role:
             assert self.rest is not None
             listed[name] = Column(name=name, role=self.rest)
-        complete = Schema(columns=tuple(listed[name] for name in names))
+        complete = Schema(columns=tuple(listed[name] for name in names), release=self.release)
         if not complete.with_role(Role.QUASI_IDENTIFYING):
             raise SchemaError(
                 "No column is quasi-identifying, so there is nothing to generalize.",
@@ -321,14 +342,22 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             validated.append(Column(name=name, **_with_hierarchy(options, folder)))
         except ValidationError as error:
             raise SchemaError(f"In {source}, column '{name}': {_first_problem(error)}.") from None
+    foreign = content.get("release")
+    if isinstance(foreign, Mapping) and (option := unknown_option(foreign)) is not None:
+        raise SchemaError(
+            f"In {source}, [release]: unknown option '{option}'.",
+            did_you_mean(option, FOREIGN_OPTIONS),
+        )
     try:
-        return Schema(columns=tuple(validated), rest=content.get("rest"))
+        return Schema(columns=tuple(validated), rest=content.get("rest"), release=foreign)
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest")
-_OPTIONS = ("role", "kind", "weight", "order", "hierarchy", "representation", "breaks", "bins")
+_ENTRIES = ("columns", "rest", "release")
+_OPTIONS = (
+    "role", "kind", "weight", "order", "hierarchy", "representation", "breaks", "bins", "cells",
+)  # fmt: skip
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:

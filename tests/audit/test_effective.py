@@ -385,8 +385,8 @@ def test_a_release_without_order_or_hierarchy_says_where_to_find_it():
             assignment_graph(pa.table({"x": ["a"]}), release)
 
 
-def test_a_release_that_generalizes_nothing_is_refused():
+def test_a_release_without_quasi_identifiers_is_refused():
     column = PublishedColumn("x", Role.SENSITIVE, None, None, pa.int64())
     release = Release(pa.table({"x": [1]}), (column,), {})
-    with pytest.raises(UsageError, match="no generalized column"):
+    with pytest.raises(UsageError, match="no quasi-identifier"):
         assignment_graph(pa.table({"x": [1]}), release)

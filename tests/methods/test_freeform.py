@@ -22,7 +22,7 @@ from mottle.guarantees import Demand, KAnonymity
 from mottle.loss import measure
 from mottle.methods import Effort
 from mottle.methods.freeform import freeform, match_in_blocks
-from mottle.refinement import mean_loss, refine
+from mottle.refinement import mean_loss, refine, table_orders
 from mottle.schema import Representation, Schema
 
 
@@ -164,7 +164,8 @@ def test_refinement_keeps_every_original_and_every_box_regular() -> None:
     ordered = np.ascontiguousarray(codes.matrix)
     preimages = match_in_blocks(metric, ordered, np.array([0, 300, 600]), 7)
     before = mean_loss(metric, ordered, preimages)
-    refined = refine(metric, ordered, codes.sizes, preimages, Effort(seconds=1))
+    orders = table_orders(ordered, codes.sizes)
+    refined = refine(metric, ordered, orders, preimages, Effort(seconds=1))
     assert refined.ended == "time limit"
     assert refined.passes > 0
     assert np.all(np.bincount(preimages.ravel(), minlength=600) == 7)

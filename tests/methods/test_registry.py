@@ -38,7 +38,7 @@ def test_misspelt_method_is_suggested():
 
 
 def test_hopeless_method_lists_what_there_is():
-    with pytest.raises(UsageError, match=r"Known: .*nh"):
+    with pytest.raises(UsageError, match=r"Known: .*freeform"):
         methods.get("quantum")
 
 

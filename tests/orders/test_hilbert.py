@@ -82,20 +82,45 @@ def test_both_ends_of_a_dimension_are_on_the_grid():
     assert grid_cells(np.array([[0.0, 0.5, 1.0]])).tolist() == [[0, 2048, 4095]]
 
 
-def test_values_are_placed_by_position_code_and_leaf_with_missing_last():
+def test_values_are_placed_by_position_leaf_and_frequency():
     tree = Hierarchy.from_rows([("a", "x", "*"), ("c", "y", "*"), ("b", "x", "*")])
     table = pa.table(
         {
-            "number": [10, 40, None, 20],
-            "category": ["u", "w", "v", None],
-            "leaf": ["a", "b", "c", "c"],
-            "constant": [1, 1, 1, 1],
+            "number": [10, 40, None, 20, 20],
+            "category": ["u", "w", None, "w", "v"],
+            "leaf": ["a", "b", "c", "c", None],
+            "constant": [1, 1, 1, 1, 1],
         }
     )
     schema = Schema.of(quasi_identifying=table.column_names, hierarchies={"leaf": tree})
     points = place(encode(table, schema, Representation.RANGE))
     # the missing number lies one mean step of 15 above 40
-    assert points[:, 0] == pytest.approx([0, 30 / 45, 1, 10 / 45])
-    assert points[:, 1] == pytest.approx([0, 2 / 3, 1 / 3, 1])
-    assert points[:, 2] == pytest.approx([0, 0.5, 1, 1])
-    assert points.shape == (4, 3)
+    assert points[:, 0] == pytest.approx([0, 30 / 45, 1, 10 / 45, 10 / 45])
+    # w is the most frequent, then as coded: u, v, missing
+    assert points[:, 1] == pytest.approx([1 / 3, 0, 1, 0, 2 / 3])
+    # c is as frequent as a and b together, which are below x; x loses 2/4, the root 1
+    assert points[:, 2] == pytest.approx([0, 0.5 / 2.5, 1.5 / 2.5, 1.5 / 2.5, 1])
+    assert points.shape == (5, 3)
+
+
+def test_leaves_of_frequent_branches_come_first_and_stay_together():
+    tree = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
+    table = pa.table({"leaf": [*"ab", *"cddd"]})
+    schema = Schema.of(quasi_identifying=["leaf"], hierarchies={"leaf": tree})
+    points = place(encode(table, schema, Representation.RANGE))[:, 0]
+    # d, c, then a, b: half of the values below y or x, all of them below the root
+    assert points == pytest.approx(np.array([1.5, 2, 0.5, 0, 0, 0]) / 2)
+
+
+def test_columns_with_few_values_are_placed_first():
+    table = pa.table({"many": [1, 2, 3], "few": [5, 5, 6], "more": ["x", "y", "z"]})
+    points = place(
+        encode(table, Schema.of(quasi_identifying=table.column_names), Representation.RANGE)
+    )
+    assert points.T.tolist() == [[0, 0, 1], [0, 0.5, 1], [0, 0.5, 1]]
+
+
+def test_numbers_keep_their_order_as_sets():
+    table = pa.table({"number": [7, 7, 7, 3, 5, 5]})
+    codes = encode(table, Schema.of(quasi_identifying=["number"]), Representation.SET)
+    assert place(codes)[:, 0].tolist() == [1, 1, 1, 0, 0.5, 0.5]

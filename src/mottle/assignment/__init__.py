@@ -16,7 +16,7 @@ from mottle import workers
 from mottle.assignment.backtracking_walk import backtracking_walk
 from mottle.assignment.closed_walk import closed_walk
 from mottle.assignment.extraction import check_assignment
-from mottle.assignment.whole_layers import bucket_permutation, check_layers, rotation
+from mottle.assignment.whole_layers import bucket_permutation, check_layers, rotation, stay
 from mottle.errors import UsageError, did_you_mean
 from mottle.graph import Graph, Int32s
 from mottle.randomness import Secret, Words
@@ -31,7 +31,12 @@ WALKS: dict[str, Walk] = {
 }
 
 # For graphs whose edges know sensitive values; the walks would leak them (docs/guarantees.md).
-DRAWS: dict[str, Walk] = {**WALKS, "buckets": bucket_permutation, "rotation": rotation}
+DRAWS: dict[str, Walk] = {
+    **WALKS,
+    "buckets": bucket_permutation,
+    "rotation": rotation,
+    "apart": stay,
+}
 
 
 def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32s:

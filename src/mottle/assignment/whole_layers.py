@@ -58,6 +58,13 @@ def rotation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> 
             truth[start + place] = start + preimage(graph, block, place, layer)
 
 
+@njit(cache=True, nogil=True)
+def stay(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+    """Every record stays itself: nothing is drawn where sensitive values are published apart."""
+    for position in range(graph.starts[first], graph.starts[last]):
+        truth[position] = position
+
+
 def check_layers(graph: Graph, *, buckets: bool) -> None:
     """Raise `PrivacyError` unless the graph is layered as `bucket_permutation` or `rotation` needs.
 

@@ -2,5 +2,6 @@
 
 from mottle.datasets.people import EDUCATION
 from mottle.datasets.population import origin_hierarchy, population
+from mottle.datasets.sensitive_values import with_sensitive_values
 
-__all__ = ["EDUCATION", "origin_hierarchy", "population"]
+__all__ = ["EDUCATION", "origin_hierarchy", "population", "with_sensitive_values"]

@@ -52,10 +52,12 @@ def read_delimited(
     quote: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    typed: bool = True,
 ) -> pa.Table:
     """Read a delimited text file, compressed or not, whose first row is the header.
 
-    What is not given is detected. Empty cells and the words in ``missing`` are missing.
+    What is not given is detected. Empty cells and the words in ``missing`` are missing. Without
+    ``typed`` all columns stay text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +77,7 @@ def read_delimited(
         dialect = detect_dialect(sample, delimiter, quote)
         table = _parse(open_bytes(path), _header(path, sample, dialect), dialect, missing)
         if table is not None and not any(map(_spans_lines, table.columns)):
-            return table
+            return _with_types(table) if typed else table
 
     # Not UTF-8, or something may be wrong: the slow way, which can tell what and where.
     text = decode(path, whole_content(path), encoding)
@@ -90,7 +92,7 @@ def read_delimited(
             f"{path} cannot be parsed as text delimited by {dialect.delimiter!r}.",
             "Check delimiter and quote, and that no record is longer than 4 MB.",
         )
-    return table
+    return _with_types(table) if typed else table
 
 
 # ---------------------------------------------------------------------------------------- options
@@ -200,7 +202,7 @@ def _header(path: Path, sample: Sample, dialect: Dialect) -> Header:
 def _parse(
     stream: pa.NativeFile, header: Header, dialect: Dialect, missing: Sequence[str]
 ) -> pa.Table | None:
-    """Read cells as text, then type them; None when records differ in width or are not UTF-8."""
+    """Read cells as text; None when records differ in width or are not UTF-8."""
     try:
         with stream:
             table = pacsv.read_csv(
@@ -221,7 +223,12 @@ def _parse(
             )
     except pa.ArrowInvalid:
         return None
-    columns = [infer_type(blank_out(column, missing)) for column in table.columns]
+    columns = [blank_out(column, missing) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _with_types(table: pa.Table) -> pa.Table:
+    columns = [infer_type(column) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 

@@ -14,7 +14,14 @@ import pyarrow.parquet as pq
 from mottle.cells import from_text, published_type
 from mottle.coding import Form
 from mottle.errors import DataError, StorageError
-from mottle.io.write import CERTIFICATE, CSV, PARQUET, sha256_of
+from mottle.io.write import (
+    CERTIFICATE,
+    CSV,
+    PARQUET,
+    SENSITIVE_CSV,
+    SENSITIVE_PARQUET,
+    sha256_of,
+)
 from mottle.release import PublishedColumn, Release
 from mottle.schema import Kind, Role
 
@@ -39,8 +46,31 @@ def read_release(path: str | Path) -> Release:
         raise StorageError(f"There is no file {path}.")
     certificate = _certificate_beside(path)
     if path.suffix == ".csv":
-        return _read_csv(path, certificate)
-    return _read_parquet(path, certificate)
+        table, columns = _read_csv(path, PARQUET, certificate.get("columns", []), certificate)
+    else:
+        table, columns = _read_parquet(path)
+    return Release(table, columns, certificate, sensitive=_sensitive_beside(path, certificate))
+
+
+def _sensitive_beside(path: Path, certificate: dict[str, Any]) -> pa.Table | None:
+    """The table of sensitive values, when the release has published them apart."""
+    written = certificate.get("sha256", {})
+    names = [name for name in (SENSITIVE_PARQUET, SENSITIVE_CSV) if name in written]
+    if not names:
+        return None
+    present = [name for name in names if (path.parent / name).exists()]
+    if not present:
+        raise StorageError(
+            f"{path.parent} lacks the release's table of sensitive values.",
+            f"It is in {' or '.join(names)}.",
+        )
+    file = path.parent / present[0]
+    _check_unchanged(file, certificate)
+    if file.suffix == ".parquet":
+        return _read_parquet(file)[0]
+    described = certificate.get("sensitive_table")
+    facts = described.get("columns", []) if isinstance(described, dict) else []
+    return _read_csv(file, SENSITIVE_PARQUET, facts, certificate)[0]
 
 
 def _certificate_beside(path: Path) -> dict[str, Any]:
@@ -66,24 +96,30 @@ def _check_unchanged(path: Path, certificate: dict[str, Any]) -> None:
         )
 
 
-def _read_parquet(path: Path, certificate: dict[str, Any]) -> Release:
+_Columns = tuple[PublishedColumn, ...]
+
+
+def _read_parquet(path: Path) -> tuple[pa.Table, _Columns]:
     try:
         with pq.ParquetFile(path) as file:
             table = file.read()
     except (pa.ArrowException, OSError):
         raise DataError(f"{path} is no release written by mottle.") from None
-    return Release(table, _columns_of(table.schema, path), certificate)
+    return table, _columns_of(table.schema, path)
 
 
-def _columns_of(schema: pa.Schema, path: Path) -> tuple[PublishedColumn, ...]:
+def _columns_of(schema: pa.Schema, path: Path) -> _Columns:
     try:
         return tuple(PublishedColumn.of_field(field) for field in schema)
     except (KeyError, TypeError, ValueError):
         raise DataError(f"{path} is no release written by mottle.") from None
 
 
-def _read_csv(path: Path, certificate: dict[str, Any]) -> Release:
-    columns = _described_columns(path, certificate)
+def _read_csv(
+    path: Path, parquet: str, described: list[dict[str, Any]], certificate: dict[str, Any]
+) -> tuple[pa.Table, _Columns]:
+    """Read text cells; their columns are those of ``parquet`` beside it or, else, as described."""
+    columns = _described_columns(path, parquet, described, certificate)
     types = {column.name: _type_in_csv(column) for column in columns}
     try:
         texts = pyarrow.csv.read_csv(
@@ -101,7 +137,7 @@ def _read_csv(path: Path, certificate: dict[str, Any]) -> Release:
     except (pa.ArrowException, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
     schema = pa.schema([column.field() for column in columns])
-    return Release(pa.table(arrays, schema=schema), columns, certificate)
+    return pa.table(arrays, schema=schema), columns
 
 
 _LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be longer than a block
@@ -122,18 +158,19 @@ def _typed(values: pa.ChunkedArray, column: PublishedColumn) -> pa.ChunkedArray:
     return pa.chunked_array(cells, published_type(form, value_type))
 
 
-def _described_columns(path: Path, certificate: dict[str, Any]) -> tuple[PublishedColumn, ...]:
+def _described_columns(
+    path: Path, parquet: str, described: list[dict[str, Any]], certificate: dict[str, Any]
+) -> _Columns:
     """What the columns of a CSV file are, by the Parquet file beside it or the certificate."""
-    parquet = path.parent / PARQUET
-    if certificate and parquet.exists():
-        _check_unchanged(parquet, certificate)
+    beside = path.parent / parquet
+    if certificate and beside.exists():
+        _check_unchanged(beside, certificate)
         try:
-            return _columns_of(pq.read_schema(parquet), parquet)
+            return _columns_of(pq.read_schema(beside), beside)
         except (pa.ArrowException, OSError):
-            raise DataError(f"{parquet} is no release written by mottle.") from None
+            raise DataError(f"{beside} is no release written by mottle.") from None
     try:
-        described = [facts for facts in certificate.get("columns", []) if "type" in facts]
-        columns = tuple(_column(facts) for facts in described)
+        columns = tuple(_column(facts) for facts in described if "type" in facts)
     except (KeyError, TypeError, ValueError):
         raise DataError(f"{path.parent / CERTIFICATE} is no certificate of mottle.") from None
     if not columns:

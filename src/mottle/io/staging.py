@@ -36,21 +36,23 @@ def staged(
     *,
     overwrite: bool,
     afterwards: Sequence[Move] = (),
+    obsolete: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Yield a folder to write the files ``names`` into; they appear in ``target`` at the end.
 
     On any error, and on Ctrl-C, nothing appears. An existing file of one of the names is an error
     unless ``overwrite``; then it is replaced only after all new files are complete. The file named
     last is moved last, so its presence says that the set is complete. ``afterwards`` are
-    files in another `hidden_folder` that belong to the set and move after it.
+    files in another `hidden_folder` that belong to the set and move after it; ``obsolete`` are
+    names that an earlier set may have had and this one has not.
     """
     with writing_to(target), hidden_folder(target) as stage:
-        refuse_existing(target, names, overwrite=overwrite)
+        refuse_existing(target, [*names, *obsolete], overwrite=overwrite)
         yield stage
         moves = [*((stage / name, target / name) for name in names), *afterwards]
         for new, _ in moves:
             _flush_to_disk(new)
-        _swap(moves)
+        _swap(moves, [(stage, target / name) for name in obsolete])
 
 
 @contextmanager
@@ -89,15 +91,19 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _swap(moves: Sequence[Move]) -> None:
-    """Put new files in the place of old ones, or leave everything as it was."""
+def _swap(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
+    """Put new files in the place of old ones, or leave everything as it was.
+
+    ``leaving`` are hidden folders and places whose files go without a new one.
+    """
     stages = list(dict.fromkeys(new.parent for new, _ in moves))
     try:
         for stage in stages:
             (stage / _OLD).mkdir()
-        for new, place in reversed(moves):
+        old = [(new.parent, place) for new, place in reversed(moves)]
+        for stage, place in [*old, *leaving]:
             if os.path.lexists(place):
-                os.replace(place, new.parent / _OLD / place.name)
+                os.replace(place, stage / _OLD / place.name)
         for new, place in moves:
             os.replace(new, place)
         for stage in stages:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,23 +15,52 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import StorageError, UsageError
-from mottle.io.staging import hidden_folder, refuse_existing, staged, writing_to
+from mottle.io.links import write_links
+from mottle.io.staging import Move, hidden_folder, refuse_existing, staged, writing_to
 
 if TYPE_CHECKING:
-    from mottle.release import Links, Release
+    from mottle.release import Links
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
-FILES = (PARQUET, CSV, CERTIFICATE)  # the certificate last: it says that the others are complete
+SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
+# the certificate last: it says that the others are complete
+FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, CERTIFICATE)
 _ROWS_PER_GROUP = 1 << 17
 _ROWS_PER_BATCH = 1 << 14  # of CSV: no column's text comes near Arrow's limit of 2 GB
 
 
+class Publishable(Protocol):
+    """What is written: a release of a table or of sets."""
+
+    @property
+    def table(self) -> pa.Table:
+        """Typed cells."""
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What is known of them."""
+
+    @property
+    def links(self) -> Links | None:
+        """The owner's secret."""
+
+    @property
+    def sensitive(self) -> pa.Table | None:
+        """Sensitive values by group, when published apart."""
+
+    def slice(self, first: int, length: int) -> Self:
+        """Some of the rows."""
+
+    def to_text(self) -> pa.Table:
+        """The cells as text."""
+
+
 def save_release(
-    release: Release, folder: Path, private: str | Path | None, *, overwrite: bool
+    release: Publishable, folder: Path, private: str | Path | None, *, overwrite: bool
 ) -> dict[str, Any]:
     """Write the files of a release, all or none; see `Release.save`."""
     if private is None:
-        with staged(folder, FILES, overwrite=overwrite) as stage:
+        with _staged(release, folder, overwrite=overwrite) as stage:
             return _write_files(release, stage)
     if release.links is None:
         raise UsageError("A release read from files has no private links to save.")
@@ -39,10 +69,10 @@ def save_release(
         _check_private_place(link_file, folder, overwrite=overwrite)
         with hidden_folder(link_file.parent) as hidden:
             links = (hidden / link_file.name, link_file)
-            with staged(folder, FILES, overwrite=overwrite, afterwards=[links]) as stage:
+            with _staged(release, folder, overwrite=overwrite, afterwards=[links]) as stage:
                 certificate = _write_files(release, stage)
                 with writing_to(link_file):
-                    _write_links(release.links, hidden / link_file.name)
+                    write_links(release.links, hidden / link_file.name)
     return certificate
 
 
@@ -55,12 +85,26 @@ def check_places(folder: Path, private: Path | None, *, overwrite: bool) -> None
         _check_private_place(private, folder, overwrite=overwrite)
 
 
-def _write_files(release: Release, stage: Path) -> dict[str, Any]:
+def _staged(
+    release: Publishable, folder: Path, *, overwrite: bool, afterwards: Sequence[Move] = ()
+) -> AbstractContextManager[Path]:
+    """Where to write the files this release has; those of an earlier one go."""
+    without = (SENSITIVE_PARQUET, SENSITIVE_CSV) if release.sensitive is None else ()
+    names = [name for name in FILES if name not in without]
+    return staged(folder, names, overwrite=overwrite, afterwards=afterwards, obsolete=without)
+
+
+def _write_files(release: Publishable, stage: Path) -> dict[str, Any]:
     _write_parquet(release.table, stage / PARQUET)
-    _write_csv(release, stage / CSV)
+    _write_csv(release.table, lambda *rows: release.slice(*rows).to_text(), stage / CSV)
+    written = [PARQUET, CSV]
+    if release.sensitive is not None:
+        _write_parquet(release.sensitive, stage / SENSITIVE_PARQUET)
+        _write_csv(release.sensitive, release.sensitive.slice, stage / SENSITIVE_CSV)
+        written += [SENSITIVE_PARQUET, SENSITIVE_CSV]
     certificate = {
         **release.certificate,
-        "sha256": {name: sha256_of(stage / name) for name in (PARQUET, CSV)},
+        "sha256": {name: sha256_of(stage / name) for name in written},
     }
     text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
     (stage / CERTIFICATE).write_text(text, encoding="utf-8")
@@ -71,13 +115,17 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=_ROWS_PER_GROUP)
 
 
-def _write_csv(release: Release, path: Path) -> None:
-    """Write cells as text, a batch at a time so that memory stays bounded."""
+def _write_csv(table: pa.Table, to_text: Callable[[int, int], pa.Table], path: Path) -> None:
+    """Write cells as text, a batch at a time so that memory stays bounded.
+
+    ``to_text(first, length)`` are rows of ``table`` with cells that can be cast to text.
+    """
     with open(path, "wb") as file:
-        header = pa.array([column.name for column in release.columns])
-        file.write(_lines([header.slice(place, 1) for place in range(len(header))]))
-        for first in range(0, release.table.num_rows, _ROWS_PER_BATCH):
-            texts = release.slice(first, _ROWS_PER_BATCH).to_text()
+        for first in range(0, table.num_rows, _ROWS_PER_BATCH):
+            texts = to_text(first, _ROWS_PER_BATCH)
+            if first == 0:
+                header = pa.array(texts.column_names)
+                file.write(_lines([header.slice(place, 1) for place in range(len(header))]))
             file.write(_lines([column.combine_chunks() for column in texts.columns]))
 
 
@@ -106,13 +154,6 @@ def _quoted(column: pa.Array) -> pa.Array:
             needed, pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text("")), texts
         )
     return pc.fill_null(texts, "")
-
-
-def _write_links(links: Links, path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # for the owner only
-    with pq.ParquetWriter(path, links.SCHEMA, compression="zstd") as writer:
-        for batch in links.batches():
-            writer.write_batch(batch)
 
 
 def _check_private_place(link_file: Path, folder: Path, *, overwrite: bool) -> None:

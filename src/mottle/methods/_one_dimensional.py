@@ -7,12 +7,11 @@ records b to e; then
     Opt(i) = min over k ≤ s < 2k of Opt(i - s) + OptI([i - s + 1, i])
 
 because a group of 2k records or more can be cut in two without losing anything. The table of OptI
-(§5.1) is filled for many i at once, on all cores; the minimum is then taken from left to right.
+(§5.1) is filled for many i at once, on all cores; the minimum is then taken from left to right. In
+one dimension OptI is so cheap that it needs no table.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numba import njit
@@ -28,8 +27,6 @@ _TABLE_ENTRIES = 1 << 22  # of OptI kept at a time: 32 MB …
 _TABLE_ROWS = 1 << 13  # … or as many rows as occupy the cores …
 _TABLE_LIMIT = 1 << 25  # … unless k is so large that these take more than 256 MB
 
-FillTable = Callable[[int, int, int, Float64s], None]  # (table's first end, first, last, table)
-
 
 def arrange(order: NDArray[np.int64], starts: Int64s) -> Arrangement:
     """Groups of consecutive records as complete blocks."""
@@ -41,11 +38,15 @@ def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64s:
     """Starts of the groups of least loss, and n at the end. Cost O(n·k·d)."""
     columns = np.ascontiguousarray(codes.matrix[order].T)
     prices = scales(codes)
-
-    def fill(origin: int, first: int, last: int, table: Float64s) -> None:
-        _fill_with_losses(prices, columns, k, origin, first, last, table)
-
-    return _optimal_starts(fill, codes.records, k)
+    records = codes.records
+    optimum, group_size = _nothing_grouped(records)
+    rows = max(_TABLE_ENTRIES // k, min(_TABLE_ROWS, _TABLE_LIMIT // k), 1)
+    table = np.empty((min(rows, records), k))
+    for origin in range(k, records + 1, rows):
+        end = min(origin + rows, records + 1)
+        _fill_in_parallel(prices, columns, k, origin, end, table)
+        _take_minima(table, origin, end, k, optimum, group_size)
+    return _trace_back(group_size)
 
 
 def short_groups(gaps: Float64s, k: int) -> Int64s:
@@ -53,30 +54,26 @@ def short_groups(gaps: Float64s, k: int) -> Int64s:
 
     ``gaps`` [n - 1] are the distances from each record to the next. Cost O(n·k).
     """
-
-    def fill(origin: int, first: int, last: int, table: Float64s) -> None:
-        _fill_with_extents(gaps, k, origin, first, last, table)
-
-    return _optimal_starts(fill, len(gaps) + 1, k)
-
-
-def _optimal_starts(fill: FillTable, records: int, k: int) -> Int64s:
-    """The dynamic program of Fig. 3, with OptI given by ``fill``."""
-    optimum = np.full(records + 1, np.inf)
-    optimum[0] = 0.0
-    group_size = np.arange(records + 1, dtype=np.int32)  # what is too short to cut is one group
-    rows = max(_TABLE_ENTRIES // k, min(_TABLE_ROWS, _TABLE_LIMIT // k), 1)
-    table = np.empty((min(rows, records), k))
-    for origin in range(k, records + 1, rows):
-        end = min(origin + rows, records + 1)
-        _fill_in_parallel(fill, origin, end, table)
-        _take_minima(table, origin, end, k, optimum, group_size)
+    optimum, group_size = _nothing_grouped(len(gaps) + 1)
+    _take_shortest(gaps, k, optimum, group_size)
     return _trace_back(group_size)
 
 
-def _fill_in_parallel(fill: FillTable, origin: int, end: int, table: Float64s) -> None:
+def _nothing_grouped(records: int) -> tuple[Float64s, Int32s]:
+    """Opt of every prefix, and the size of its last group: what is too short to cut is one."""
+    optimum = np.full(records + 1, np.inf)
+    optimum[0] = 0.0
+    return optimum, np.arange(records + 1, dtype=np.int32)
+
+
+def _fill_in_parallel(
+    prices: Scales, columns: Int32s, k: int, origin: int, end: int, table: Float64s
+) -> None:
     workers.over_rows(
-        lambda first, last: fill(origin, origin + first, origin + last, table), end - origin
+        lambda first, last: _fill_with_losses(
+            prices, columns, k, origin, origin + first, origin + last, table
+        ),
+        end - origin,
     )
 
 
@@ -101,25 +98,38 @@ def _take_minima(
                 best = total
                 group_size[end] = size
         optimum[end] = best
-        if end % k == 0 and end >= 2 * k:
-            # Only differences among the prefixes still in reach matter. Counting from the least of
-            # them keeps these exact when one long leap has made all the sums large.
-            in_reach = optimum[end - 2 * k + 2 : end + 1]
-            in_reach -= in_reach.min()
+        _count_from_least(optimum, end, k)
 
 
 @njit(cache=True, nogil=True)
-def _fill_with_extents(
-    gaps: Float64s, k: int, origin: int, first: int, last: int, table: Float64s
-) -> None:
-    """Set ``table[end - origin, size - k]`` to size · extent of the ``size`` records to ``end``."""
-    for end in range(first, last):
+def _take_shortest(gaps: Float64s, k: int, optimum: Float64s, group_size: Int32s) -> None:
+    """Lines 1-7 of Fig. 3 for all prefixes, a group costing its size times its extent."""
+    for end in range(k, optimum.size):
         extent = 0.0
-        for size in range(1, min(2 * k - 1, end) + 1):
-            if size > 1:
-                extent += gaps[end - size]
-            if size >= k:
-                table[end - origin, size - k] = size * extent
+        for gap in gaps[end - k : end - 1][::-1]:
+            extent += gap
+        best = np.inf
+        for size in range(k, min(2 * k - 1, end) + 1):
+            total = optimum[end - size] + size * extent
+            if total < best:
+                best = total
+                group_size[end] = size
+            if size < end:
+                extent += gaps[end - size - 1]
+        optimum[end] = best
+        _count_from_least(optimum, end, k)
+
+
+@njit(cache=True, nogil=True)
+def _count_from_least(optimum: Float64s, end: int, k: int) -> None:
+    """Every k prefixes, count the optima still in reach from the least of them.
+
+    Only differences among them matter, and these stay exact when one long leap has made all the
+    sums large.
+    """
+    if end % k == 0 and end >= 2 * k:
+        in_reach = optimum[end - 2 * k + 2 : end + 1]
+        in_reach -= in_reach.min()
 
 
 @njit(cache=True, nogil=True)

@@ -8,15 +8,22 @@ from enum import StrEnum
 
 import numpy as np
 
+from mottle.assignment import assign
 from mottle.coding import Codes
 from mottle.errors import UsageError
-from mottle.graph import Graph, Int64s
-from mottle.guarantees import Demand, Guarantee
+from mottle.graph import Graph, Int32s, Int64s
+from mottle.guarantees import Demand, Guarantee, KAnonymity
+from mottle.randomness import Secret
 
 
 def _unsecret_lots(records: int) -> Int64s:
     """Lots for experiments with a method by itself; a run draws them from its secret."""
     return np.random.default_rng(0).permutation(records)
+
+
+def _unsecret_preview(graph: Graph) -> Int32s:
+    """A draw for experiments with a method by itself."""
+    return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,9 @@ class Effort:
     lots: Callable[[int], Int64s] = field(default=_unsecret_lots)
     """A secret, uniformly random order of so many records, the same at every call: for choices
     among records with equal sensitive values, which privacy does rest on."""
+    preview: Callable[[Graph], Int32s] = field(default=_unsecret_preview)
+    """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
+    methods that learn from what is already certain to be published."""
 
 
 class Draw(StrEnum):
@@ -37,6 +47,11 @@ class Draw(StrEnum):
     WALK = "walk"  # edges know nothing of sensitive values: any of k random disjoint assignments
     BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
     ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
+    APART = "apart"  # nothing: complete blocks whose sensitive values are published by themselves
+
+
+# For methods of which an adversary who knows them may try the minimality attack.
+DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
 
 
 @dataclass(frozen=True)
@@ -63,10 +78,18 @@ class Method:
     guarantees: tuple[type, ...]  # what it can give
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
+    dummies: Callable[[Demand], int] | None = None
+    """How many dummy records the paper would publish. A method that does so keeps to its paper
+    where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``."""
 
     def gives(self, guarantee: Guarantee) -> bool:
-        """Whether the method can give every part of ``guarantee``."""
-        return all(isinstance(part, self.guarantees) for part in guarantee.parts)
+        """Whether the method can give every part of ``guarantee``.
+
+        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along.
+        """
+        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
+        needed = others or guarantee.parts
+        return all(isinstance(part, self.guarantees) for part in needed)
 
     def check_gives(self, guarantee: object) -> None:
         """Raise `UsageError` when the method cannot give ``guarantee``."""
@@ -84,14 +107,20 @@ class Method:
 
 
 def register(
-    name: str, *, title: str, paper: str, guarantees: tuple[type, ...], cost: str
+    name: str,
+    *,
+    title: str,
+    paper: str,
+    guarantees: tuple[type, ...],
+    cost: str,
+    dummies: Callable[[Demand], int] | None = None,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as method ``name``."""
 
     def add(arrange: Arrange) -> Arrange:
         if name in _METHODS:
             raise ValueError(f"method {name} is registered twice")
-        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange)
+        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange, dummies)
         return arrange
 
     return add

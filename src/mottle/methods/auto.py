@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mottle import workers
 from mottle.coding import Codes
-from mottle.guarantees import Demand, KAnonymity
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.guarantees import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.methods._registry import Arrange, Arrangement, Effort, register
+from mottle.methods.buckets import buckets
 from mottle.methods.freeform import block_size, freeform
 from mottle.methods.nh import nh
 from mottle.orders import lexicographic
@@ -22,24 +25,27 @@ _PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting fo
     "auto",
     title="picks a method by rows, k, distinct rows and time limit; the certificate says which",
     paper="mottle",
-    guarantees=(KAnonymity,),
+    guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
     cost="that of the method it picks",
 )
 def auto(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
-    """Pick `freeform` unless there is nothing to gain or no time for it; then `nh`."""
-    smallest = _smallest_group(codes)
-    expected = expected_seconds(codes.records, demand.degree)
-    limit = _PATIENCE if effort.seconds is None else effort.seconds
-    if smallest >= demand.degree:
-        method, because = nh, f"every record equals at least {demand.degree - 1} others already"
-    elif effort.seconds != 0 and expected > limit:
-        method = nh
-        because = f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"
-    else:
-        method, because = freeform, "it loses least, and there is time for it"
+    """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` when that gains nothing."""
+    method, because = _choose(codes, demand, effort)
     arrangement = method(codes, demand, effort)
     picked = {"picked": method.__name__, "because": because}
-    return Arrangement(arrangement.graph, {**picked, **arrangement.facts})
+    return replace(arrangement, facts={**picked, **arrangement.facts})
+
+
+def _choose(codes: Codes, demand: Demand, effort: Effort) -> tuple[Arrange, str]:
+    if demand.capped:
+        return buckets, "it leaks no sensitive value, and loses least"
+    expected = expected_seconds(codes.records, demand.degree)
+    limit = _PATIENCE if effort.seconds is None else effort.seconds
+    if _smallest_group(codes) >= demand.degree:
+        return nh, f"every record equals at least {demand.degree - 1} others already"
+    if effort.seconds != 0 and expected > limit:
+        return nh, f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"
+    return freeform, "it loses least, and there is time for it"
 
 
 def expected_seconds(records: int, degree: int) -> float:

@@ -26,7 +26,7 @@ from mottle.methods.mondrian import mondrian
 from mottle.orders import by_cardinality, lexicographic
 from mottle.orders.hilbert import hilbert
 from mottle.orders.placement import place as placed
-from mottle.refinement import mean_loss, refine
+from mottle.refinement import mean_loss, refine, table_orders
 
 BLOCK = 300  # records matched together
 _SAMPLED_BLOCKS = 24  # blocks of each order that are tried before one is chosen …
@@ -58,7 +58,7 @@ def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
         return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
-    refined = refine(metric, ordered, codes.sizes, preimages, effort)
+    refined = refine(metric, ordered, table_orders(ordered, codes.sizes), preimages, effort)
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.coding import Codes
-from mottle.guarantees import Demand, KAnonymity
+from mottle.guarantees import Demand, KAnonymity, LDiversity
 from mottle.methods._one_dimensional import arrange, boxed_groups, short_groups
+from mottle.methods._one_dimensional_diversity import arrange_diverse
 from mottle.methods._registry import Arrangement, Effort, register
 from mottle.orders.idistance import idistance as map_by_distance
 from mottle.orders.placement import place
@@ -16,12 +17,18 @@ from mottle.orders.placement import place
     "idistance",
     title="the best groups of neighbours along clusters of similar records",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
 )
 def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
-    """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist")."""
+    """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
+
+    With ℓ-diversity, group by the heuristic of §4.2, which looks ahead by the loss of groups.
+    """
     order = map_by_distance(place(codes), effort.seed).order
+    if demand.capped:
+        demand.one_column("idistance")
+        return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
 
 
@@ -29,10 +36,18 @@ def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     "idistance-fast",
     title="groups that are short along clusters: quicker than idistance, loses more",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
 )
 def idistance_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
-    """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast")."""
+    """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast").
+
+    With ℓ-diversity, the heuristic of §4.2 looks ahead by distances between keys (Fig. 9).
+    """
     mapped = map_by_distance(place(codes), effort.seed)
-    return arrange(mapped.order, short_groups(np.diff(mapped.keys[mapped.order]), demand.degree))
+    keys = mapped.keys[mapped.order]
+    if demand.capped:
+        demand.one_column("idistance-fast")
+        whole = np.ldexp(keys / (keys.max() or 1.0), 62).astype(np.uint64)
+        return arrange_diverse(codes, demand, mapped.order, whole[:, None])
+    return arrange(mapped.order, short_groups(np.diff(keys), demand.degree))

@@ -2,9 +2,15 @@
 
 LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity (ICDE 2006), as FAST07 §2.2
 compares with it. Categories are in the order of their codes, hierarchy leaves in order.
+
+With caps on sensitive values (FAST07 §6.2's ℓ-diverse variation, for caps of any kind) a cut is
+allowable when no mark exceeds its cap on either side.
 """
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -12,33 +18,36 @@ from numba import njit
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
 from mottle.growth import RANGE, SET, Scales, climb, scales
-from mottle.guarantees import Demand, KAnonymity
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.guarantees import ROUNDING, BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.methods._registry import DECIDES_BY_BOTH, Arrangement, Effort, register
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
+
+_GUARANTEES = (KAnonymity, LDiversity, BetaLikeness, Caps)
 
 
 @register(
     "mondrian",
     title="cut at the median of the widest attribute, again and again (for comparison)",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Strict cuts while there are any, then relaxed ones: groups of k to 2k - 1 records.
 
-    Loses no more than `mondrian_strict`, whose groups it goes on cutting, and far less than
-    `mondrian_relaxed`: halving an attribute of few values leaves both halves with all of them.
+    With caps, groups that no cut leaves within the caps on both sides stay larger. Loses no more
+    than `mondrian_strict`, whose groups it goes on cutting, and far less than `mondrian_relaxed`:
+    halving an attribute of few values leaves both halves with all of them.
     """
-    return _arrange(codes, demand.degree, AT_NEED)
+    return _arrange(codes, demand, AT_NEED)
 
 
 @register(
     "mondrian-strict",
     title="as mondrian, but equal values are never torn apart (for comparison)",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian_strict(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
@@ -47,29 +56,53 @@ def mondrian_strict(codes: Codes, demand: Demand, effort: Effort) -> Arrangement
     A cut is allowable when both sides have k records; otherwise the next widest attribute is tried.
     LeFevre's records at the median always go left; trying both sides allows more cuts.
     """
-    return _arrange(codes, demand.degree, NEVER)
+    return _arrange(codes, demand, NEVER)
 
 
 @register(
     "mondrian-relaxed",
     title="as mondrian, but always into halves of equal size (for comparison)",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
 def mondrian_relaxed(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Relaxed cuts (LeFevre §3.2): equal halves, records at the median go to either side."""
-    return _arrange(codes, demand.degree, ALWAYS)
+    return _arrange(codes, demand, ALWAYS)
 
 
-def _arrange(codes: Codes, k: int, tear: int) -> Arrangement:
+def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
     members = np.arange(codes.records, dtype=np.int32)
-    starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), k, tear, members)
-    return Arrangement(Graph.rings(members, starts, np.diff(starts).astype(np.int32)))
+    limits = _Limits(
+        least=max(demand.degree, _least_within_caps(demand)),
+        marks=demand.marks if demand.capped else np.empty((codes.records, 0), np.int32),
+        caps=demand.caps,
+        left=np.zeros(len(demand.caps), np.int64),
+        right=np.zeros(len(demand.caps), np.int64),
+    )
+    starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), limits, tear, members)
+    graph = Graph.rings(members, starts, np.diff(starts).astype(np.int32))
+    return Arrangement(graph, DECIDES_BY_BOTH if demand.capped else {})
+
+
+class _Limits(NamedTuple):
+    """What both sides of a cut must keep."""
+
+    least: int  # records on a side
+    marks: Int32s  # [n, systems]: the marks of every record
+    caps: Float64s  # by mark: its highest share on a side
+    left: Int64s  # by mark: space to count in, all zero before and after
+    right: Int64s
+
+
+def _least_within_caps(demand: Demand) -> int:
+    """The fewest records that can be within the caps; each has a mark of every system."""
+    highest = [demand.caps[marks].max() for marks in demand.marks.T]
+    return max((math.ceil(1 / cap - ROUNDING) for cap in highest), default=1)
 
 
 @njit(cache=True, nogil=True)
-def _cut_all(prices: Scales, matrix: Int32s, k: int, tear: int, members: Int32s) -> Int64s:
+def _cut_all(prices: Scales, matrix: Int32s, limits: _Limits, tear: int, members: Int32s) -> Int64s:
     """Put ``members`` in the order of their groups; returns the groups' starts and n at the end."""
     records, attributes = matrix.shape
     marks = np.zeros(prices.position.size, np.int32)
@@ -82,22 +115,16 @@ def _cut_all(prices: Scales, matrix: Int32s, k: int, tear: int, members: Int32s)
     while len(pending) > 0:
         first, last = pending.pop()
         is_start[first] = True
-        if last - first < 2 * k:
+        if last - first < 2 * limits.least:
             continue
         part = members[first:last]
         parts += 1
         _measure_widths(prices, matrix, part, marks, parts, widths)
-        widest = int(np.argmax(widths))
         left = 0
         if tear != ALWAYS:
-            for _ in range(attributes):  # the widest first, then the next widest
-                attribute = int(np.argmax(widths))
-                widths[attribute] = -1.0
-                left = _cut(matrix, part, attribute, k, False, scratch)
-                if left > 0:
-                    break
+            left = _cut_widest(matrix, part, widths, limits, False, scratch)
         if left == 0 and tear != NEVER:
-            left = _cut(matrix, part, widest, k, True, scratch)
+            left = _cut_widest(matrix, part, widths, limits, True, scratch)
         if left > 0:
             pending.append((first, first + left))
             pending.append((first + left, last))
@@ -105,8 +132,23 @@ def _cut_all(prices: Scales, matrix: Int32s, k: int, tear: int, members: Int32s)
 
 
 @njit(cache=True, nogil=True)
+def _cut_widest(
+    matrix: Int32s, part: Int32s, widths: Float64s, limits: _Limits, relaxed: bool, scratch: Int32s
+) -> int:
+    """Cut the widest attribute of which a cut is allowable; returns the left side's size or 0."""
+    untried = widths.copy()
+    for _ in range(widths.size):
+        attribute = int(np.argmax(untried))
+        untried[attribute] = -1.0
+        left = _cut(matrix, part, attribute, limits, relaxed, scratch)
+        if left > 0:
+            return left
+    return 0
+
+
+@njit(cache=True, nogil=True)
 def _cut(
-    matrix: Int32s, part: Int32s, attribute: int, k: int, relaxed: bool, scratch: Int32s
+    matrix: Int32s, part: Int32s, attribute: int, limits: _Limits, relaxed: bool, scratch: Int32s
 ) -> int:
     """Cut ``part`` at the median of an attribute; returns the size of the left side, 0 for none."""
     size = part.size
@@ -114,14 +156,46 @@ def _cut(
     for place in range(size):
         values[place] = matrix[part[place], attribute]
     median, below, equal = _median(values)
+    sides = (below + equal, below)  # the strict cuts, the more even one first
+    if abs(size - 2 * below) < abs(size - 2 * (below + equal)):
+        sides = (below, below + equal)
     if relaxed:
-        return _divide(matrix, part, attribute, median, size // 2 - below, scratch)
-    left, least = 0, size
-    for candidate in (below + equal, below):
-        uneven = abs(size - 2 * candidate)
-        if k <= candidate <= size - k and uneven < least:
-            left, least = candidate, uneven
-    return _divide(matrix, part, attribute, median, left - below, scratch) if left > 0 else 0
+        sides = (size // 2, 0)
+    for left in sides:
+        if limits.least <= left <= size - limits.least and _is_within_caps(
+            matrix, part, attribute, median, left, left - below, limits
+        ):
+            return _divide(matrix, part, attribute, median, left - below, scratch)
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _is_within_caps(
+    matrix: Int32s, part: Int32s, attribute: int, median: int, left: int, equal_left: int,
+    limits: _Limits,
+) -> bool:  # fmt: skip
+    """Whether both sides that `_divide` would make keep every mark within its cap."""
+    systems = limits.marks.shape[1]
+    if systems == 0:
+        return True
+    for record in part:
+        value = matrix[record, attribute]
+        if value == median:
+            equal_left -= 1
+        goes_left = value < median or (value == median and equal_left >= 0)
+        counts = limits.left if goes_left else limits.right
+        for system in range(systems):
+            counts[limits.marks[record, system]] += 1
+    within = True
+    for record in part:
+        for system in range(systems):
+            mark = limits.marks[record, system]
+            cap = limits.caps[mark]
+            within &= limits.left[mark] <= cap * left + ROUNDING
+            within &= limits.right[mark] <= cap * (part.size - left) + ROUNDING
+            limits.left[mark] = 0
+            limits.right[mark] = 0
+    return within
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,90 @@
+"""The audit on a certificate: what a run's own measurements show, or all adversaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.audit._registry import registered
+from mottle.audit._report import AuditReport, Finding, Outcome
+from mottle.audit._run import audit_release
+from mottle.graph import Graph
+from mottle.guarantees import Demand, Guarantee
+from mottle.release import Release
+from mottle.schema import Schema
+
+AUDITS = ("basic", "full")
+
+
+def basic_audit(
+    graph: Graph,
+    demand: Demand,
+    guarantee: Guarantee,
+    checks: Sequence[Mapping[str, Any]],
+    *,
+    apart: bool,
+) -> dict[str, Any]:
+    """Matches and shares along the graph's edges, without looking at the release again.
+
+    They are what an adversary who knows the algorithm starts from. That the release is what the
+    graph says is what the run's invariants check; a full audit looks at the release itself.
+    ``apart``: quasi-identifiers are published as they are, so matches hide nobody.
+    """
+    outcomes: dict[str, Outcome] = {}
+    if not apart:
+        outcomes["linkage"] = _linkage(graph, demand.degree)
+    if demand.capped:
+        outcomes["sensitive"] = _sensitive(next(c for c in checks if c["invariant"] == 4))
+    known = registered()
+    findings = [
+        Finding.of(name, known[name].title, "knows the algorithm and its graph", outcome)
+        for name, outcome in outcomes.items()
+    ]
+    report = AuditReport(graph.records, guarantee.describe(), tuple(findings))
+    return _certified(report, AUDITS[0])
+
+
+def full_audit(
+    table: pa.Table, release: Release, schema: Schema, guarantee: Guarantee
+) -> dict[str, Any]:
+    """All adversaries against a release that is still in memory."""
+    report = audit_release(table, release, schema=schema, guarantee=guarantee)
+    return _certified(report, AUDITS[1])
+
+
+def _certified(report: AuditReport, level: str) -> dict[str, Any]:
+    """A report as part of a certificate, which says by itself what is promised and of how many."""
+    facts = report.to_dict()
+    return {"level": level, "passed": facts["passed"], "findings": facts["findings"]} | (
+        {"seconds": facts["seconds"]} if report.seconds else {}
+    )
+
+
+def _linkage(graph: Graph, degree: int) -> Outcome:
+    sizes, degrees = graph.sizes, graph.degrees.astype(np.float64)
+    fewest = int(graph.degrees.min())
+    return Outcome(
+        "fewest matches of a person along the graph",
+        fewest,
+        degree,
+        fewest >= degree,
+        {
+            "mean_matches": float((sizes * degrees).sum() / graph.records),
+            "prosecutor": {"highest": 1 / fewest},
+            "marketer": float((sizes / degrees).sum() / graph.records),
+        },
+    )
+
+
+def _sensitive(check: Mapping[str, Any]) -> Outcome:
+    measured = check["measured"]
+    return Outcome(
+        "highest share of a sensitive value as a part of its cap",
+        measured["highest_share_of_cap"],
+        1,
+        bool(check["passed"]),
+        {"individuals": measured["individuals"], "capped_values": measured["capped_values"]},
+    )

@@ -1,0 +1,59 @@
+"""Order: rows or links that are true by their place alone, as after a draw that was none.
+
+A deterministic assignment is undone by whoever runs the program again (NH10 §4.2): the true
+original of every record then stands at the same place of the program's own list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mottle.audit._accuracy import Accuracy, judge_shared
+from mottle.audit._edges import Edges
+from mottle.audit._evidence import Evidence, View
+from mottle.audit._registry import register
+from mottle.audit._report import Outcome
+
+
+@register(
+    "order",
+    title="takes rows for published in the order of the table, or true links for always the same",
+    assumes="knows the algorithm, its graph and the table, but not the random numbers",
+)
+def order(view: View, evidence: Evidence) -> Iterator[Outcome]:
+    """Guess by row number, and by the place among the preimages; judged by the links."""
+    links = evidence.links
+    if links is None:
+        yield Outcome(
+            "right guesses by place",
+            None,
+            None,
+            None,
+            {"not_played": "needs the private link file"},
+        )
+        return
+    for measure, found in (
+        ("right guesses: row i is person i", _by_row(links)),
+        ("right guesses: always the same layer", _by_layer(links)),
+    ):
+        yield Outcome(measure, found.right, found.allowed, found.passed, found.facts())
+
+
+def _by_row(links: Edges) -> Accuracy:
+    """Each row that is a match of the person with its number may be right with 1 / degree."""
+    rows = np.arange(links.records)
+    right = links.truth == rows
+    return judge_shared(right, 1 / links.degrees, links.clusters[links.truth])
+
+
+def _by_layer(links: Edges) -> Accuracy:
+    """The layer that most often holds the true original."""
+    true = np.flatnonzero(links.originals == links.truth[links.published])
+    layers = links.layers[true]
+    counts = np.bincount(layers)
+    layer = int(counts.argmax())
+    may = links.degrees > layer
+    clusters = links.clusters[links.truth][may]
+    return judge_shared((layers == layer)[may], (1 / links.degrees)[may], clusters, len(counts))

@@ -1,0 +1,156 @@
+"""Sensitive linkage: how far the values published on a person's matches give the own one away.
+
+With the links the matches are the graph's edges, and shares among them are probabilities: they are
+judged directly. Without the graph the matches are all records that contain the person. A share
+among those is no probability (for every graph that fits, the posterior is within the cap, and not
+knowing the graph only averages such posteriors), so there the guesses it leads to are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mottle.audit._accuracy import Accuracy, judge
+from mottle.audit._columns import Int32s, Int64s
+from mottle.audit._evidence import Evidence, View
+from mottle.audit._index import Float64s
+from mottle.audit._registry import register
+from mottle.audit._report import Outcome
+from mottle.audit._sensitive import Seen
+from mottle.audit._shares import (
+    DISTANCE,
+    DISTINCT,
+    ENHANCED,
+    ENTROPY,
+    GAIN,
+    LIKELIEST,
+    LOG_RATIO,
+    MARGIN,
+    MOST_GAINED,
+    RATIO,
+    SHARE,
+    along_edges,
+    by_containment,
+)
+
+_ROUNDING = 1e-9  # shares that equal their cap but for floating point are within it
+_EXPOSED = 0.1  # the part of all people who count as the most exposed
+
+
+@register(
+    "sensitive",
+    title="reads the sensitive value off the records that may be a person's",
+    assumes="knows everybody's quasi-identifiers; along edges, the algorithm and its graph too",
+)
+def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
+    """For every sensitive column (and the joint values of several): shares, then guesses."""
+    for seen, own in zip(view.sensitive, evidence.own, strict=True):
+        name = " × ".join(seen.columns)
+        if evidence.links is not None:
+            yield _by_edges(name, seen, *along_edges(evidence.links, seen.marks, seen.values))
+        measured, guesses = by_containment(view.index, seen.mixtures, seen.values)
+        place = view.index.place_of
+        clusters = view.neighbours
+        if evidence.links is not None:
+            clusters = evidence.links.clusters[view.examined]
+        yield _by_guesses(
+            name, view, seen, measured[place], guesses[place], own[view.examined], clusters
+        )
+
+
+def _by_edges(name: str, seen: Seen, measured: Float64s, _: Int32s) -> Outcome:
+    """Shares along edges against the caps; without caps, for information."""
+    facts = {
+        "columns": list(seen.columns),
+        "matches": "edges of the graph",
+        **achieved(measured, seen),
+    }
+    if not seen.capped:
+        highest = float(measured[:, SHARE].max())
+        return Outcome(f"{name}: highest share among a person's matches", highest, details=facts)
+    ratios = measured[:, RATIO]
+    beyond = int(np.count_nonzero(ratios > 1 + _ROUNDING))
+    facts["people_beyond_cap"] = beyond
+    return Outcome(
+        f"{name}: highest share of a value as a part of its cap",
+        float(ratios.max()),
+        1,
+        beyond == 0,
+        facts,
+    )
+
+
+def _by_guesses(
+    name: str,
+    view: View,
+    seen: Seen,
+    measured: Float64s,
+    guesses: Int32s,
+    own: Int32s,
+    clusters: Int64s,
+) -> Outcome:
+    """How often the best guess is right, overall and among the most exposed."""
+    exposed = np.argsort(-measured[:, RATIO], kind="stable")
+    exposed = exposed[: int(np.ceil(_EXPOSED * len(exposed)))]
+    everybody = np.arange(len(own))
+    tried: dict[str, Accuracy] = {}
+    for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):
+        for whom, people in (("everybody", everybody), ("most exposed tenth", exposed)):
+            guessed = guesses[people, guess]
+            some = guessed >= 0
+            tried[f"{strategy} value, {whom}"] = judge(
+                (guessed == own[people])[some],
+                seen.values.caps[guessed[some]],
+                clusters[people][some],
+            )
+    worst = max(tried.values(), key=lambda found: found.right - found.allowed)
+    verdicts = [found.passed for found in tried.values()]
+    facts = {
+        **view.sampling(),
+        "columns": list(seen.columns),
+        "matches": "by containment",
+        "guesses": {way: found.facts() for way, found in tried.items()},
+        "right_without_own_record": _without_own_record(measured, guesses, own),
+        "shares": achieved(measured, seen),
+    }
+    overall = tried["likeliest value, everybody"]
+    if not seen.capped:
+        return Outcome(f"{name}: right guesses by containment", overall.right, details=facts)
+    passed = False if False in verdicts else (True if True in verdicts else None)
+    return Outcome(
+        f"{name}: right guesses by containment", worst.right, worst.allowed, passed, facts
+    )
+
+
+def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s) -> float:
+    """How often the likeliest value would be right if everybody's own record were left out.
+
+    That is what can be learned about a person from the others alone; the own record can only have
+    made the difference where its value leads by one record.
+    """
+    right = guesses[:, LIKELIEST] == own
+    lead = measured[:, MARGIN]
+    return float(np.mean(right * np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))))
+
+
+def achieved(measured: Float64s, seen: Seen) -> dict[str, object]:
+    """What the mixtures of all people achieve of each notion: the worst over people.
+
+    δ-disclosure bounds |ln| of every value's gain, so it is infinite where a mixture lacks a value.
+    """
+    share = float(measured[:, SHARE].max())
+    fewest = int(measured[:, DISTINCT].min())
+    of_present = float(measured[:, LOG_RATIO].max())
+    return {
+        "highest_share": share,
+        "l": 1 / share if share else None,
+        "distinct_l": fewest,
+        "entropy_l": float(np.exp(measured[:, ENTROPY].min())),
+        "beta": max(float(measured[:, GAIN].max()) - 1, 0.0),
+        "enhanced_beta": float(measured[:, ENHANCED].max()),
+        "t": float(measured[:, DISTANCE].max()),
+        "delta": of_present if fewest == len(seen.values.overall) else np.inf,
+        "delta_of_present_values": of_present,
+    }

@@ -1,0 +1,251 @@
+"""Which sensitive values share a bucket: a plan made from how often each value occurs, no more.
+
+A block of records becomes one or more *tables* of μ buckets of equal size, in which no mark lies
+in more buckets than its cap allows, and at the end one *plain group*, small, in which every mark is
+within its cap. A plan says how many records of each value go where; which ones is drawn by lot.
+Because a plan depends on the block's counts alone, it is the same in every world in which the
+block's sensitive values are dealt out otherwise: it tells an adversary nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mottle.guarantees import allowed
+
+Float64s = NDArray[np.float64]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+_SWAPPED_VALUES = 48  # the most frequent values, whose places are improved by moves and swaps
+_SWAPPED_BUCKETS = 24
+_TRUST = (1.0, 0.5, 0.0)  # how much profiles count against sizes; less when too little is placed …
+_ENOUGH = 0.95  # … of the records
+
+
+class Values(NamedTuple):
+    """The sensitive values of a table: their marks and what is publicly known of each."""
+
+    marks: Int32s  # [values, systems]
+    caps: Float64s  # by mark
+    profiles: Float64s  # [values, features]: where among quasi-identifiers a value lies
+    least: int = 1  # records that a plain group must have at least
+
+
+class Plan(NamedTuple):
+    """How many records of each value go where."""
+
+    tables: list[Int64s]  # each [values, buckets]; all buckets of a table hold equally many
+    group: Int64s  # [values]: the plain group at the end; may be empty
+
+
+def is_group(counts: Int64s, values: Values) -> bool:
+    """Whether records of these counts can be a plain group: all caps kept, and not too few."""
+    total = int(counts.sum())
+    kept = np.all(_by_mark(counts, values) <= allowed(values.caps, total))
+    return total == 0 or bool(total >= values.least and kept)
+
+
+def make_plan(counts: Int64s, values: Values, buckets: int) -> Plan:
+    """Plan a block that is itself within caps.
+
+    What does not fit a table is planned again by itself, as long as that places something.
+    """
+    tables = []
+    rest = counts.astype(np.int64)
+    while rest.sum() >= 2 * buckets:
+        table = _one_table(rest, values, buckets)
+        if table is None:
+            break
+        tables.append(table)
+        rest = rest - table.sum(axis=1)
+    return Plan(tables, rest)
+
+
+def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
+    """A table that places most records and leaves a remainder within caps; None for none."""
+    present = np.flatnonzero(counts)
+    best: Int64s | None = None
+    for trust in _TRUST if values.profiles.size else (0.0,):
+        profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
+        here = Values(values.marks[present], values.caps, profiles, values.least)
+        for fill in (_spread, _pack):
+            filled = fill(counts[present], here, buckets)
+            table = _largest_safe(counts[present], filled, here)
+            if table is not None and (best is None or table.sum() > best.sum()):
+                best = table
+            if best is not None and best.sum() >= _ENOUGH * counts.sum():
+                break
+        if best is not None and best.sum() >= _ENOUGH * counts.sum():
+            break
+    if best is None:
+        return None
+    whole = np.zeros((len(counts), buckets), np.int64)
+    whole[present] = best
+    return whole
+
+
+def _largest_safe(counts: Int64s, filled: Int64s, values: Values) -> Int64s | None:
+    """Trim buckets to one size, the largest that leaves a remainder within caps."""
+    size = int(filled.sum(axis=0).min())
+    while size > 0:
+        table = _trim(counts, filled, values, size)
+        rest = counts - table.sum(axis=1)
+        if is_group(rest, values):
+            return table
+        size -= max(size // 20, 1)
+    return None
+
+
+def _pack(counts: Int64s, values: Values, buckets: int) -> Int64s:
+    """Fill buckets one after the other, for many buckets and few values (HET Algorithm 3's way).
+
+    Every value fills as many buckets of its own as it can. What remains of it goes, in one piece
+    where its caps allow no more, into the bucket that it fills best.
+    """
+    capacity = int(counts.sum()) // buckets
+    limit = allowed(values.caps, buckets)
+    filled = np.zeros((len(counts), buckets), np.int64)
+    spans = np.zeros(len(values.caps), np.int64)  # buckets that hold each mark
+    free = np.full(buckets, capacity, np.int64)
+    rest = np.zeros(len(counts), np.int64)
+    used = 0
+    for value in np.argsort(-counts, kind="stable"):
+        marks = values.marks[value]
+        own = int(min(counts[value] // max(capacity, 1), (limit[marks] - spans[marks]).min()))
+        own = max(min(own, buckets - used), 0)
+        filled[value, used : used + own] = capacity
+        free[used : used + own] = 0
+        spans[marks] += own
+        used += own
+        rest[value] = counts[value] - own * capacity
+    spare = (limit[values.marks] - spans[values.marks]).min(axis=1)
+    for value in np.lexsort((-rest, spare)):  # those that may not be split first, large ones first
+        marks = values.marks[value]
+        while rest[value] > 0 and (spans[marks] < limit[marks]).all() and free.any():
+            fits = free >= rest[value]
+            may_split = (limit[marks] - spans[marks]).min() > 1
+            if fits.any():
+                bucket = int(np.argmin(np.where(fits, free, capacity + 1)))
+            elif may_split or len(np.flatnonzero(free)) == 1:
+                bucket = int(np.argmax(free))
+            else:
+                break
+            piece = int(min(rest[value], free[bucket]))
+            filled[value, bucket] += piece
+            free[bucket] -= piece
+            rest[value] -= piece
+            spans[marks] += 1
+    return filled
+
+
+def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:
+    """Deal values to buckets, the most frequent first, each to as few buckets as it needs.
+
+    A piece of a value goes to the bucket that so becomes most like the average bucket, in size
+    and in where its values lie: that is the emptiest one when nothing is known of the values.
+    """
+    capacity = counts.sum() / buckets
+    limit = allowed(values.caps, buckets)
+    spans = np.zeros(len(values.caps), np.int64)  # buckets that hold each mark
+    holds = np.zeros((buckets, len(values.caps)), np.bool_)
+    filled = np.zeros((len(counts), buckets), np.int64)
+    weight = np.concatenate([np.ones((len(counts), 1)), values.profiles], axis=1)
+    target = counts @ weight / buckets
+    load = np.zeros((buckets, weight.shape[1]))
+    for value in np.argsort(-counts, kind="stable"):
+        marks = values.marks[value]
+        left = int(counts[value])
+        while left > 0:
+            new = ~holds[:, marks] & (spans[marks] >= limit[marks])
+            open_to = ~new.any(axis=1) & (filled[value] == 0)
+            open_to &= load[:, 0] < capacity
+            if not open_to.any():
+                break
+            piece = min(left, int(np.ceil(capacity)))
+            step = piece * weight[value]
+            change = (load - target) @ step
+            change[~open_to] = np.inf
+            bucket = int(np.argmin(change))
+            filled[value, bucket] = piece
+            load[bucket] += step
+            spans[marks] += ~holds[bucket, marks]
+            holds[bucket, marks] = True
+            left -= piece
+    if values.marks.shape[1] == 1 and buckets <= _SWAPPED_BUCKETS:
+        _improve(filled, weight, target)
+    return filled
+
+
+def _improve(filled: Int64s, weight: Float64s, target: Float64s) -> None:
+    """Move or swap whole values between buckets while buckets become more alike."""
+    single = np.flatnonzero((filled > 0).sum(axis=1) == 1)
+    frequent = single[np.argsort(-filled[single].sum(axis=1), kind="stable")][:_SWAPPED_VALUES]
+    if len(frequent) < 2 or weight.shape[1] == 1:
+        return
+    home = filled[frequent].argmax(axis=1)
+    steps = filled[frequent].sum(axis=1)[:, None] * weight[frequent]
+    load = filled.T @ weight
+    squares = (steps**2).sum(axis=1)
+    apart = squares[:, None] + squares[None, :] - 2 * steps @ steps.T
+    for _ in range(20 * len(frequent)):
+        excess = load - target
+        along = steps @ excess.T  # [values, buckets]
+        here = along[np.arange(len(home)), home]
+        moves = 2 * (along - here[:, None] + squares[:, None])
+        moves[np.arange(len(home)), home] = 0.0
+        to_theirs = along[:, home]  # [value, other]: along the bucket of the other
+        gains = to_theirs - here[:, None]
+        swaps = 2 * (gains + gains.T + apart)
+        swaps[home[:, None] == home[None, :]] = 0.0
+        best_move, best_swap = moves.min(), swaps.min()
+        if min(best_move, best_swap) >= -1e-9:
+            break
+        if best_move <= best_swap:
+            value, bucket = np.unravel_index(int(moves.argmin()), moves.shape)
+            pairs = [(int(value), int(bucket))]
+        else:
+            first, second = np.unravel_index(int(swaps.argmin()), swaps.shape)
+            pairs = [(int(first), int(home[second])), (int(second), int(home[first]))]
+        for moved, to in pairs:
+            load[home[moved]] -= steps[moved]
+            load[to] += steps[moved]
+            filled[frequent[moved], to] = filled[frequent[moved], home[moved]]
+            filled[frequent[moved], home[moved]] = 0
+            home[moved] = to
+
+
+def _trim(counts: Int64s, filled: Int64s, values: Values, size: int) -> Int64s:
+    """Take records out of overfull buckets until all hold ``size``.
+
+    Those go first whose marks are furthest below their caps in what is left over.
+    """
+    table = filled.copy()
+    rest = counts - table.sum(axis=1)
+    total = int(counts.sum()) - size * table.shape[1]
+    limit = allowed(values.caps, total)
+    used = _by_mark(rest, values)
+    for bucket in range(table.shape[1]):
+        surplus = int(table[:, bucket].sum()) - size
+        while surplus > 0:
+            inside = np.flatnonzero(table[:, bucket])
+            room = (limit[values.marks[inside]] - used[values.marks[inside]]).min(axis=1)
+            value = int(inside[np.argmax(room)])
+            runner_up = np.partition(room, -2)[-2] if len(room) > 1 else 0
+            taken = max(int(room.max() - max(runner_up, 0)), 1)
+            taken = min(taken, surplus, int(table[value, bucket]))
+            table[value, bucket] -= taken
+            used[values.marks[value]] += taken
+            surplus -= taken
+    return table
+
+
+def _by_mark(counts: Int64s, values: Values) -> Int64s:
+    """How often each mark occurs."""
+    totals = np.zeros(len(values.caps), np.int64)
+    for system in range(values.marks.shape[1]):
+        np.add.at(totals, values.marks[:, system], counts)
+    return totals

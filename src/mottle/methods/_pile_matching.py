@@ -1,0 +1,86 @@
+"""Matching buckets with buckets by quasi-identifiers (HET Algorithm 2), stretch by stretch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle import workers
+from mottle.coding import Int32s
+from mottle.graph import Int64s
+from mottle.growth import Scales, add_growth
+from mottle.matching import match_rows
+from mottle.methods._piles import Layout
+
+
+def match_piles(metric: Scales, ordered: Int32s, layout: Layout, count: int) -> Int32s:
+    """Preimages [records in buckets, count]: layer b holds one record of bucket b."""
+    preimages = np.empty((layout.in_buckets, count), np.int32)
+    piles = layout.piles(count)
+    workers.over_blocks(
+        lambda first, last: _match(
+            metric,
+            ordered,
+            piles,
+            layout.pieces,
+            layout.piece_starts,
+            count,
+            first,
+            last,
+            preimages,
+        ),
+        piles,
+    )
+    return preimages
+
+
+@njit(cache=True, nogil=True)
+def _match(
+    metric: Scales, ordered: Int32s, piles: Int64s, pieces: Int64s, piece_starts: Int64s,
+    count: int, first: int, last: int, preimages: Int32s,
+) -> None:  # fmt: skip
+    """Match the buckets ``first .. last - 1`` with all buckets of their tables.
+
+    From each bucket to the next one, the one after, and so on around, always by the cheapest
+    assignment of the records of a stretch to the same stretch of the other bucket.
+    """
+    columns = ordered.shape[1]
+    largest = 1
+    for number in range(piece_starts[first // count], piece_starts[(last - 1) // count + 1] - 1):
+        largest = max(largest, pieces[number + 1] - pieces[number])
+    cost = np.empty((largest, largest))
+    candidates = np.empty((columns, largest), np.int32)
+    box = np.empty((largest, count), np.int32)  # the preimages that widen each record's cells
+    widening = np.empty(largest, np.int32)
+    marks = np.zeros(metric.position.size, np.int32)
+    mark = 0
+    column_of = np.empty(largest, np.int32)
+    work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    for pile in range(first, last):
+        table, bucket = pile // count, pile % count
+        for number in range(piece_starts[table], piece_starts[table + 1] - 1):
+            begin, size = pieces[number], pieces[number + 1] - pieces[number]
+            start = piles[pile] + begin
+            for place in range(size):
+                box[place, 0] = start + place
+                widening[place] = 1
+                preimages[start + place, bucket] = start + place
+            for step in range(1, count):
+                layer = (bucket + step) % count
+                other = piles[table * count + layer] + begin
+                for place in range(size):
+                    for column in range(columns):
+                        candidates[column, place] = ordered[other + place, column]
+                for place in range(size):
+                    mark += 1
+                    add_growth(
+                        metric, ordered, box[place], widening[place],
+                        candidates, size, marks, mark, cost[place],
+                    )  # fmt: skip
+                match_rows(cost, size, column_of, work, prices)
+                for place in range(size):
+                    match = column_of[place]
+                    preimages[start + place, layer] = other + match
+                    if cost[place, match] > 0.0:
+                        box[place, widening[place]] = other + match
+                        widening[place] += 1

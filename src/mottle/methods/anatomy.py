@@ -1,0 +1,83 @@
+"""Anatomy: groups of records with different sensitive values, published as two tables.
+
+Xiao, Tao: Anatomy: Simple and Effective Privacy Preservation (VLDB 2006), as FAST07 §2.3 and NH10
+§7.4 compare with it. Records are hashed into buckets by sensitive value; a group takes one random
+record from each of the ℓ largest buckets, again and again. Of an eligible table fewer than ℓ
+records are left over, no two of a value; each joins a random group that lacks its value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.coding import Codes
+from mottle.graph import Int32s, Int64s
+from mottle.guarantees import Demand, LDiversity
+from mottle.methods._heap import NEVER, Heap, heap_of, settle
+from mottle.methods._one_dimensional import arrange
+from mottle.methods._registry import Arrangement, Draw, Effort, register
+
+
+@register(
+    "anatomy",
+    title="exact quasi-identifiers and a second table of sensitive values (for comparison): shows"
+    " who is in the table",
+    paper="FAST07",
+    guarantees=(LDiversity,),
+    cost="O(n log m) time for m sensitive values, O(n·d) memory",
+)
+def anatomy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+    """Groups of ℓ or a few more random records with different sensitive values.
+
+    Which records of a value go together is drawn by secret lots. Only choices among values and
+    groups, which the published tables show anyway, use the seed.
+    """
+    demand.one_column("anatomy")
+    random = np.random.default_rng(effort.seed)
+    lots = effort.lots(codes.records)
+    buckets = lots[np.argsort(demand.values[lots], kind="stable")]
+    group_of = _draw_groups(demand.values[buckets], demand.diversity, random)
+    by_group = buckets[np.argsort(group_of, kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
+    facts = {"decides_by": "sensitive values and lots"}
+    return Arrangement(arrange(by_group, starts).graph, facts, Draw.APART)
+
+
+def _draw_groups(values: Int32s, diversity: int, random: np.random.Generator) -> Int64s:
+    """The group of every record; ``values`` are those of the records, bucket after bucket."""
+    counts = np.bincount(values).astype(np.int64)
+    ties = random.permutation(len(counts))
+    heap = heap_of(-counts * len(counts) + ties)
+    group_of = np.full(len(values), -1, np.int64)
+    _take_from_largest(heap, np.cumsum(counts) - counts, counts, ties, diversity, group_of)
+    for record in np.flatnonzero(group_of < 0):
+        having = np.unique(group_of[values == values[record]])
+        lacking = np.setdiff1d(np.arange(group_of.max() + 1), having, assume_unique=True)
+        group_of[record] = random.choice(lacking)
+    return group_of
+
+
+@njit(cache=True, nogil=True)
+def _take_from_largest(
+    heap: Heap, starts: Int64s, left: Int64s, ties: Int64s, diversity: int, group_of: Int64s
+) -> None:
+    """Set ``group_of`` for all records but those left over.
+
+    ``starts`` are those of the buckets and ``left`` how many records of each are left: the first
+    ones. The heap has the largest bucket on top.
+    """
+    chosen = np.empty(diversity, np.int64)
+    filled = np.count_nonzero(left)
+    group = 0
+    while filled >= diversity:
+        for place in range(diversity):
+            chosen[place] = heap.items[0]
+            settle(heap, chosen[place], NEVER)
+        for place in range(diversity):
+            value = int(chosen[place])
+            left[value] -= 1
+            group_of[starts[value] + left[value]] = group
+            filled -= left[value] == 0
+            settle(heap, value, -left[value] * left.size + ties[value])
+        group += 1

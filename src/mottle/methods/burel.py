@@ -1,0 +1,180 @@
+"""BuReL: homogeneous groups that draw in proportion from buckets of near frequency.
+
+Cao, Karras: Publishing Microdata with a Robust Privacy Guarantee (PVLDB 2012), HET's rival for
+β-likeness, in three steps: *bu*cketize sensitive values, *re*allocate bucket sizes to groups, and
+fi*l*l the groups with records close together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.bucketization import in_proportion
+from mottle.coding import Codes, Float64s
+from mottle.graph import Graph, Int64s
+from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
+from mottle.methods._registry import Arrangement, Effort, register
+from mottle.orders.hilbert import hilbert
+from mottle.orders.placement import place
+
+_UNEQUAL = 2  # records per bucket by which the halves of a group may differ
+
+
+@register(
+    "burel",
+    title="groups that draw in proportion from buckets of near-frequent sensitive values",
+    paper="HET",
+    guarantees=(LDiversity, BetaLikeness, Caps),
+    cost="O(n log n + n·d) time, O(n·d) memory",
+)
+def burel(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+    """Bucketize, reallocate, fill.
+
+    A bucket is bound by the lowest cap among its values: as long as its share of a group is within
+    that, so is the share of each of its values, whichever records are taken.
+    """
+    demand.one_column("burel")
+    order = hilbert(place(codes))
+    bucket_of, caps = bucketize(demand.counts, demand.caps)
+    buckets = bucket_of[demand.values[order]]
+    sizes = np.bincount(buckets, minlength=len(caps))
+    groups = reallocate(sizes, caps, demand.degree)
+    members = order[fill(buckets, groups, np.random.default_rng(effort.seed))]
+    totals = groups.sum(axis=1)
+    starts = np.concatenate([[0], np.cumsum(totals)])
+    graph = Graph.rings(members.astype(np.int32), starts, totals.astype(np.int32))
+    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups)})
+
+
+def bucketize(counts: Int64s, caps: Float64s) -> tuple[Int64s, Float64s]:
+    """The bucket of every value, as few as possible, and the cap of every bucket.
+
+    Values are sorted by cap, which for β-likeness is by frequency, and cut into runs whose records
+    altogether are within the cap of the run's first value. With P(j) the records of the first j
+    values, the fewest runs for them are 1 + the fewest for the first i, where i is the smallest
+    with P(j) ≤ P(i) + cap_i·n: fewer values never need more runs.
+
+    >>> bucketize(np.array([10, 10, 20, 60]), np.array([0.2, 0.2, 0.4, 1.0]))
+    (array([0, 0, 1, 2]), array([0.2, 0.4, 1. ]))
+    """
+    order = np.lexsort((counts, caps))
+    within = allowed(caps[order], int(counts.sum()))
+    end = np.concatenate([[0], np.cumsum(counts[order])])
+    first = np.searchsorted(end[:-1] + within, end[1:])  # where a run that ends there begins
+    begins = [len(counts)]
+    while begins[-1] > 0:
+        begins.append(int(first[begins[-1] - 1]))
+    edges = np.array(begins[::-1])
+    bucket_of = np.empty(len(counts), np.int64)
+    bucket_of[order] = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    return bucket_of, caps[order][edges[:-1]]
+
+
+def reallocate(sizes: Int64s, caps: Float64s, least: int) -> Int64s:
+    """How many records of every bucket each group gets, [groups, buckets].
+
+    All buckets are halved, and their halves again, as long as both groups are within the caps and
+    have at least ``least`` records (the paper's binary tree; equal nodes are split alike).
+    """
+    known: dict[bytes, list[Int64s]] = {}
+    leaves = []
+    pending = [sizes.astype(np.int64)]
+    while pending:
+        node = pending.pop()
+        key = node.tobytes()
+        if key not in known:
+            known[key] = halves(node, caps, least)
+        if known[key]:
+            pending += known[key][::-1]
+        else:
+            leaves.append(node)
+    return np.stack(leaves)
+
+
+def halves(sizes: Int64s, caps: Float64s, least: int) -> list[Int64s]:
+    """Two groups that share the buckets about equally, or nothing where that breaks a cap.
+
+    Of bucket j the first group gets half, or as much more or less as the caps of both groups ask
+    for. Where buckets are close to their caps, groups of equal size may not do, but ones that
+    differ by a few records will; the paper does not say how it rounds.
+
+    >>> [half.tolist() for half in halves(np.array([2, 3, 3]), np.full(3, 0.5), 2)]
+    [[1, 1, 2], [1, 2, 1]]
+    """
+    total = int(sizes.sum())
+    for first in range(total // 2, max(total // 2 - _UNEQUAL * len(sizes), least - 1), -1):
+        lowest = np.maximum(sizes - allowed(caps, total - first), 0)
+        highest = np.minimum(sizes, allowed(caps, first))
+        if np.all(lowest <= highest) and lowest.sum() <= first <= highest.sum():
+            group = np.clip(in_proportion(sizes, first), lowest, highest)
+            missing = first - int(group.sum())
+            group += in_proportion(highest - group, max(missing, 0))
+            group -= in_proportion(group - lowest, max(-missing, 0))
+            return [group, sizes - group]
+    return []
+
+
+def fill(buckets: Int64s, groups: Int64s, random: np.random.Generator) -> Int64s:
+    """Places along the curve, group after group: each group takes what is nearest to a seed.
+
+    ``buckets`` [n] are the buckets of the records along the curve. A group's seed is a random
+    record that is still there; of every bucket it takes those nearest to the seed.
+    """
+    by_bucket = np.argsort(buckets, kind="stable")
+    sizes = np.bincount(buckets, minlength=groups.shape[1])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return _fill(by_bucket, starts, groups, random.permutation(len(buckets)))
+
+
+@njit(cache=True, nogil=True)
+def _fill(by_bucket: Int64s, starts: Int64s, groups: Int64s, seeds: Int64s) -> Int64s:
+    """``by_bucket`` are the places of bucket after bucket, ascending, ``starts`` where each begins.
+
+    Slots are numbered by bucket and place, with a border before and after every bucket. ``lower``
+    leads from a slot to the one before it that is still there; ``upper`` to the first one there
+    from it on, which is found by following the links and shortening them.
+    """
+    n, buckets = by_bucket.size, starts.size - 1
+    place_of = np.empty(n + 2 * buckets, np.int64)
+    lower = np.arange(-1, n + 2 * buckets - 1)
+    upper = np.arange(n + 2 * buckets)
+    there = np.ones(n, np.bool_)
+    for bucket in range(buckets):
+        border = starts[bucket] + 2 * bucket
+        place_of[border] = -n - n  # farther than any record
+        for slot in range(starts[bucket], starts[bucket + 1]):
+            place_of[border + 1 + slot - starts[bucket]] = by_bucket[slot]
+        place_of[starts[bucket + 1] + 2 * bucket + 1] = 3 * n
+    filled = np.empty(n, np.int64)
+    count, next_seed = 0, 0
+    for group in range(groups.shape[0]):
+        while not there[seeds[next_seed]]:
+            next_seed += 1
+        seed = seeds[next_seed]
+        for bucket in range(buckets):
+            first = starts[bucket] + 2 * bucket + 1
+            nearest = first + np.searchsorted(by_bucket[starts[bucket] : starts[bucket + 1]], seed)
+            above = _first_there(upper, nearest)
+            for _ in range(groups[group, bucket]):
+                below = lower[above]
+                slot = below if seed - place_of[below] <= place_of[above] - seed else above
+                filled[count] = place_of[slot]
+                there[place_of[slot]] = False
+                count += 1
+                upper[slot] = slot + 1
+                following = _first_there(upper, slot)
+                lower[following] = lower[slot]
+                above = following if slot == above else above
+    return filled
+
+
+@njit(cache=True, nogil=True)
+def _first_there(upper: Int64s, slot: int) -> int:
+    """The first slot from ``slot`` on whose record is still there."""
+    last = slot
+    while upper[last] != last:
+        last = upper[last]
+    while upper[slot] != last:
+        upper[slot], slot = last, upper[slot]
+    return int(last)

@@ -1,0 +1,82 @@
+"""The registry of methods for sets: what each gives, where it comes from and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mottle.errors import UsageError, did_you_mean
+from mottle.guarantees import Demand, Guarantee
+from mottle.methods import Arrangement, Effort
+from mottle.sets.items import Sets
+
+Arrange = Callable[[Sets, Demand, Effort], Arrangement]
+
+_METHODS: dict[str, SetMethod] = {}
+
+
+@dataclass(frozen=True)
+class SetMethod:
+    """A registered method."""
+
+    name: str
+    title: str  # one line for people who do not know the paper
+    paper: str  # short name, as in docs/papers.md
+    guarantees: tuple[type, ...]  # what it can give
+    cost: str  # time and memory, in the symbols n, k, and s for items per record
+    arrange: Arrange
+    unsafe: bool = False  # keeps to its paper where that leaks; runs only when asked for by name
+
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Whether the method can give every part of ``guarantee``."""
+        return all(isinstance(part, self.guarantees) for part in guarantee.parts)
+
+
+def register(
+    name: str,
+    *,
+    title: str,
+    paper: str,
+    guarantees: tuple[type, ...],
+    cost: str,
+    unsafe: bool = False,
+) -> Callable[[Arrange], Arrange]:
+    """Make the decorated function available as method ``name``."""
+
+    def add(arrange: Arrange) -> Arrange:
+        if name in _METHODS:
+            raise ValueError(f"method {name} is registered twice")
+        _METHODS[name] = SetMethod(name, title, paper, guarantees, cost, arrange, unsafe)
+        return arrange
+
+    return add
+
+
+def registered() -> dict[str, SetMethod]:
+    """All methods by name."""
+    return dict(sorted(_METHODS.items()))
+
+
+def method_for(name: object, guarantee: object) -> SetMethod:
+    """The method of that name, or `UsageError` when there is none or it cannot give that."""
+    if not isinstance(guarantee, Guarantee):
+        raise UsageError(
+            f"A {type(guarantee).__name__} is not a guarantee.",
+            "Write for instance KAnonymity(10) or LDiversity(3).",
+        )
+    if not isinstance(name, str) or name not in _METHODS:
+        raise UsageError(
+            f"There is no method '{name}' for sets.", did_you_mean(str(name), registered())
+        )
+    chosen = _METHODS[name]
+    if not chosen.gives(guarantee):
+        able = [
+            other.name
+            for other in registered().values()
+            if other.gives(guarantee) and not other.unsafe
+        ]
+        raise UsageError(
+            f"Method '{name}' does not give {guarantee.describe()['name']} for sets.",
+            f"Methods that do: {', '.join(able) or 'none'}.",
+        )
+    return chosen

@@ -1,0 +1,105 @@
+"""What the tests of adversaries share: releases built from graphs, and sound ones to break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mottle
+from mottle import KAnonymity, LDiversity, Release, Role, Schema, anonymize
+from mottle.cells import published_type
+from mottle.coding import Form
+from mottle.graph import Graph
+from mottle.release import Links, PublishedColumn
+from mottle.schema import Kind
+
+PEOPLE_SCHEMA = Schema.of(
+    quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
+)
+
+
+@pytest.fixture(scope="session")
+def crowd() -> pa.Table:
+    """People with quasi-identifiers and a sensitive value no more frequent than 1/4."""
+    people = mottle.datasets.population(600, seed=5).select(["age", "sex", "origin", "income"])
+    illnesses = [f"illness {number}" for number in range(8)]
+    drawn = np.random.default_rng(1).integers(0, 8, people.num_rows)
+    return people.append_column("diagnosis", pa.array([illnesses[number] for number in drawn]))
+
+
+@pytest.fixture(scope="session")
+def sound(crowd: pa.Table) -> Release:
+    """k-anonymous by overlapping ranges, with its links."""
+    return anonymize(crowd, PEOPLE_SCHEMA, KAnonymity(5), method="nh", seed=2)
+
+
+@pytest.fixture(scope="session")
+def diverse(crowd: pa.Table) -> Release:
+    """ℓ-diverse in homogeneous groups, with its links."""
+    return anonymize(crowd, PEOPLE_SCHEMA, LDiversity(3), method="mondrian", seed=2)
+
+
+@pytest.fixture(scope="session")
+def of_graph() -> Callable[..., tuple[pa.Table, Release]]:
+    """A table and its release with any given matches: [original, published] true or false."""
+    return _of_graph
+
+
+def _of_graph(matches: np.ndarray, certificate: dict | None = None) -> tuple[pa.Table, Release]:
+    names = [f"p{person:03}" for person in range(len(matches))]
+    cells = [[names[person] for person in np.flatnonzero(column)] for column in matches.T]
+    column = PublishedColumn("who", Role.QUASI_IDENTIFYING, Kind.CATEGORY, Form.SET, pa.string())
+    array = pa.array(cells, published_type(Form.SET, pa.string()))
+    released = pa.table([array], schema=pa.schema([column.field()]))
+    return pa.table({"who": names}), Release(released, (column,), certificate or {})
+
+
+@pytest.fixture(scope="session")
+def outside() -> Callable[[Release], Release]:
+    """The release as others see it: without links."""
+    return lambda release: replace(release, links=None)
+
+
+@pytest.fixture(scope="session")
+def with_cells() -> Callable[[Release, str, list], Release]:
+    """The release with other cells in one column."""
+
+    def changed(release: Release, name: str, cells: list) -> Release:
+        field = release.table.schema.field(name)
+        place = release.table.schema.get_field_index(name)
+        table = release.table.set_column(place, field, pa.array(cells, field.type))
+        return replace(release, table=table)
+
+    return changed
+
+
+@pytest.fixture(scope="session")
+def with_draw(crowd: pa.Table) -> Callable[[Release, Callable[[Graph], np.ndarray], bool], Release]:
+    """The release published again with another assignment on the same graph.
+
+    ``draw`` gives the place of the true original by record position; ``in_order`` leaves the rows
+    in the order of the records instead of a random one.
+    """
+
+    def drawn(
+        release: Release, draw: Callable[[Graph], np.ndarray], in_order: bool = False
+    ) -> Release:
+        assert release.links is not None
+        links = release.links
+        truth = draw(links.graph).astype(np.int32)
+        positions = np.arange(len(truth)) if in_order else links.position_of_row
+        again = Links(links.graph, positions, truth)
+        rows = pa.array(np.argsort(links.position_of_row)[positions])
+        columns = {}
+        for column in release.columns:
+            source = release.table if column.form is not None else crowd
+            taken = rows if column.form is not None else pa.array(again.original_of_row)
+            columns[column.name] = source.column(column.name).take(taken)
+        table = pa.table(list(columns.values()), schema=release.table.schema)
+        return replace(release, table=table, links=again)
+
+    return drawn
