@@ -329,3 +329,77 @@ def test_l_that_the_table_cannot_have_is_refused_with_the_largest(tmp_path: Path
             "anonymize", data, *COLUMNS, "--l", "2", "--method", method, "-o", tmp_path / "out"
         )
         refused(result, 3, "6 of 9 rows", "No ℓ is feasible")
+
+
+def test_sensitive_guarantees_by_their_options(csv: Path, tmp_path: Path) -> None:
+    for number, options in enumerate(
+        (
+            ("--l", "3"),
+            ("--k", "5", "--l", "2"),
+            ("--beta", "2", "--enhanced"),
+            ("--cap", "3=0.2", "--cap-rest", "0.5"),
+        )
+    ):
+        out = tmp_path / f"out{number}"
+        result = mottle_command("anonymize", csv, *COLUMNS, *options, "--seconds", "0", "-o", out)
+        assert result.exit_code == 0, result.output
+        certificate = json.loads((out / "certificate.json").read_text())
+        assert certificate["method"]["picked"] == "buckets"
+        assert all(check["passed"] for check in certificate["checks"])
+        assert certificate["sensitive"][0]["columns"] == ["diagnosis"]
+
+
+def test_sensitive_numbers_by_bins_and_breaks(people: Path, tmp_path: Path) -> None:
+    columns = ("--qi", "age,sex", "--sensitive", "income", "--rest", "identifying")
+    for number, option in enumerate(
+        (("--bins", "income=8"), ("--breaks", "income=10000,20000,40000"))
+    ):
+        out = tmp_path / f"out{number}"
+        result = mottle_command("anonymize", people, *columns, *option, "--l", "2", "-o", out)
+        assert result.exit_code == 0, result.output
+        certificate = json.loads((out / "certificate.json").read_text())
+        assert "bins" in certificate["sensitive"][0]["binned"]
+
+
+def test_no_guarantee_asked_for(csv: Path, tmp_path: Path) -> None:
+    result = mottle_command("anonymize", csv, *COLUMNS, "-o", tmp_path / "out")
+    refused(result, 2, "What has the release to guarantee?", "--l 3")
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "words"),
+    [
+        (("--l", "8"), 3, ("'0' of column 'diagnosis'", "largest feasible ℓ is 6")),
+        (("--cap", "0=0.01"), 3, ("smallest feasible cap for it is 0.15",)),
+        (("--cap", "0"), 2, ("--cap VALUE=SHARE",)),
+        (("--cap", "nine=0.5"), 2, ("'nine'",)),
+        (("--enhanced", "--k", "2"), 2, ("--enhanced belongs to --beta",)),
+        (("--beta", "-1"), 2, ("β must be 0 or more",)),
+        (("--l", "2", "--bins", "diagnosis=x"), 2, ("whole number",)),
+        (("--l", "2", "--bins", "age=3"), 2, ("sensitive columns",)),
+        (("--l", "2", "--method", "freeform"), 2, ("does not give ℓ-diversity", "buckets")),
+        (("--k", "2", "--unsafe-paper-randomization"), 2, ("no unsafe randomization",)),
+    ],
+)
+def test_sensitive_options_that_cannot_be_right(csv, tmp_path, options, exit_code, words) -> None:
+    result = mottle_command("anonymize", csv, *COLUMNS, *options, "-o", tmp_path / "out")
+    refused(result, exit_code, *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_unsafe_randomization_says_so(csv: Path, tmp_path: Path) -> None:
+    result = mottle_command(
+        "anonymize",
+        csv,
+        *COLUMNS,
+        "--l",
+        "3",
+        "--unsafe-paper-randomization",
+        "-o",
+        tmp_path / "out",
+    )
+    assert result.exit_code == 0, result.output
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert not certificate["checks"][3]["passed"]
+    assert any(note.startswith("UNSAFE") for note in certificate["notes"])
+    assert "UNSAFE" in said(result)

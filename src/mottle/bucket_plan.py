@@ -9,11 +9,13 @@ block's sensitive values are dealt out otherwise: it tells an adversary nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mottle.bucketization import largest_fill
 from mottle.guarantees import allowed
 
 Float64s = NDArray[np.float64]
@@ -69,16 +71,9 @@ def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
     """A table that places most records and leaves a remainder within caps; None for none."""
     present = np.flatnonzero(counts)
     best: Int64s | None = None
-    for trust in _TRUST if values.profiles.size else (0.0,):
-        profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
-        here = Values(values.marks[present], values.caps, profiles, values.least)
-        for fill in (_spread, _pack):
-            filled = fill(counts[present], here, buckets)
-            table = _largest_safe(counts[present], filled, here)
-            if table is not None and (best is None or table.sum() > best.sum()):
-                best = table
-            if best is not None and best.sum() >= _ENOUGH * counts.sum():
-                break
+    for filled in _tables(counts[present], values, present, buckets):
+        if filled is not None and (best is None or filled.sum() > best.sum()):
+            best = filled
         if best is not None and best.sum() >= _ENOUGH * counts.sum():
             break
     if best is None:
@@ -86,6 +81,19 @@ def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
     whole = np.zeros((len(counts), buckets), np.int64)
     whole[present] = best
     return whole
+
+
+def _tables(
+    counts: Int64s, values: Values, present: Int64s, buckets: int
+) -> Iterator[Int64s | None]:
+    """Ways to fill the buckets: by profiles, by sizes, and to the brim."""
+    for trust in _TRUST if values.profiles.size else (0.0,):
+        profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
+        here = Values(values.marks[present], values.caps, profiles, values.least)
+        yield _largest_safe(counts, _spread(counts, here, buckets), here)
+    if values.marks.shape[1] == 1:
+        caps = values.caps[values.marks[present, 0]]
+        yield largest_fill(counts, caps, buckets, values.least)
 
 
 def _largest_safe(counts: Int64s, filled: Int64s, values: Values) -> Int64s | None:
@@ -98,48 +106,6 @@ def _largest_safe(counts: Int64s, filled: Int64s, values: Values) -> Int64s | No
             return table
         size -= max(size // 20, 1)
     return None
-
-
-def _pack(counts: Int64s, values: Values, buckets: int) -> Int64s:
-    """Fill buckets one after the other, for many buckets and few values (HET Algorithm 3's way).
-
-    Every value fills as many buckets of its own as it can. What remains of it goes, in one piece
-    where its caps allow no more, into the bucket that it fills best.
-    """
-    capacity = int(counts.sum()) // buckets
-    limit = allowed(values.caps, buckets)
-    filled = np.zeros((len(counts), buckets), np.int64)
-    spans = np.zeros(len(values.caps), np.int64)  # buckets that hold each mark
-    free = np.full(buckets, capacity, np.int64)
-    rest = np.zeros(len(counts), np.int64)
-    used = 0
-    for value in np.argsort(-counts, kind="stable"):
-        marks = values.marks[value]
-        own = int(min(counts[value] // max(capacity, 1), (limit[marks] - spans[marks]).min()))
-        own = max(min(own, buckets - used), 0)
-        filled[value, used : used + own] = capacity
-        free[used : used + own] = 0
-        spans[marks] += own
-        used += own
-        rest[value] = counts[value] - own * capacity
-    spare = (limit[values.marks] - spans[values.marks]).min(axis=1)
-    for value in np.lexsort((-rest, spare)):  # those that may not be split first, large ones first
-        marks = values.marks[value]
-        while rest[value] > 0 and (spans[marks] < limit[marks]).all() and free.any():
-            fits = free >= rest[value]
-            may_split = (limit[marks] - spans[marks]).min() > 1
-            if fits.any():
-                bucket = int(np.argmin(np.where(fits, free, capacity + 1)))
-            elif may_split or len(np.flatnonzero(free)) == 1:
-                bucket = int(np.argmax(free))
-            else:
-                break
-            piece = int(min(rest[value], free[bucket]))
-            filled[value, bucket] += piece
-            free[bucket] -= piece
-            rest[value] -= piece
-            spans[marks] += 1
-    return filled
 
 
 def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:

@@ -30,6 +30,7 @@ Int64s = NDArray[np.int64]
 _ROUNDING = 1e-9
 # Shares of the surplus that are left out in proportion before filling; the rest is what overflows.
 _LEFT_OUT_FIRST = (1.0, 0.5, 0.0)
+_NOT_FAR: Float64s = np.empty((0, 0))
 
 
 # ------------------------------------------------------------------------------ as in the paper
@@ -153,13 +154,13 @@ def fills_within_caps(
     fills = []
     left = counts.astype(np.int64)
     while left.any():
-        fill = _good_fill(left, caps, least, far)
+        fill = good_fill(left, caps, least, far)
         fills.append(fill)
         left = left - fill.sum(axis=1)
     return fills
 
 
-def _good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s) -> Int64s:
+def good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s = _NOT_FAR) -> Int64s:
     """The fill that promises the least loss; few buckets and few records left over both help."""
     records = int(counts.sum())
     fewest = max(least, math.ceil(1 / caps[counts > 0].min() - _ROUNDING))
@@ -167,7 +168,7 @@ def _good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s) -
     for buckets in _numbers_of_buckets(counts, fewest):
         if _expected_loss(buckets, records, records) >= least_loss:
             break  # not even a fill without remainder would be better
-        fill = _largest_fill(counts, caps, buckets, least, distance)
+        fill = largest_fill(counts, caps, buckets, least, distance)
         if fill is not None and _expected_loss(buckets, int(fill.sum()), records) < least_loss:
             best, least_loss = fill, _expected_loss(buckets, int(fill.sum()), records)
     assert best is not None  # one record per bucket always fits
@@ -197,8 +198,12 @@ def _numbers_of_buckets(counts: Int64s, fewest: int) -> Iterator[int]:
     yield records
 
 
-def _largest_fill(
-    counts: Int64s, caps: Float64s, buckets: int, least: int, distance: Float64s
+def largest_fill(
+    counts: Int64s,
+    caps: Float64s,
+    buckets: int,
+    least: int,
+    distance: Float64s = _NOT_FAR,
 ) -> Int64s | None:
     """The fill of so many buckets that leaves fewest records over, or None if there is none.
 

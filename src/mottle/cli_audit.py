@@ -104,9 +104,13 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
             finding.measure,
             _number(finding.achieved),
             _number(finding.allowed),
-            _why_not(finding) or _VERDICTS[finding.passed],
+            "not played" if _why_not(finding) else _VERDICTS[finding.passed],
         )
     out.print(shown)
+    for finding in report.findings:
+        if why := _why_not(finding):
+            line = f"{finding.adversary} was not played: {why}."
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
     for note in report.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
     if report.passed:
@@ -127,10 +131,8 @@ def show_certified(certificate: dict[str, Any], out: Console) -> None:
 
 def _why_not(finding: Finding) -> str:
     """Why an adversary was not played."""
-    for reason in ("not_played", "not_searched"):
-        if reason in finding.details:
-            return f"not played: {finding.details[reason]}"
-    return ""
+    why = finding.details.get("not_played", finding.details.get("not_searched", ""))
+    return str(why)
 
 
 def _number(value: float | None) -> str:

@@ -74,7 +74,8 @@ def guarantee_from_options(
         raise UsageError("--enhanced belongs to --beta.", "Say for instance --beta 2 --enhanced.")
     if caps or cap_rest is not None:
         shares = {
-            value: _number("--cap", value, share) for value, share in _pairs("--cap", caps).items()
+            value: _number("--cap", value, share)
+            for value, share in _pairs("--cap", caps, "VALUE=SHARE").items()
         }
         asked.append(Caps(shares, default=1.0 if cap_rest is None else cap_rest))
     if not asked:
@@ -90,13 +91,13 @@ def _names(values: list[str] | None) -> list[str]:
     return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
 
 
-def _pairs(option: str, values: list[str] | None) -> dict[str, str]:
+def _pairs(option: str, values: list[str] | None, form: str = "COLUMN=VALUE") -> dict[str, str]:
     """COLUMN=VALUE options as a dictionary."""
     pairs = {}
     for value in values or []:
         name, equals, setting = value.partition("=")
         if not equals or not name or not setting:
-            raise UsageError(f"{option} {value} cannot be read.", f"Write {option} COLUMN=VALUE.")
+            raise UsageError(f"{option} {value} cannot be read.", f"Write {option} {form}.")
         pairs[name.strip()] = setting
     return pairs
 

@@ -60,7 +60,7 @@ class Demand:
     @property
     def diversity(self) -> int:
         """ℓ, when all caps are 1/ℓ."""
-        return round(1 / self.caps.max())
+        return int(np.round(1 / self.caps.max()))
 
     def allowed(self, matches: int) -> Int64s:
         """How many of an individual's ``matches`` may carry each mark.

@@ -22,7 +22,12 @@ def sensitive(table, release, **options):
 
 @pytest.mark.parametrize(
     "guarantee",
-    [LDiversity(3), BetaLikeness(1.5), BetaLikeness(1.5, enhanced=True), KAnonymity(4) & LDiversity(2)],
+    [
+        LDiversity(3),
+        BetaLikeness(1.5),
+        BetaLikeness(1.5, enhanced=True),
+        KAnonymity(4) & LDiversity(2),
+    ],
     ids=str,
 )
 def test_sound_releases_pass(crowd, outside, guarantee):

@@ -356,13 +356,13 @@ def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
     """The release the method learned from is the one that appears."""
     monkeypatch.setattr(module, "_FEWEST_BLOCKS", 100)
     previews = []
-    original = module._profiles_by_release
+    original = module.profiles_by_release
 
     def spy(codes, demand, graph, truth):
         previews.append((graph, truth.copy()))
         return original(codes, demand, graph, truth)
 
-    monkeypatch.setattr(module, "_profiles_by_release", spy)
+    monkeypatch.setattr(module, "profiles_by_release", spy)
     monkeypatch.setattr(module, "_FEWEST_SCOUTS", 40)
     monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
     release = anonymize(people, PEOPLE_SCHEMA, LDiversity(2), method="buckets", effort=0, seed=5)

@@ -74,14 +74,15 @@ def measure_classes(
     """Measure any table, grouped by equal quasi-identifiers.
 
     A missing value equals a missing value and is a value like any other; NaN counts as missing.
-    Neither the order of rows nor an index matters, and naming a column twice changes nothing.
+    Neither the order of rows nor an index matters, and naming a column twice changes nothing. If
+    an Arrow table has several quasi-identifiers of one name, all of them count.
 
     >>> table = pa.table({"zip": ["1*", "1*", "2*", "2*", None], "ill": ["a", "b", "a", "a", "a"]})
     >>> found = measure_classes(table, ["zip"], ["ill"])
     >>> found.k, found.classes, found.unique, found.sensitive[0].alpha
     (1, 3, 1, 1.0)
     """
-    table = as_table(data)
+    table, again = _single_names(data)
     for option, names in (("quasi-identifying", quasi_identifying), ("sensitive", sensitive)):
         if isinstance(names, str):
             raise UsageError(f"The {option} columns must be a list, not a text.", "Write [NAME].")
@@ -91,9 +92,29 @@ def measure_classes(
                     f"The table has no column '{name}'.",
                     did_you_mean(str(name), table.column_names),
                 )
-    codes = [_codes(table, name)[0] for name in dict.fromkeys(quasi_identifying)]
+    known_columns = [
+        column for name in dict.fromkeys(quasi_identifying) for column in again.get(name, [name])
+    ]
+    twice = [name for name in sensitive if len(again.get(name, [name])) > 1]
+    if twice:
+        raise SchemaError(f"The table has several columns '{twice[0]}'.", "Rename or drop them.")
+    codes = [_codes(table, name)[0] for name in known_columns]
     groups, _ = group_rows(np.stack([*codes, np.zeros(table.num_rows, np.int64)], axis=1))
     return _measure(table, groups, list(dict.fromkeys(sensitive)))
+
+
+def _single_names(data: object) -> tuple[pa.Table, dict[str, list[str]]]:
+    """The table with a name of its own for every column, and the new names of an old one."""
+    again: dict[str, list[str]] = {}
+    if isinstance(data, pa.Table):
+        new_names = []
+        for name in data.column_names:
+            same = again.setdefault(name, [])
+            same.append(name if not same else f"{name} ({len(same) + 1})")
+            new_names.append(same[-1])
+        if len(set(new_names)) == len(new_names):
+            data = data.rename_columns(new_names)
+    return as_table(data), again
 
 
 def _measure(table: pa.Table, groups: Int64s, sensitive: list[str]) -> Classic:

@@ -81,14 +81,17 @@ class Method:
     dummies: Callable[[Demand], int] | None = None
     """How many dummy records the paper would publish. A method that does so keeps to its paper
     where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``."""
+    exact: bool = False
+    """Whether it publishes exact quasi-identifiers: everybody is then linked to a record."""
 
     def gives(self, guarantee: Guarantee) -> bool:
         """Whether the method can give every part of ``guarantee``.
 
-        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along.
+        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along,
+        unless quasi-identifiers are published as they are.
         """
         others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
-        needed = others or guarantee.parts
+        needed = guarantee.parts if self.exact else others or guarantee.parts
         return all(isinstance(part, self.guarantees) for part in needed)
 
     def check_gives(self, guarantee: object) -> None:
@@ -99,7 +102,8 @@ class Method:
                 "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
             )
         if not self.gives(guarantee):
-            able = [name for name, other in registered().items() if other.gives(guarantee)]
+            safe = {name: other for name, other in registered().items() if other.dummies is None}
+            able = [name for name, other in safe.items() if other.gives(guarantee)]
             raise UsageError(
                 f"Method '{self.name}' does not give {guarantee.describe()['name']}.",
                 f"Methods that do: {', '.join(able) or 'none yet'}.",
@@ -114,13 +118,14 @@ def register(
     guarantees: tuple[type, ...],
     cost: str,
     dummies: Callable[[Demand], int] | None = None,
+    exact: bool = False,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as method ``name``."""
 
     def add(arrange: Arrange) -> Arrange:
         if name in _METHODS:
             raise ValueError(f"method {name} is registered twice")
-        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange, dummies)
+        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange, dummies, exact)
         return arrange
 
     return add

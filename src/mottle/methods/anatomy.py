@@ -26,6 +26,7 @@ from mottle.methods._registry import Arrangement, Draw, Effort, register
     paper="FAST07",
     guarantees=(LDiversity,),
     cost="O(n log m) time for m sensitive values, O(n·d) memory",
+    exact=True,
 )
 def anatomy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Groups of ℓ or a few more random records with different sensitive values.

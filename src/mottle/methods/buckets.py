@@ -20,27 +20,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mottle.bucket_plan import Values
-from mottle.coding import Codes, Float64s, Form, Int32s
-from mottle.cover import Cells, NodeCells, RangeCells, SetCells, cover
+from mottle.bucket_plan import Values, make_plan
+from mottle.bucketization import good_fill
+from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
 from mottle.growth import scales
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
 from mottle.methods._pile_matching import match_piles
 from mottle.methods._piles import Layout, fill_blocks
+from mottle.methods._profiles import profiles_by_block, profiles_by_release
 from mottle.methods._registry import Arrangement, Draw, Effort, register
 from mottle.orders import by_cardinality, lexicographic
 from mottle.refinement import mean_loss, refine, table_orders
 
 _SMALLEST_BLOCK = 400  # records: smaller blocks leave less choice …
-_SMALLEST_BUCKET = 60  # … and smaller buckets more remainder
+_SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
+_LARGEST_REST = 0.1  # share of the records that plans of a few blocks may leave to plain groups
+_TRIED_BLOCKS = 6
+_MANY_BUCKETS = 24
 _FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
 _SCOUTS = 0.04  # share of the records that go first where blocks are fewer …
 _FEWEST_SCOUTS = 300  # … unless these would be too few to tell anything …
 _FEWEST_SCOUTS_PER_BUCKET = 30  # … or to be matched well
 _SCOUTING = 2.0  # seconds for improving the scouts' release
-_LARGEST_DOMAIN = 100  # values of a column whose shares enter the profile of a sensitive value
-_DOUBT = 10  # records of a value below which its profile is not believed much
 
 
 @register(
@@ -61,7 +63,7 @@ def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     starts = deepest_cut(demand, order, count)
     parts: list[_Part] = []
     if len(starts) > _FEWEST_BLOCKS:
-        profiles = _profiles_by_block(codes, demand, order, starts)
+        profiles = profiles_by_block(codes, demand, order, starts)
     else:
         profiles = np.empty((len(_marks_of_values(demand)), 0))
         scouts = draw_scouts(demand, lots, count)
@@ -72,7 +74,7 @@ def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
             seconds = _SCOUTING if effort.seconds != 0 else 0
             scouted = _arrange_part(table, first, profiles, Effort(seconds, effort.seed))
             parts.append(scouted)
-            profiles = _profiles_by_release(
+            profiles = profiles_by_release(
                 codes, demand, scouted.graph, effort.preview(scouted.graph)
             )
             starts = deepest_cut(demand, order, count)
@@ -110,24 +112,51 @@ class _Part(NamedTuple):
 def bucket_count(demand: Demand) -> int:
     """The fewest buckets that can hold every value at least once: no cap below 1/μ.
 
+    Where that is many, a few more may leave fewer records over; the table's counts decide.
+
     >>> marks = np.array([[0], [0], [1]], np.int32)
     >>> bucket_count(Demand(2, marks, np.array([0.7, 0.35]), np.array([2, 1])))
     3
     """
     present = demand.counts > 0
-    return max(demand.degree, int(np.ceil(1 / demand.caps[present].min() - 1e-9)))
+    fewest = max(demand.degree, int(np.ceil(1 / demand.caps[present].min() - 1e-9)))
+    if fewest < _MANY_BUCKETS or demand.marks.shape[1] > 1:
+        return fewest
+    fill = good_fill(demand.counts[present], demand.caps[present], demand.degree)
+    return int(fill.shape[1])
 
 
 def deepest_cut(demand: Demand, order: Int64s, count: int) -> Int64s:
-    """Starts of the most blocks along the order that all keep the caps (step 1)."""
+    """Starts of the most blocks along the order that can be had (step 1).
+
+    All have to keep the caps, and buckets must be able to hold most of their records. Counts of
+    values per block decide, once for the whole table.
+    """
     most = max(len(order) // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
     marks = demand.marks[order]
     while most > 1:
         starts = np.linspace(0, len(order), most + 1).astype(np.int64)
         if all(_eligible(marks[first:last], demand) for first, last in pairwise(starts)):
-            return starts
-        most -= max(most // 40, 1)
+            if _rest(demand, order, starts, count) <= _LARGEST_REST:
+                return starts
+            most -= max(most // 4, 1)
+        else:
+            most -= max(most // 40, 1)
     return np.array([0, len(order)], np.int64)
+
+
+def _rest(demand: Demand, order: Int64s, starts: Int64s, count: int) -> float:
+    """The share of the records of a few blocks that plans leave to plain groups."""
+    marks = _marks_of_values(demand)
+    values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
+    blocks = np.unique(np.linspace(0, len(starts) - 2, _TRIED_BLOCKS).astype(np.int64))
+    left, records = 0, 0
+    for block in blocks:
+        rows = order[starts[block] : starts[block + 1]]
+        counts = np.bincount(demand.values[rows], minlength=len(marks))
+        left += int(make_plan(counts.astype(np.int64), values, count).group.sum())
+        records += len(rows)
+    return left / records
 
 
 def _eligible(marks: Int32s, demand: Demand) -> bool:
@@ -198,79 +227,3 @@ def _graph(layout: Layout, preimages: Int32s, count: int) -> Graph:
         np.concatenate([np.full(len(table_sizes), count), group_sizes]).astype(np.int32),
         np.concatenate([local.ravel().astype(np.int32), *complete]),
     )
-
-
-def _profiles_by_block(codes: Codes, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
-    """Where each sensitive value lies, as far as its counts per block tell.
-
-    These counts stay the same when values are dealt out otherwise inside blocks: using them tells
-    an adversary nothing.
-    """
-    columns = [
-        _shares(codes.matrix[order, column], domain.size, np.diff(starts))
-        if domain.form is not Form.RANGE
-        else _mean(2 * domain.positions[codes.matrix[order, column]], starts)
-        for column, domain in enumerate(codes.domains)
-        if domain.form is Form.RANGE or domain.size <= _LARGEST_DOMAIN
-    ]
-    block_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return _profiles(
-        demand.values[order],
-        np.concatenate([[[0.0]] * (len(starts) - 1), *columns], axis=1)[block_of],
-        demand,
-    )
-
-
-def _shares(column: Int32s, size: int, lengths: Int64s) -> Float64s:
-    """Shares of a column's values in every block, those of few values weighing more."""
-    block_of = np.repeat(np.arange(len(lengths)), lengths)
-    counts = np.bincount(block_of * size + column, minlength=len(lengths) * size)
-    return counts.reshape(-1, size) / lengths[:, None] / np.sqrt(max(size - 1, 1))
-
-
-def _mean(positions: Float64s, starts: Int64s) -> Float64s:
-    return (np.add.reduceat(positions, starts[:-1]) / np.diff(starts))[:, None]
-
-
-def _profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
-    """Where each sensitive value lies, as far as the release of ``graph`` shows it."""
-    rows = graph.members
-    part = Codes(codes.domains, codes.matrix[rows])
-    published = cover(graph._replace(members=np.arange(len(rows), dtype=np.int32)), part)
-    columns = [
-        _expected(cells, domain.size, domain.positions)
-        for cells, domain in zip(published.cells, codes.domains, strict=True)
-        if domain.form is Form.RANGE or domain.size <= _LARGEST_DOMAIN
-    ]
-    features = np.concatenate(
-        [np.zeros((len(rows), 1)), *[c[published.row_of] for c in columns]], axis=1
-    )
-    return _profiles(demand.values[rows[truth]], features, demand)
-
-
-def _expected(cells: Cells, size: int, positions: Float64s) -> Float64s:
-    """Features of published cells, each spread evenly over the values it holds."""
-    match cells:
-        case RangeCells():
-            middle = (
-                positions[np.maximum(cells.lowest, 0)] + positions[np.maximum(cells.highest, 0)]
-            )
-            return middle[:, None]
-        case SetCells():
-            lengths = np.diff(cells.offsets)
-            features = np.zeros((len(lengths), size))
-            row = np.repeat(np.arange(len(lengths)), lengths)
-            features[row, cells.values] = np.repeat(1 / lengths, lengths)
-            return features / np.sqrt(max(size - 1, 1))
-        case NodeCells():
-            return np.zeros((len(cells.nodes), 1))
-
-
-def _profiles(values: Int32s, features: Float64s, demand: Demand) -> Float64s:
-    """Mean features of the records of each value against those of all."""
-    count = int(demand.marks[:, 0].max()) + 1
-    sums = np.zeros((count, features.shape[1]))
-    np.add.at(sums, values, features)
-    seen = np.bincount(values, minlength=count)[:, None]
-    means = sums / np.maximum(seen, 1)
-    return np.where(seen > 0, (means - features.mean(axis=0)) * (seen / (seen + _DOUBT)), 0.0)
