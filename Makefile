@@ -31,6 +31,9 @@ bench: $(KERNELS)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/freeform.py
 	$(BIN)/python benchmarks/fast07.py
+	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/adversaries.py
+	$(BIN)/python benchmarks/classic.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

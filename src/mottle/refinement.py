@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from mottle import workers
 from mottle.coding import Float64s, Int32s
@@ -29,8 +28,7 @@ from mottle.matching import match_rows
 from mottle.methods._registry import Effort
 from mottle.orders import lexicographic
 from mottle.orders.random_cuts import random_cuts
-
-Words = NDArray[np.uint64]
+from mottle.xorshift import Words, below, fraction
 
 # From originals that show where the published records lie, and the number of the pass, an order of
 # the published records that keeps similar ones together.
@@ -205,7 +203,7 @@ def _deal_again(
         start, size = starts[number], starts[number + 1] - starts[number]
         state[0] = seeds[number]
         for _ in range(degree // 2 + 1):
-            common = int(_random(state) * degree)
+            common = below(state, degree)
             for place in range(size):
                 record = order[start + place]
                 box = preimages[record]
@@ -247,21 +245,10 @@ def _layer_to_give(
 ) -> int:
     """Choose a preimage by what it costs the box times a random number."""
     add_savings(scales, ordered, box, box.size, counts, saved)
-    chosen, best = int(_random(state) * box.size), 0.0
+    chosen, best = below(state, box.size), 0.0
     for layer in range(box.size):
         if saved[layer] > 0.0:
-            score = saved[layer] * _random(state)
+            score = saved[layer] * fraction(state)
             if score > best:
                 chosen, best = layer, score
     return chosen
-
-
-@njit(cache=True, nogil=True)
-def _random(state: Words) -> float:
-    """A number in [0, 1) by xorshift: fast, and good enough for choices nobody has to hide."""
-    word = state[0]
-    word ^= word << np.uint64(13)
-    word ^= word >> np.uint64(7)
-    word ^= word << np.uint64(17)
-    state[0] = word
-    return float(word >> np.uint64(11)) * 2.0**-53

@@ -15,7 +15,7 @@ from mottle.assignment import assign
 from mottle.audit import effective_matches
 from mottle.audit._columns import offsets_of
 from mottle.audit._edges import Edges
-from mottle.audit.corruption import _left_by_unit, _units
+from mottle.audit.corruption import _left_by_unit, _rule, _units, _worst_case
 from mottle.graph import Graph
 from mottle.randomness import Secret
 
@@ -92,6 +92,22 @@ def test_one_known_link_of_a_bucket_tells_where_all_of_it_went(buckets, size, da
     expected = np.where(known, 0, [len(slots) for slots in possible])
     units = _units(edges, edges.clusters, buckets=True)
     assert np.array_equal(_left_by_unit(edges, units, known), expected)
+
+
+@pytest.mark.parametrize("draw", ["buckets", "rotation"])
+def test_the_worst_case_knows_one_of_each_unit_and_no_more(draw):
+    """Nine people drawn as a ring or in buckets, and three drawn one by one."""
+    ring = [[place, (place + 1) % 9, (place + 2) % 9] for place in range(9)]
+    table = [[b * 3 + (place + b * (place // 3)) % 3 for b in range(3)] for place in range(9)]
+    edges = np.array(table if draw == "buckets" else ring)
+    graph = Graph.explicit(
+        np.arange(12), np.array([0, 9, 12]), np.array([3, 3]),
+        np.concatenate([edges.ravel(), np.tile(np.arange(3), 3)]),
+    )  # fmt: skip
+    links = edges_of_graph(graph, assign(graph, Secret.draw(seed=1), draw))
+    steps = _worst_case(links, draw, _rule(links, draw), 0)
+    exposed = [2, 7, 6] if draw == "buckets" else [8]  # two of three buckets tell the third
+    assert [step["exposed"] for step in steps] == exposed
 
 
 # ------------------------------------------------------------------------------- on releases

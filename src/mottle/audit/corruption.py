@@ -166,7 +166,7 @@ def _worst_case(links: Edges, draw: str, rule: Left, seed: int) -> list[dict[str
     units = _units(links, clusters, buckets=draw == "buckets")
     if (units >= 0).any():  # one of each of the largest units
         sizes = np.bincount(units[units >= 0])
-        largest = np.argsort(-sizes, kind="stable")[:_MOST_KNOWN]
+        largest = np.argsort(-sizes, kind="stable")[: min(_MOST_KNOWN, np.count_nonzero(sizes))]
         people = [int(np.flatnonzero(units == unit)[0]) for unit in largest]
     else:  # the smallest group, one by one
         group = np.flatnonzero(clusters == np.argmin(np.bincount(clusters)))

@@ -3,12 +3,15 @@
 With the links the matches are the graph's edges, and shares among them are probabilities: they are
 judged directly. Without the graph the matches are all records that contain the person. A share
 among those is no probability (for every graph that fits, the posterior is within the cap, and not
-knowing the graph only averages such posteriors), so there the guesses it leads to are judged.
+knowing the graph only averages such posteriors), so there the guesses it leads to are judged. Where
+sensitive values follow quasi-identifiers, guesses learn from the others as well; what they would
+get without the person's own record is told beside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,22 +48,25 @@ _EXPOSED = 0.1  # the part of all people who count as the most exposed
     assumes="knows everybody's quasi-identifiers; along edges, the algorithm and its graph too",
 )
 def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """For every sensitive column (and the joint values of several): shares, then guesses."""
+    """For every sensitive column (and the joint values of several): shares, then guesses.
+
+    Guesses are judged only where the links are unknown.
+    """
+    links = evidence.links
     for seen, own in zip(view.sensitive, evidence.own, strict=True):
         name = " × ".join(seen.columns)
-        if evidence.links is not None:
-            yield _by_edges(name, seen, *along_edges(evidence.links, seen.marks, seen.values))
+        if links is not None:
+            yield _by_edges(name, seen, along_edges(links, seen.marks, seen.values)[0])
         measured, guesses = by_containment(view.index, seen.mixtures, seen.values)
         place = view.index.place_of
-        clusters = view.neighbours
-        if evidence.links is not None:
-            clusters = evidence.links.clusters[view.examined]
-        yield _by_guesses(
+        clusters = view.neighbours if links is None else links.clusters[view.examined]
+        found = _by_guesses(
             name, view, seen, measured[place], guesses[place], own[view.examined], clusters
         )
+        yield found if links is None else replace(found, passed=None)
 
 
-def _by_edges(name: str, seen: Seen, measured: Float64s, _: Int32s) -> Outcome:
+def _by_edges(name: str, seen: Seen, measured: Float64s) -> Outcome:
     """Shares along edges against the caps; without caps, for information."""
     facts = {
         "columns": list(seen.columns),

@@ -13,7 +13,7 @@ from mottle.bucket_plan import Plan, Values, make_plan
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-MATCHED_TOGETHER = 500  # records of one bucket that are matched with those of another at a time
+MATCHED_TOGETHER = 400  # records of one bucket that are matched with those of another at a time
 
 
 class Layout(NamedTuple):
