@@ -244,10 +244,10 @@ def scale() -> None:
     warm_up()
     census = table_of("census_acs")
     rows, verdicts = [], []
-    sizes = (36_905, 73_811, 147_621, 295_243)
+    sizes = (29_524, 295_243)
     for name, guarantee in (
         ("ℓ = 2", LDiversity(2)), ("ℓ = 5", LDiversity(5)), ("ℓ = 10", LDiversity(10)),
-        ("β = 3 (salary)", BetaLikeness(3)),
+        ("β = 5 (salary)", BetaLikeness(5)),
     ):  # fmt: skip
         column = "salary_class" if "salary" in name else "occupation"
         runs = [run(census.slice(0, n), CENSUS, column, guarantee, "buckets") for n in sizes]
@@ -326,7 +326,7 @@ def leak() -> None:
 
 
 _ABOVE: list[str] = []
-_DRAWS = 120
+_DRAWS = 60
 
 
 def _attack(graph: Graph, demand: Demand, draw: str) -> list[str]:

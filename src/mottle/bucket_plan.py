@@ -25,7 +25,7 @@ Int64s = NDArray[np.int64]
 _SWAPPED_VALUES = 48  # the most frequent values, whose places are improved by moves and swaps
 _SWAPPED_BUCKETS = 24
 _TRUST = (1.0, 0.5, 0.0)  # how much profiles count against sizes; less when too little is placed …
-_ENOUGH = 0.95  # … of the records
+_ENOUGH = 0.9  # … of the records
 
 
 class Values(NamedTuple):

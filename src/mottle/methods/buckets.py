@@ -10,7 +10,8 @@ values together (docs/guarantees.md has the proof; the steps there have the same
    may use what is public: how often values occur in each block and, where blocks are too few to
    tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
 3. Buckets are numbered by lot, and matched by quasi-identifiers alone.
-4. One random permutation of each table's buckets decides who is who (`Draw.BUCKETS`).
+4. One random permutation of the buckets in each connected part of a table decides who is who
+   (`Draw.BUCKETS`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from mottle.bucket_plan import Values, make_plan
 from mottle.bucketization import good_fill
@@ -38,6 +41,7 @@ _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
 _LARGEST_REST = 0.1  # share of the records that plans of a few blocks may leave to plain groups
 _TRIED_BLOCKS = 6
 _MANY_BUCKETS = 24
+_LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
 _FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
 _SCOUTS = 0.04  # share of the records that go first where blocks are fewer …
 _FEWEST_SCOUTS = 300  # … unless these would be too few to tell anything …
@@ -217,13 +221,34 @@ def _arrange_part(
 
 
 def _graph(layout: Layout, preimages: Int32s, count: int) -> Graph:
-    """Tables of buckets and complete plain groups as one explicit graph."""
-    table_sizes, group_sizes = np.diff(layout.tables), np.diff(layout.groups)
-    local = preimages - np.repeat(layout.tables[:-1], table_sizes)[:, None]
+    """Connected parts of the tables, bucket after bucket, and complete plain groups (step 4)."""
+    order, starts = _parts(layout, preimages, count)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    local = place[preimages[order]] - np.repeat(starts[:-1], np.diff(starts))[:, None]
+    group_sizes = np.diff(layout.groups)
     complete = [np.tile(np.arange(size, dtype=np.int32), size) for size in group_sizes]
     return Graph.explicit(
-        layout.members,
-        np.concatenate([layout.tables, layout.groups[1:]]),
-        np.concatenate([np.full(len(table_sizes), count), group_sizes]).astype(np.int32),
+        np.concatenate([layout.members[order], layout.members[layout.in_buckets :]]),
+        np.concatenate([starts, layout.groups[1:]]),
+        np.concatenate([np.full(len(starts) - 1, count), group_sizes]).astype(np.int32),
         np.concatenate([local.ravel().astype(np.int32), *complete]),
     )
+
+
+def _parts(layout: Layout, preimages: Int32s, count: int) -> tuple[Int64s, Int64s]:
+    """Positions part after part and bucket after bucket, and the start of every part.
+
+    A part holds equally many records of every bucket, since buckets are matched one-to-one. Each
+    is permuted by itself: whoever learns one true record then learns about its part only.
+    """
+    records = layout.in_buckets
+    if count > _LARGEST_SPLIT or records == 0:
+        return np.arange(records), layout.tables
+    ends = np.arange(0, records * count + 1, count)
+    edges = csr_array((np.ones(records * count, np.int8), preimages.ravel(), ends))
+    _, part = connected_components(edges, directed=False)
+    piles = layout.piles(count)
+    bucket = np.repeat(np.arange(len(piles) - 1) % count, np.diff(piles))
+    order = np.lexsort((bucket, part))
+    return order, np.concatenate([[0], np.cumsum(np.bincount(part))]).astype(np.int64)
