@@ -40,7 +40,7 @@ def anonymize_sets(
     data: object,
     guarantee: Guarantee,
     *,
-    method: str = "freeform",
+    method: str = "gray-tsp-ring",
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -88,7 +88,7 @@ def anonymize_sets(
     if chosen.unsafe and not unsafe_paper_randomization:
         raise UsageError(
             f"Method '{chosen.name}' does as its paper does and does not keep the guarantee.",
-            "Use method 'freeform' or, for experiments, add --unsafe-paper-randomization.",
+            "For experiments, add --unsafe-paper-randomization.",
         )
     effort = as_seconds(effort)
     secret = Secret.draw(seed)

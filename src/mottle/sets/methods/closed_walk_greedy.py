@@ -50,7 +50,7 @@ def closed_walk_greedy(sets: Sets, demand: Demand, effort: Effort) -> Arrangemen
         if not greedy_assignment(sets, order, labels, matches, round_, state):
             raise GuaranteeError(
                 f"The greedy walks found {round_} of {diversity} assignments and then no more.",
-                "Choose a smaller ℓ, or method 'freeform', which needs no luck.",
+                "Choose a smaller ℓ.",
             )
     preimages = np.empty_like(matches)
     for round_ in range(diversity):
