@@ -31,6 +31,7 @@ bench: $(KERNELS)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/freeform.py
 	$(BIN)/python benchmarks/fast07.py
+	$(BIN)/python benchmarks/sensitive.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/adversaries.py
 	$(BIN)/python benchmarks/classic.py
