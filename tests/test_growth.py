@@ -11,10 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mottle.bit_voting import PULL
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.graph import Graph
-from mottle.growth import Scales, add_growth, add_savings, bit_scales, box_loss, scales
+from mottle.growth import (
+    Scales,
+    add_growth,
+    add_growths,
+    add_pulls,
+    add_savings,
+    bit_scales,
+    box_loss,
+    scales,
+)
 from mottle.hierarchy import Hierarchy
 from mottle.loss import measure
 from mottle.schema import Representation, Schema
@@ -120,7 +130,7 @@ def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
     numbers = np.arange(count, dtype=np.int32)
     ordered, candidates = numbers[:, None].copy(), numbers[None, :].copy()
     scratch = np.zeros(metric.domain_total, np.int32)
-    growth, saved = np.empty(count), np.empty(count)
+    growth, growth_there, saved = np.empty(count), np.empty(count), np.empty(count)
     for members in range(1, count + 1):
         held = rows[:members]
         loss = box_loss(metric, ordered, numbers, members, scratch, members)
@@ -128,8 +138,50 @@ def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
         add_growth(metric, ordered, numbers, members, candidates, count, scratch, members, growth)
         add_savings(metric, ordered, numbers, members, scratch, saved)
         assert not scratch.any()
+        boxes = np.stack([np.roll(numbers, -place) for place in range(count)])
+        costs = np.empty((count, count))
+        add_growths(metric, ordered, boxes, members, candidates, count, scratch, 0, costs)
+        assert not scratch.any()
+        assert np.array_equal(costs[0], growth)
+        for place in range(count):
+            add_growth(
+                metric, ordered, boxes[place], members, candidates, count, scratch, 1, growth_there
+            )
+            assert np.array_equal(costs[place], growth_there)
         for candidate, row in enumerate(rows):
             assert growth[candidate] == 0.5 * error_of_votes([*held, row]) - loss
         for member in range(members):
             without = error_of_votes(held[:member] + held[member + 1 :])
             assert saved[member] == loss - 0.5 * without
+
+
+@given(st.lists(st.sets(st.integers(0, 6), max_size=7), min_size=2, max_size=9), st.data())
+def test_pull_is_what_the_sum_of_squares_grows_by(
+    rows: list[set[int]], data: st.DataObject
+) -> None:
+    weights = np.array(
+        data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows)))
+    )
+    bitmaps = np.array([[item in row for item in range(7)] for row in rows], float)
+    starts = np.cumsum([0, *map(len, rows)])
+    items = np.array([item for row in rows for item in sorted(row)], np.int32)
+    metric = bit_scales(starts, items, 7, weights, 2.0)
+    numbers = np.arange(len(rows), dtype=np.int32)
+    boxes = np.stack([np.roll(numbers, -place) for place in range(len(rows))])
+    scratch, cost = np.zeros(metric.domain_total, np.int32), np.zeros((len(rows), len(rows)))
+    members = len(rows) - 1
+    add_pulls(
+        metric, numbers[:, None].copy(), boxes, members, numbers[None, :].copy(), len(rows),
+        scratch, cost,
+    )  # fmt: skip
+    assert not scratch.any()
+
+    def squares(voters: list[int]) -> float:
+        mean = np.average(bitmaps[voters], axis=0, weights=weights[voters])
+        return float((weights[voters, None] * (bitmaps[voters] - mean) ** 2).sum())
+
+    for place in range(len(rows)):
+        box = boxes[place, :members].tolist()
+        for candidate in range(len(rows)):
+            grown = squares([*box, candidate]) - squares(box)
+            assert cost[place, candidate] == pytest.approx(2.0 * PULL * grown, abs=1e-9)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from mottle.bucketization import largest_fill
@@ -193,20 +194,34 @@ def _trim(counts: Int64s, filled: Int64s, values: Values, size: int) -> Int64s:
     rest = counts - table.sum(axis=1)
     total = int(counts.sum()) - size * table.shape[1]
     limit = allowed(values.caps, total)
-    used = _by_mark(rest, values)
-    for bucket in range(table.shape[1]):
-        surplus = int(table[:, bucket].sum()) - size
-        while surplus > 0:
-            inside = np.flatnonzero(table[:, bucket])
-            room = (limit[values.marks[inside]] - used[values.marks[inside]]).min(axis=1)
-            value = int(inside[np.argmax(room)])
-            runner_up = np.partition(room, -2)[-2] if len(room) > 1 else 0
-            taken = max(int(room.max() - max(runner_up, 0)), 1)
-            taken = min(taken, surplus, int(table[value, bucket]))
-            table[value, bucket] -= taken
-            used[values.marks[value]] += taken
-            surplus -= taken
+    _take_out(table, values.marks, limit, _by_mark(rest, values), size)
     return table
+
+
+@njit(cache=True, nogil=True)
+def _take_out(table: Int64s, marks: Int32s, limit: Int64s, used: Int64s, size: int) -> None:
+    """Trim every bucket to ``size``, each time the value with the most room in what is left."""
+    for bucket in range(table.shape[1]):
+        surplus = table[:, bucket].sum() - size
+        while surplus > 0:
+            value, most, second = -1, 0, 0  # a runner-up without room does not count
+            for other in range(table.shape[0]):
+                if table[other, bucket] == 0:
+                    continue
+                room = limit[marks[other, 0]] - used[marks[other, 0]]
+                for system in range(1, marks.shape[1]):
+                    mark = marks[other, system]
+                    room = min(room, limit[mark] - used[mark])
+                if value < 0 or room > most:
+                    second = max(second, most) if value >= 0 else second
+                    value, most = other, room
+                else:
+                    second = max(second, room)
+            taken = min(max(most - second, 1), surplus, table[value, bucket])
+            table[value, bucket] -= taken
+            for system in range(marks.shape[1]):
+                used[marks[value, system]] += taken
+            surplus -= taken
 
 
 def _by_mark(counts: Int64s, values: Values) -> Int64s:

@@ -5,8 +5,7 @@ that a kernel adds up plain numbers: the loss of a record is the weighted mean N
 between 0 and 1, and the mean over records is GCP.
 
 A column may hold sets (`bit_scales`). Its codes are row numbers of the lists ``items``, and what is
-lost is the error of bit voting (SET12 §4): an item is published if more than half of the preimages
-hold it, and every preimage that is thereby told wrongly costs as much as its row weighs.
+lost is the error of bit voting (`mottle.bit_voting`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from mottle.bit_voting import (
+    PLACES,
+    add_growth_of_all,
+    add_growth_of_one,
+    add_pull_of_all,
+    add_voter_savings,
+    votes_loss,
+)
 from mottle.coding import Codes, Domain, Float64s, Form, Int32s
 from mottle.loss import node_penalties, range_scale
 
@@ -26,6 +33,7 @@ Int8s = NDArray[np.int8]
 
 SET, RANGE, NODE, BITS = 0, 1, 2, 3
 _FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE}
+_WORD = 64  # values that one machine word can mark
 FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
 
 
@@ -43,7 +51,7 @@ class Scales(NamedTuple):
     last_leaf: Int32s  # [all nodes] highest code below the node
     penalty: Float64s  # [all nodes] weighted NCP of the node
     item_starts: Int64s  # [rows + 1] BITS: where each row's items begin
-    items: Int32s  # BITS: the items of all rows; each has two places in flat arrays over domains
+    items: Int32s  # BITS: the items of all rows; each has `PLACES` in flat arrays over domains
     weights: Int32s  # [rows] BITS: what a wrong bit of the row costs, in steps
 
     @property
@@ -108,7 +116,7 @@ def bit_scales(
         step=np.array([step]),
         missing=np.array([-1], np.int32),
         offset=np.zeros(1, np.int64),
-        position=np.zeros(max(2 * universe, 1)),
+        position=np.zeros(max(PLACES * universe, 1)),
         node=nothing,
         parent=nothing,
         first_leaf=nothing,
@@ -161,29 +169,106 @@ def add_growth(
     ``candidates`` [d, ≥ count] the codes of the candidates, column after column. ``marks`` is
     scratch space over all domains in which ``mark`` (above 0) has not been used before.
     """
+    _add_cell_growth(scales, ordered, box, members, candidates, count, marks, mark, growth)
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_growth_of_one(
+                scales, ordered, box, members, candidates[column], count, column,
+                marks[scales.offset[column] :], growth,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def add_growths(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    candidates: Int32s, size: int, marks: Int32s, mark: int, cost: Float64s,
+) -> int:  # fmt: skip
+    """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
+
+    As `add_growth`, with the box of row r in ``boxes[r, :members]``. Uses marks from ``mark`` + 1
+    on; returns the last one.
+    """
+    for row in range(size):
+        mark += 1
+        _add_cell_growth(
+            scales, ordered, boxes[row], members, candidates, size, marks, mark, cost[row]
+        )
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_growth_of_all(
+                scales, ordered, boxes, members, candidates[column], size, column,
+                marks[scales.offset[column] :], cost,
+            )  # fmt: skip
+    return mark
+
+
+@njit(cache=True, nogil=True)
+def add_pulls(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    candidates: Int32s, size: int, marks: Int32s, cost: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``cost[:size, :size]`` the pull of each box on each candidate, where boxes vote."""
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_pull_of_all(
+                scales, ordered, boxes, members, candidates[column], size, column,
+                marks[scales.offset[column] :], cost,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def has_votes(scales: Scales) -> bool:
+    """Whether a member that costs nothing changes what others cost: it does where it votes."""
+    return bool(np.any(scales.form == BITS))
+
+
+@njit(cache=True, nogil=True)
+def _add_cell_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    candidates: Int32s, count: int, marks: Int32s, mark: int, growth: Float64s,
+) -> None:  # fmt: skip
+    """Set growth as in `add_growth` for all columns but those of sets."""
     for candidate in range(count):
         growth[candidate] = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
         codes = candidates[column]
         if scales.form[column] == SET:
-            for member in range(members):
-                marks[offset + ordered[box[member], column]] = mark
-            step = scales.step[column]
-            for candidate in range(count):
-                if marks[offset + codes[candidate]] != mark:
-                    growth[candidate] += step
+            _add_set_growth(
+                scales, ordered, box, members, codes, count, column, marks[offset:], mark, growth
+            )
         elif scales.form[column] == RANGE:
             _add_range_growth(scales, ordered, box, members, codes, count, column, offset, growth)
-        elif scales.form[column] == BITS:
-            _add_bit_growth(scales, ordered, box, members, codes, count, column, marks, growth)
-        else:
+        elif scales.form[column] == NODE:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
                 node = climb(scales, node, ordered[box[member], column])
             for candidate in range(count):
                 above = climb(scales, node, codes[candidate])
                 growth[candidate] += scales.penalty[above] - scales.penalty[node]
+
+
+@njit(cache=True, nogil=True)
+def _add_set_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    codes: Int32s, count: int, column: int, marks: Int32s, mark: int, growth: Float64s,
+) -> None:  # fmt: skip
+    """A value that no member has costs one step. Loops without branches, so that they run wide."""
+    step = scales.step[column]
+    last = column + 1 == scales.form.size
+    values = (scales.position.size if last else scales.offset[column + 1]) - scales.offset[column]
+    if values <= _WORD:
+        held = np.uint64(0)
+        for member in range(members):
+            held |= np.uint64(1) << np.uint64(ordered[box[member], column])
+        for candidate in range(count):
+            has = (held >> np.uint64(codes[candidate])) & np.uint64(1)
+            growth[candidate] += 0.0 if has else step
+    else:
+        for member in range(members):
+            marks[ordered[box[member], column]] = mark
+        for candidate in range(count):
+            growth[candidate] += 0.0 if marks[codes[candidate]] == mark else step
 
 
 @njit(cache=True, nogil=True)
@@ -204,6 +289,11 @@ def _add_range_growth(
             lowest = min(lowest, position)
             highest = max(highest, position)
     only_missing = highest < lowest
+    if missing < 0:
+        for candidate in range(count):
+            position = scales.position[offset + codes[candidate]]
+            growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
+        return
     for candidate in range(count):
         code = codes[candidate]
         if code == missing:
@@ -214,76 +304,6 @@ def _add_range_growth(
         else:
             position = scales.position[offset + code]
             growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _add_bit_growth(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
-    codes: Int32s, count: int, column: int, marks: Int32s, growth: Float64s,
-) -> None:  # fmt: skip
-    """One more voter pays for its own wrong bits; where its vote turns an item, the others pay.
-
-    Let c of m members hold an item. With 2c > m + 1 it is published whatever the voter holds. With
-    2c = m or 2c = m + 1 the voter decides: published, and those who lack it pay, or not, and those
-    who hold it do. Otherwise it is not published.
-    """
-    votes = marks[scales.offset[column] :]  # by item: votes and their weight; 0 before and after
-    total = _count_votes(scales, ordered, box, members, column, votes)
-    certain, spared = 0, 0
-    for member in range(members):
-        row = ordered[box[member], column]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            item = 2 * scales.items[at]
-            held = 2 * votes[item]
-            if held <= 0:
-                continue  # looked at: it holds minus the bits that its holder is spared
-            turning = 2 * votes[item + 1] - total  # what the others pay if it is not published
-            if held > members + 1:
-                certain += 1
-                votes[item], votes[item + 1] = -2, 0
-            elif held >= members:
-                votes[item], votes[item + 1] = -1, turning
-                spared += turning if held > members else 0
-            else:
-                votes[item], votes[item + 1] = 0, 0
-    step = scales.step[column]
-    for candidate in range(count):
-        row = codes[candidate]
-        first, last = scales.item_starts[row], scales.item_starts[row + 1]
-        bits = certain + last - first
-        others = spared
-        for at in range(first, last):
-            item = 2 * scales.items[at]
-            bits += votes[item]
-            others -= votes[item + 1]
-        growth[candidate] += step * (scales.weights[row] * bits + others)
-    _forget_votes(scales, ordered, box, members, column, votes)
-
-
-@njit(cache=True, nogil=True)
-def _count_votes(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
-) -> int:
-    """Count, by item of a column of sets, who holds it and what they weigh; returns all weight."""
-    total = 0
-    for member in range(members):
-        row = ordered[box[member], column]
-        total += scales.weights[row]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            votes[2 * scales.items[at]] += 1
-            votes[2 * scales.items[at] + 1] += scales.weights[row]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _forget_votes(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
-) -> None:
-    for member in range(members):
-        row = ordered[box[member], column]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            votes[2 * scales.items[at]] = 0
-            votes[2 * scales.items[at] + 1] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -316,17 +336,7 @@ def box_loss(
                 loss += scales.position[offset + highest] - scales.position[offset + lowest]
                 loss += scales.step[column] if absent > 0 else 0.0
         elif scales.form[column] == BITS:
-            votes = marks[offset:]  # 0 before and after
-            total = _count_votes(scales, ordered, box, members, column, votes)
-            wrong = 0
-            for member in range(members):
-                row = ordered[box[member], column]
-                for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-                    item = 2 * scales.items[at]
-                    published = 2 * votes[item] > members
-                    wrong += total - votes[item + 1] if published else votes[item + 1]
-                    votes[item], votes[item + 1] = 0, 0
-            loss += scales.step[column] * wrong
+            loss += votes_loss(scales, ordered, box, members, column, marks[offset:])
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
@@ -357,7 +367,7 @@ def add_savings(
                 counts[offset + ordered[box[member], column]] = 0
             continue
         if scales.form[column] == BITS:
-            _add_bit_savings(scales, ordered, box, members, column, counts, saved)
+            add_voter_savings(scales, ordered, box, members, column, counts[offset:], saved)
             continue
         # Only a member that alone is lowest, highest or missing makes a difference.
         lowest, second_lowest, highest, second_highest, absent = _extremes(
@@ -387,46 +397,6 @@ def add_savings(
                     )
                 if second_lowest < 0 and absent > 0:
                     saved[member] += scales.step[column]
-
-
-@njit(cache=True, nogil=True)
-def _add_bit_savings(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
-    counts: Int32s, saved: Float64s,
-) -> None:  # fmt: skip
-    """What each voter pays and makes others pay: its growth (see above) among the others.
-
-    Of the others, c - 1 hold an item that it holds and c one that it lacks, out of m - 1.
-    """
-    votes = counts[scales.offset[column] :]
-    total = _count_votes(scales, ordered, box, members, column, votes)
-    published, even, even_weight = 0, 0, 0
-    for member in range(members):
-        row = ordered[box[member], column]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            item = 2 * scales.items[at]
-            if votes[item] > 0:
-                published += 2 * votes[item] > members
-                if 2 * votes[item] == members:
-                    even += 1
-                    even_weight += 2 * votes[item + 1] - total
-                votes[item] = -votes[item]  # looked at
-    for member in range(members):
-        row = ordered[box[member], column]
-        weight = scales.weights[row]
-        first, last = scales.item_starts[row], scales.item_starts[row + 1]
-        bits = published + last - first
-        others = even_weight + even * weight
-        for at in range(first, last):
-            item = 2 * scales.items[at]
-            held, turning = -2 * votes[item], 2 * votes[item + 1] - total
-            bits -= 2 if held > members else 0
-            if held == members:
-                others -= turning + weight
-            elif held == members + 1:
-                others -= turning - weight
-        saved[member] += scales.step[column] * (weight * bits + others)
-    _forget_votes(scales, ordered, box, members, column, votes)
 
 
 @njit(cache=True, nogil=True)

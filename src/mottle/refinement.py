@@ -23,7 +23,15 @@ from numba import njit
 from mottle import workers
 from mottle.coding import Float64s, Int32s
 from mottle.graph import Int64s
-from mottle.growth import FORBIDDEN, Scales, add_growth, add_savings, box_loss
+from mottle.growth import (
+    FORBIDDEN,
+    Scales,
+    add_growths,
+    add_pulls,
+    add_savings,
+    box_loss,
+    has_votes,
+)
 from mottle.matching import match_rows
 from mottle.methods._registry import Effort
 from mottle.orders import lexicographic
@@ -192,6 +200,8 @@ def _deal_again(
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
+    voting = degree > 2 and has_votes(scales)  # two voters leave no plateaus
+    wish = np.empty((largest, largest)) if voting else cost  # cost, and pull where boxes vote
     marks = np.zeros(scales.position.size, np.int32)
     counts = np.zeros(scales.position.size, np.int32)
     mark = 0
@@ -216,12 +226,10 @@ def _deal_again(
                 twin[place], place_of[original] = place_of[original], place
                 for column in range(columns):
                     candidates[column, place] = ordered[original, column]
+            mark = add_growths(
+                scales, ordered, others, degree - 1, candidates, size, marks, mark, cost
+            )
             for place in range(size):
-                mark += 1
-                add_growth(
-                    scales, ordered, others[place], degree - 1,
-                    candidates, size, marks, mark, cost[place],
-                )  # fmt: skip
                 for kept in range(degree - 1):
                     again = place_of[others[place, kept]]
                     while again != _NOWHERE:
@@ -229,12 +237,15 @@ def _deal_again(
                         again = twin[again]
             for place in range(size):
                 place_of[dealt[place]] = _NOWHERE
-            match_rows(cost, size, column_of, work, prices)
-            before, after = 0.0, 0.0
+            if voting:
+                wish[:size, :size] = cost[:size, :size]
+                add_pulls(scales, ordered, others, degree - 1, candidates, size, marks, wish)
+            match_rows(wish, size, column_of, work, prices)
+            saved_cost, saved_wish = 0.0, 0.0
             for place in range(size):
-                before += cost[place, place]
-                after += cost[place, column_of[place]]
-            if after < before - _TINY:
+                saved_cost += cost[place, place] - cost[place, column_of[place]]
+                saved_wish += wish[place, place] - wish[place, column_of[place]]
+            if saved_wish > _TINY and saved_cost > -_TINY:
                 for place in range(size):
                     preimages[order[start + place], taken[place]] = dealt[column_of[place]]
 

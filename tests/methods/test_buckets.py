@@ -19,7 +19,7 @@ from mottle.cover import cover
 from mottle.exposure import exposure
 from mottle.graph import Graph
 from mottle.guarantees import Demand
-from mottle.methods import Arrangement, Draw, Effort
+from mottle.methods import Arrangement, Draw, Effort, _bucket_records
 from mottle.methods import buckets as module
 from mottle.methods.buckets import bucket_count, buckets, deepest_cut, draw_scouts
 from mottle.schema import Representation
@@ -153,7 +153,7 @@ def test_belief_stays_within_caps_in_fixed_blocks(monkeypatch):
     monkeypatch.setattr(module, "_FEWEST_BLOCKS", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
 
-    def always_two(demand, order, count):
+    def always_two(demand, order, count, borders=None):
         halves = [demand.values[order[:2]], demand.values[order[2:]]]
         return cut if all(len(set(half.tolist())) == 2 for half in halves) else np.array([0, 4])
 
@@ -356,13 +356,13 @@ def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
     """The release the method learned from is the one that appears."""
     monkeypatch.setattr(module, "_FEWEST_BLOCKS", 100)
     previews = []
-    original = module.profiles_by_release
+    original = _bucket_records.profiles_by_release
 
     def spy(codes, demand, graph, truth):
         previews.append((graph, truth.copy()))
         return original(codes, demand, graph, truth)
 
-    monkeypatch.setattr(module, "profiles_by_release", spy)
+    monkeypatch.setattr(_bucket_records, "profiles_by_release", spy)
     monkeypatch.setattr(module, "_FEWEST_SCOUTS", 40)
     monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
     release = anonymize(people, PEOPLE_SCHEMA, LDiversity(2), method="buckets", effort=0, seed=5)

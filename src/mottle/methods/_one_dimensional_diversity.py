@@ -29,7 +29,7 @@ from mottle.growth import Scales, box_loss, scales
 from mottle.guarantees import Demand
 from mottle.methods._heap import NEVER, Heap, heap_of, settle
 from mottle.methods._one_dimensional import arrange
-from mottle.methods._registry import DECIDES_BY_BOTH, Arrangement
+from mottle.methods._registry import Arrangement, decides_by_both
 from mottle.orders.hilbert import Keys, key_distance
 
 
@@ -45,7 +45,8 @@ def arrange_diverse(
     sizes = merged_sizes(np.bincount(group_of, minlength=groups), demand.degree)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     by_group = order[np.argsort(group_of, kind="stable")]
-    return Arrangement(arrange(by_group, starts).graph, DECIDES_BY_BOTH)
+    mixed = decides_by_both("which record completes a group depends on its place and its value")
+    return Arrangement(arrange(by_group, starts).graph, mixed)
 
 
 def diverse_groups(

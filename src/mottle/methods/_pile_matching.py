@@ -6,9 +6,10 @@ import numpy as np
 from numba import njit
 
 from mottle import workers
+from mottle.boxes import make_boxes, open_box, set_growths, widen
 from mottle.coding import Int32s
 from mottle.graph import Int64s
-from mottle.growth import Scales, add_growth
+from mottle.growth import Scales, add_growths, has_votes
 from mottle.matching import match_rows
 from mottle.methods._piles import Layout
 
@@ -50,10 +51,10 @@ def _match(
         largest = max(largest, pieces[number + 1] - pieces[number])
     cost = np.empty((largest, largest))
     candidates = np.empty((columns, largest), np.int32)
-    box = np.empty((largest, count), np.int32)  # the preimages that widen each record's cells
-    widening = np.empty(largest, np.int32)
-    marks = np.zeros(metric.position.size, np.int32)
-    mark = 0
+    voting = has_votes(metric)
+    boxes = make_boxes(metric, largest)
+    members = np.empty((largest if voting else 0, count), np.int32)
+    marks, mark = np.zeros(metric.position.size, np.int32), 0
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
     for pile in range(first, last):
@@ -62,8 +63,10 @@ def _match(
             begin, size = pieces[number], pieces[number + 1] - pieces[number]
             start = piles[pile] + begin
             for place in range(size):
-                box[place, 0] = start + place
-                widening[place] = 1
+                if voting:
+                    members[place, 0] = start + place
+                else:
+                    open_box(metric, boxes, place, ordered[start + place])
                 preimages[start + place, bucket] = start + place
             for step in range(1, count):
                 layer = (bucket + step) % count
@@ -71,16 +74,17 @@ def _match(
                 for place in range(size):
                     for column in range(columns):
                         candidates[column, place] = ordered[other + place, column]
-                for place in range(size):
-                    mark += 1
-                    add_growth(
-                        metric, ordered, box[place], widening[place],
-                        candidates, size, marks, mark, cost[place],
-                    )  # fmt: skip
+                if voting:
+                    mark = add_growths(
+                        metric, ordered, members, step, candidates, size, marks, mark, cost
+                    )
+                else:
+                    set_growths(metric, boxes, candidates, size, cost)
                 match_rows(cost, size, column_of, work, prices)
                 for place in range(size):
-                    match = column_of[place]
-                    preimages[start + place, layer] = other + match
-                    if cost[place, match] > 0.0:
-                        box[place, widening[place]] = other + match
-                        widening[place] += 1
+                    match = other + column_of[place]
+                    preimages[start + place, layer] = match
+                    if voting:
+                        members[place, step] = match
+                    elif cost[place, column_of[place]] > 0.0:
+                        widen(metric, boxes, place, ordered[match])

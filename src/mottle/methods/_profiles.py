@@ -27,7 +27,7 @@ def profiles_by_block(codes: Codes, demand: Demand, order: Int64s, starts: Int64
         if _is_used(domain)
     ]
     features = np.concatenate([np.zeros((len(lengths), 1)), *columns], axis=1)
-    return _profiles(demand, demand.values[order], np.repeat(features, lengths, axis=0))
+    return profiles(demand, demand.values[order], np.repeat(features, lengths, axis=0))
 
 
 def profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
@@ -41,7 +41,7 @@ def profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32
         if _is_used(domain)
     ]
     features = np.concatenate([np.zeros((len(rows), 1)), *columns], axis=1)
-    return _profiles(demand, demand.values[rows[truth]], features)
+    return profiles(demand, demand.values[rows[truth]], features)
 
 
 def _is_used(domain: Domain) -> bool:
@@ -85,7 +85,7 @@ def _expected(cells: Cells, domain: Domain) -> Float64s:
             return np.where(cells.nodes[:, None] >= 0, spread[cells.nodes], 0.0)
 
 
-def _profiles(demand: Demand, values: Int32s, features: Float64s) -> Float64s:
+def profiles(demand: Demand, values: Int32s, features: Float64s) -> Float64s:
     """Mean features of the records of each value against those of all."""
     count = int(demand.marks[:, 0].max()) + 1
     sums = np.zeros((count, features.shape[1]))

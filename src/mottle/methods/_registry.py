@@ -39,6 +39,9 @@ class Effort:
     preview: Callable[[Graph], Int32s] = field(default=_unsecret_preview)
     """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
     methods that learn from what is already certain to be published."""
+    blocks: Int64s | None = None
+    """Where blocks begin, and the end, when that was decided for a larger table of which these
+    records, in the order of their quasi-identifiers, are a part."""
 
 
 class Draw(StrEnum):
@@ -52,6 +55,11 @@ class Draw(StrEnum):
 
 # For methods of which an adversary who knows them may try the minimality attack.
 DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
+
+
+def decides_by_both(decision: str) -> dict[str, str]:
+    """Facts for the certificate: decisions look at both, and which decision does."""
+    return {**DECIDES_BY_BOTH, "mixed_decision": decision}
 
 
 @dataclass(frozen=True)

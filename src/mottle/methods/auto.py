@@ -18,7 +18,7 @@ from mottle.orders import lexicographic
 # Core-seconds that freeform takes to match one record, once, with one other of its block; measured
 # by benchmarks/freeform.py on the CENSUS substitute.
 _SECONDS_PER_PAIR = 3e-8
-_PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for a first graph
+PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for a first graph
 
 
 @register(
@@ -40,7 +40,7 @@ def _choose(codes: Codes, demand: Demand, effort: Effort) -> tuple[Arrange, str]
     if demand.capped:
         return buckets, "it leaks no sensitive value, and loses least"
     expected = expected_seconds(codes.records, demand.degree)
-    limit = _PATIENCE if effort.seconds is None else effort.seconds
+    limit = PATIENCE if effort.seconds is None else effort.seconds
     if _smallest_group(codes) >= demand.degree:
         return nh, f"every record equals at least {demand.degree - 1} others already"
     if effort.seconds != 0 and expected > limit:

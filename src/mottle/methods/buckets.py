@@ -4,8 +4,8 @@ HET's idea is kept: records in μ buckets by sensitive value, every published re
 preimage in each bucket. What differs is that no step looks at quasi-identifiers and sensitive
 values together (docs/guarantees.md has the proof; the steps there have the same numbers):
 
-1. Blocks are cut along an order of the quasi-identifiers, all of the same size. How many is one
-   decision for the whole table: as many as leave every block within the caps.
+1. Blocks are cut along an order of the quasi-identifiers, all of nearly the same size. How many is
+   one decision for the whole table: as many as leave every block within the caps.
 2. Buckets are planned from each block's counts (`mottle.bucket_plan`) and filled by lot. A plan
    may use what is public: how often values occur in each block and, where blocks are too few to
    tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
@@ -16,6 +16,8 @@ values together (docs/guarantees.md has the proof; the steps there have the same
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,18 +29,19 @@ from mottle.bucket_plan import Values, make_plan
 from mottle.bucketization import good_fill
 from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
-from mottle.growth import scales
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
+from mottle.methods._bucket_records import Records, TableRecords
 from mottle.methods._pile_matching import match_piles
 from mottle.methods._piles import Layout, fill_blocks
-from mottle.methods._profiles import profiles_by_block, profiles_by_release
 from mottle.methods._registry import Arrangement, Draw, Effort, register
-from mottle.orders import by_cardinality, lexicographic
-from mottle.refinement import mean_loss, refine, table_orders
+from mottle.refinement import mean_loss, refine
 
 _SMALLEST_BLOCK = 400  # records: smaller blocks leave less choice …
 _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
-_LARGEST_REST = 0.1  # share of the records that plans of a few blocks may leave to plain groups
+LARGEST_REST = 0.1  # share of the records that plans of a few blocks may leave to plain groups
+_WHOLE_BUCKETS = (
+    20  # buckets' records that a block must have for its cuts to be moved to whole ones
+)
 _TRIED_BLOCKS = 6
 _MANY_BUCKETS = 24
 _LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
@@ -58,30 +61,37 @@ _SCOUTING = 2.0  # seconds for improving the scouts' release
 )
 def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
-    lots = effort.lots(codes.records)
+    return arrange_in_buckets(TableRecords(codes), demand, effort)
+
+
+def arrange_in_buckets(records: Records, demand: Demand, effort: Effort) -> Arrangement:
+    """The method, whatever the quasi-identifiers are."""
+    lots = effort.lots(len(records.matrix))
     count = bucket_count(demand)
-    order = lots[  # equal quasi-identifiers in the order of their lots
-        lexicographic(codes.matrix[lots], codes.sizes, by_cardinality(codes.sizes))
-    ]
-    table = _Table(codes, demand, order, lots, count)
-    starts = deepest_cut(demand, order, count)
+    order = records.order(lots)
+    table = _Table(records, demand, lots, count)
+    decided = effort.blocks is not None
+    if effort.blocks is None:
+        starts = deepest_cut(demand, order, count, records.borders(order))
+    else:
+        starts = effort.blocks
     parts: list[_Part] = []
-    if len(starts) > _FEWEST_BLOCKS:
-        profiles = profiles_by_block(codes, demand, order, starts)
+    if decided or len(starts) > _FEWEST_BLOCKS:
+        profiles = records.profiles_by_block(demand, order, starts)
     else:
         profiles = np.empty((len(_marks_of_values(demand)), 0))
         scouts = draw_scouts(demand, lots, count)
         if len(scouts):
-            is_scout = np.zeros(codes.records, np.bool_)
+            is_scout = np.zeros(len(lots), np.bool_)
             is_scout[scouts] = True
             first, order = order[is_scout[order]], order[~is_scout[order]]
-            seconds = _SCOUTING if effort.seconds != 0 else 0
-            scouted = _arrange_part(table, first, profiles, Effort(seconds, effort.seed))
+            scouting, effort = _share_of_scouts(effort)
+            scouted = _arrange_part(table, first, profiles, scouting)
             parts.append(scouted)
-            profiles = profiles_by_release(
-                codes, demand, scouted.graph, effort.preview(scouted.graph)
+            profiles = records.profiles_by_release(
+                demand, scouted.graph, effort.preview(scouted.graph)
             )
-            starts = deepest_cut(demand, order, count)
+            starts = deepest_cut(demand, order, count, records.borders(order))
     parts.append(_arrange_part(table, order, profiles, effort, starts))
     facts: dict[str, object] = {
         "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
@@ -95,12 +105,19 @@ def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(join([part.graph for part in parts]), facts, Draw.BUCKETS)
 
 
+def _share_of_scouts(effort: Effort) -> tuple[Effort, Effort]:
+    """What the scouts may spend of the seconds, and what is left for the others."""
+    if effort.seconds is None:
+        return Effort(_SCOUTING, effort.seed), effort
+    seconds = min(_SCOUTING, effort.seconds / 4)
+    return Effort(seconds, effort.seed), replace(effort, seconds=effort.seconds - seconds)
+
+
 class _Table(NamedTuple):
     """What is the same for all parts of a run."""
 
-    codes: Codes
+    records: Records
     demand: Demand
-    order: Int64s
     lots: Int64s
     buckets: int  # μ
 
@@ -130,37 +147,84 @@ def bucket_count(demand: Demand) -> int:
     return int(fill.shape[1])
 
 
-def deepest_cut(demand: Demand, order: Int64s, count: int) -> Int64s:
+def deepest_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None = None) -> Int64s:
     """Starts of the most blocks along the order that can be had (step 1).
 
     All have to keep the caps, and buckets must be able to hold most of their records. Counts of
     values per block decide, once for the whole table.
     """
-    most = max(len(order) // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
+    most = most_blocks(len(order), count)
     marks = demand.marks[order]
     while most > 1:
-        starts = np.linspace(0, len(order), most + 1).astype(np.int64)
-        if all(_eligible(marks[first:last], demand) for first, last in pairwise(starts)):
-            if _rest(demand, order, starts, count) <= _LARGEST_REST:
-                return starts
-            most -= max(most // 4, 1)
-        else:
-            most -= max(most // 40, 1)
+        eligible = False
+        for starts in _ways_to_cut(len(order), most, count, borders):
+            if all(_eligible(marks[first:last], demand) for first, last in pairwise(starts)):
+                if _rest(demand, order, starts, count) <= LARGEST_REST:
+                    return starts
+                eligible = True
+        most -= max(most // (4 if eligible else 40), 1)
     return np.array([0, len(order)], np.int64)
+
+
+def _ways_to_cut(records: int, blocks: int, count: int, borders: Int32s | None) -> Iterator[Int64s]:
+    """So many blocks, the way first that usually loses least."""
+    if borders is not None:
+        yield cut_evenly(records, blocks, count, borders)
+    yield cut_evenly(records, blocks, count)
+    yield cut_evenly(records, blocks, 1)
+
+
+def cut_evenly(records: int, blocks: int, count: int, borders: Int32s | None = None) -> Int64s:
+    """Starts of blocks of nearly the same size, and the end.
+
+    Where ``borders`` says how much neighbours along the order have in common (the lower the less),
+    cuts move to the deepest border nearby. They fall between whole buckets if that is close, so
+    that only the last block has records left over.
+
+    >>> cut_evenly(101, 4, 1)
+    array([  0,  25,  50,  75, 101])
+    >>> cut_evenly(1001, 4, 2, np.where(np.arange(1001) == 467, 0, 1).astype(np.int32))
+    array([   0,  250,  466,  750, 1001])
+    """
+    size = records // blocks
+    starts = np.arange(blocks + 1) * records // blocks
+    if borders is not None:
+        away = np.arange(-(size // 4), size // 4 + 1)
+        nearest_first = away[np.argsort(np.abs(away), kind="stable")]
+        nearby = starts[1:-1, None] + nearest_first
+        starts[1:-1] += nearest_first[np.argmin(borders[nearby], axis=1)]
+    if count * _WHOLE_BUCKETS <= size:
+        starts[1:-1] -= starts[1:-1] % count
+    return starts
+
+
+def most_blocks(records: int, count: int) -> int:
+    """How many blocks of so many records there may be at most, with ``count`` buckets each."""
+    return max(records // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
 
 
 def _rest(demand: Demand, order: Int64s, starts: Int64s, count: int) -> float:
     """The share of the records of a few blocks that plans leave to plain groups."""
+    tried = [
+        demand.values[order[starts[block] : starts[block + 1]]] for block in tried_blocks(starts)
+    ]
+    return rest_of(demand, tried, count)
+
+
+def tried_blocks(starts: Int64s) -> Int64s:
+    """A few blocks by which to judge a cut."""
+    return np.unique(np.linspace(0, len(starts) - 2, _TRIED_BLOCKS).astype(np.int64))
+
+
+def rest_of(demand: Demand, blocks: Sequence[Int32s], count: int) -> float:
+    """The share of the records that plans leave to plain groups, from each block's values."""
     marks = _marks_of_values(demand)
     values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
-    blocks = np.unique(np.linspace(0, len(starts) - 2, _TRIED_BLOCKS).astype(np.int64))
-    left, records = 0, 0
+    left = 0
     for block in blocks:
-        rows = order[starts[block] : starts[block + 1]]
-        counts = np.bincount(demand.values[rows], minlength=len(marks))
-        left += int(make_plan(counts.astype(np.int64), values, count).group.sum())
-        records += len(rows)
-    return left / records
+        counts = np.bincount(block, minlength=len(marks)).astype(np.int64)
+        left += int(make_plan(counts, values, count).group.sum())
+    return left / sum(map(len, blocks))
 
 
 def _eligible(marks: Int32s, demand: Demand) -> bool:
@@ -201,18 +265,18 @@ def _arrange_part(
     table: _Table, order: Int64s, profiles: Float64s, effort: Effort, starts: Int64s | None = None
 ) -> _Part:
     """Arrange the records of ``order`` in blocks (steps 2 and 3)."""
-    codes, demand, count = table.codes, table.demand, table.buckets
+    records, demand, count = table.records, table.demand, table.buckets
     if starts is None:
         starts = np.array([0, len(order)], np.int64)
     values = Values(_marks_of_values(demand), demand.caps, profiles, demand.degree)
     layout = fill_blocks(order, starts, table.lots, demand.values, values, count)
-    metric = scales(codes)
-    ordered = np.ascontiguousarray(codes.matrix[layout.members])
+    metric = records.metric(count)
+    ordered = np.ascontiguousarray(records.matrix[layout.members])
     preimages = match_piles(metric, ordered, layout, count)
     refinement: object = None
     if layout.in_buckets and effort.seconds != 0:
         piles = layout.piles(count)
-        orders = table_orders(ordered, codes.sizes)
+        orders = records.orders(layout.members)
         refined = refine(metric, ordered, orders, preimages, effort, piles=piles)
         refinement = {"passes": refined.passes, "ended": refined.ended}
     elif layout.in_buckets:

@@ -14,7 +14,7 @@ from mottle.bucketization import in_proportion
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int64s
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, decides_by_both, register
 from mottle.orders.hilbert import hilbert
 from mottle.orders.placement import place
 
@@ -44,7 +44,8 @@ def burel(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     totals = groups.sum(axis=1)
     starts = np.concatenate([[0], np.cumsum(totals)])
     graph = Graph.rings(members.astype(np.int32), starts, totals.astype(np.int32))
-    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups)})
+    mixed = decides_by_both("a group takes of each bucket of values the records nearest to it")
+    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups), **mixed})
 
 
 def bucketize(counts: Int64s, caps: Float64s) -> tuple[Int64s, Float64s]:

@@ -18,7 +18,7 @@ from numba import njit
 from mottle import workers
 from mottle.coding import Codes, Int32s
 from mottle.graph import Graph, Int64s
-from mottle.growth import FORBIDDEN, Scales, add_growth, scales
+from mottle.growth import FORBIDDEN, Scales, add_growth, add_growths, has_votes, scales
 from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._registry import Arrangement, Effort, register
@@ -76,7 +76,7 @@ class Layout(NamedTuple):
 def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
     """The orders that may be best: which one is depends on how many columns have few values."""
     size = block_size(codes.records, degree)
-    cuts = _block_starts(codes.records, size)
+    cuts = block_starts(codes.records, size)
     by_values = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
     yield Layout("lexicographic", by_values, cuts)
     if len(cuts) > 2:
@@ -114,7 +114,7 @@ def block_size(records: int, degree: int) -> int:
     return min(max(BLOCK, 3 * degree), records)
 
 
-def _block_starts(records: int, size: int) -> Int64s:
+def block_starts(records: int, size: int) -> Int64s:
     """Blocks of about ``size`` records, all of nearly the same size."""
     blocks = max(round(records / size), 1)
     return np.linspace(0, records, blocks + 1).astype(np.int64)
@@ -136,6 +136,7 @@ def _match_blocks(
     mark = 0
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    voting = has_votes(metric)
     grown = np.empty(largest, np.bool_)  # records whose costs have to be computed again
     for block in range(first, last):
         start, size = starts[block], starts[block + 1] - starts[block]
@@ -145,13 +146,19 @@ def _match_blocks(
             for column in range(columns):
                 candidates[column, place] = ordered[start + place, column]
         for layer in range(1, degree):
+            boxes = preimages[start : start + size]
+            if voting:
+                mark = add_growths(
+                    metric, ordered, boxes, layer, candidates, size, marks, mark, cost
+                )
             for place in range(size):
-                if grown[place]:
-                    box = preimages[start + place]
-                    mark += 1
-                    add_growth(
-                        metric, ordered, box, layer, candidates, size, marks, mark, cost[place]
-                    )
+                if voting or grown[place]:
+                    box = boxes[place]
+                    if not voting:
+                        mark += 1
+                        add_growth(
+                            metric, ordered, box, layer, candidates, size, marks, mark, cost[place]
+                        )
                     for member in range(layer):
                         cost[place, box[member] - start] = FORBIDDEN
             match_rows(cost, size, column_of, work, prices)

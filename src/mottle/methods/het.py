@@ -48,7 +48,7 @@ from mottle.methods._het_matching import (
     match_buckets,
 )
 from mottle.methods._het_threshold import Distances
-from mottle.methods._registry import DECIDES_BY_BOTH, Arrangement, Draw, Effort, register
+from mottle.methods._registry import Arrangement, Draw, Effort, decides_by_both, register
 
 LIMIT = 6000  # records per bucket; the cost matrix of so many takes 288 MB
 PARTITION = 500  # records, or as many more as it takes to be within the caps
@@ -72,7 +72,8 @@ def _whole_table(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Bu
     """All records in one set of buckets; what does not fit, in smaller ones."""
     records = Records.of(codes, demand, effort)
     everybody = np.arange(codes.records)
-    return _free(lay_out(records, _filled(records, [everybody], demand.degree)), {})
+    facts = {"decides_by": "sensitive values, then quasi-identifiers; never both"}
+    return _free(lay_out(records, _filled(records, [everybody], demand.degree)), facts)
 
 
 def _by_threshold(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
@@ -81,7 +82,8 @@ def _by_threshold(codes: Codes, demand: Demand, effort: Effort, name: str) -> _B
     distances = Distances(codes, records, name)
     everybody = np.arange(codes.records)
     filled = _filled(records, [everybody], demand.degree, distances.of_values())
-    return _free(lay_out(records, filled, distances.most_distant_first), DECIDES_BY_BOTH)
+    mixed = decides_by_both("values whose records are distant share a bucket")
+    return _free(lay_out(records, filled, distances.most_distant_first), mixed)
 
 
 def _by_partition(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
@@ -89,7 +91,8 @@ def _by_partition(codes: Codes, demand: Demand, effort: Effort, name: str) -> _B
     records = Records.of(codes, demand, effort)
     parts = list(eligible_parts(records, demand.degree, PARTITION))
     layout = lay_out(records, _filled(records, parts, demand.degree))
-    return _free(layout, {"partitions": len(parts), **DECIDES_BY_BOTH})
+    mixed = decides_by_both("a partition of neighbours grows until it is within the caps")
+    return _free(layout, {"partitions": len(parts), **mixed})
 
 
 def _filled(

@@ -19,7 +19,7 @@ from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
 from mottle.growth import RANGE, SET, Scales, climb, scales
 from mottle.guarantees import ROUNDING, BetaLikeness, Caps, Demand, KAnonymity, LDiversity
-from mottle.methods._registry import DECIDES_BY_BOTH, Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, decides_by_both, register
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
 
@@ -82,7 +82,8 @@ def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
     )
     starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), limits, tear, members)
     graph = Graph.rings(members, starts, np.diff(starts).astype(np.int32))
-    return Arrangement(graph, DECIDES_BY_BOTH if demand.capped else {})
+    mixed = decides_by_both("a cut is made only if both sides keep the caps")
+    return Arrangement(graph, mixed if demand.capped else {})
 
 
 class _Limits(NamedTuple):

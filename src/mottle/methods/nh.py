@@ -15,7 +15,7 @@ from mottle.graph import Graph, Int32s, Int64s
 from mottle.guarantees import Demand, KAnonymity, LDiversity
 from mottle.methods._nh_diversity import diverse_partitions
 from mottle.methods._nh_rings import Partitions, order_rings, split_huge
-from mottle.methods._registry import DECIDES_BY_BOTH, Arrangement, Draw, Effort, register
+from mottle.methods._registry import Arrangement, Draw, Effort, decides_by_both, register
 from mottle.orders import by_cardinality, lexicographic
 
 
@@ -58,7 +58,8 @@ def _diverse_rings(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     rings = order_rings(split, values, lots, diversity, least)
     graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
     facts = {"partitions": len(partitions.starts) - 1, "rings": len(rings.degrees)}
-    return Arrangement(graph, {**facts, **DECIDES_BY_BOTH}, Draw.ROTATION)
+    mixed = decides_by_both("a partition is split only if its parts are ℓ-diverse")
+    return Arrangement(graph, {**facts, **mixed}, Draw.ROTATION)
 
 
 def _sorted_rows(codes: Codes) -> tuple[Int64s, Int32s]:

@@ -1,5 +1,5 @@
 """One-dimensional orders of coded records."""
 
-from mottle.orders.lexicographic import by_cardinality, lexicographic
+from mottle.orders.lexicographic import Packing, by_cardinality, lexicographic
 
-__all__ = ["by_cardinality", "lexicographic"]
+__all__ = ["Packing", "by_cardinality", "lexicographic"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +22,63 @@ def by_cardinality(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.argsort(sizes, kind="stable")
 
 
+@dataclass(frozen=True)
+class Packing:
+    """How the codes of a row lie in as few 63-bit keys as their domains need.
+
+    Keys compare as the attributes do, most significant first.
+    """
+
+    attributes: tuple[int, ...]
+    keys: tuple[int, ...]  # by attribute: the number of its key
+    shifts: tuple[int, ...]  # by attribute: its lowest bit in the key
+    bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], attributes: NDArray[np.int64]) -> Packing:
+        """Pack ``attributes``, the most significant first."""
+        bits = [max(int(sizes[attribute] - 1).bit_length(), 1) for attribute in attributes]
+        keys: list[int] = []
+        left = 0
+        for width in bits:
+            fits = width <= left
+            keys.append(keys[-1] if fits else (keys[-1] + 1 if keys else 0))
+            left = (left if fits else _KEY_BITS) - width
+        shifts = [
+            sum(width for width, other in zip(bits[place + 1 :], keys[place + 1 :], strict=True)
+                if other == key)
+            for place, key in enumerate(keys)
+        ]  # fmt: skip
+        return cls(tuple(map(int, attributes)), tuple(keys), tuple(shifts), tuple(bits))
+
+    @property
+    def count(self) -> int:
+        """Number of keys."""
+        return len(set(self.keys))
+
+    def pack(self, matrix: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+        """The keys of the rows of ``matrix`` [n, d]."""
+        packed = [np.zeros(len(matrix), np.int64) for _ in range(self.count)]
+        for attribute, key, shift in zip(self.attributes, self.keys, self.shifts, strict=True):
+            packed[key] |= matrix[:, attribute].astype(np.int64) << shift
+        return packed
+
+    def unpack(self, packed: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+        """The matrix [n, d] of codes that `pack` has turned into these keys.
+
+        >>> packing = Packing.of(np.array([3, 9]), np.array([1, 0]))
+        >>> packing.unpack(packing.pack(np.array([[2, 8], [0, 5]], np.int32)))
+        array([[2, 8], [0, 5]], dtype=int32)
+        """
+        rows = len(packed[0]) if packed else 0
+        matrix = np.empty((rows, len(self.attributes)), np.int32)
+        for attribute, key, shift, bits in zip(
+            self.attributes, self.keys, self.shifts, self.bits, strict=True
+        ):
+            matrix[:, attribute] = (packed[key] >> shift) & ((1 << bits) - 1)
+        return matrix
+
+
 def lexicographic(
     matrix: NDArray[np.int32], sizes: NDArray[np.int64], attributes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -30,17 +90,7 @@ def lexicographic(
     >>> lexicographic(np.array([[1, 0], [0, 1], [0, 0]], np.int32), np.array([2, 2]), np.arange(2))
     array([2, 1, 0])
     """
-    keys: list[NDArray[np.int64]] = []
-    bits_left = 0
-    for attribute in attributes:
-        bits = max(int(sizes[attribute] - 1).bit_length(), 1)
-        column = matrix[:, attribute].astype(np.int64)
-        if bits > bits_left:
-            keys.append(column)
-            bits_left = _KEY_BITS - bits
-        else:
-            keys[-1] = (keys[-1] << bits) | column
-            bits_left -= bits
+    keys = Packing.of(sizes, attributes).pack(matrix)
     if not keys:
         return np.arange(len(matrix))
     if len(keys) == 1:

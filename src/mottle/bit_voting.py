@@ -1,0 +1,302 @@
+"""What a voter costs when sets are published by bit voting (SET12 §4): kernels for `growth`.
+
+An item is published if more than half of a record's preimages hold it, and every preimage that is
+thereby told wrongly costs as much as its row weighs. Let c of m voters hold an item, and one more
+voter come. With 2c > m + 1 the item is published whatever the new one holds; with 2c = m or
+2c = m + 1 the new one decides, and the others pay for it; with less it is not published.
+
+This loss has plateaus: a box in which a third hold an item costs the same whoever of them stays,
+until more than half hold it. The *pull* of a box on a candidate slopes there: what Ward's sum of
+squared differences from the mean would grow by, which is less the more of the voters agree with the
+candidate. Refinement adds some of it to tell apart ways that lose the same.
+
+Votes are counted in scratch space: three numbers by item, all 0 before and after every call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mottle.growth import Scales
+
+Float64s = NDArray[np.float64]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+PULL = 0.5  # of the sum of squares
+PLACES = 3  # of an item in scratch space: how many hold it, what they weigh, a number given to it
+
+
+@njit(cache=True, nogil=True)
+def add_growth_of_one(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    codes: Int32s, count: int, column: int, votes: Int32s, growth: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``growth[:count]`` what each candidate costs as one more voter of a box."""
+    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
+    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    certain, spared = 0, 0
+    for number in range(distinct):  # from here on: what its holder is spared, and what others are
+        item = seen[number]
+        held, turning = 2 * votes[item], 2 * votes[item + 1] - total
+        votes[item], votes[item + 1] = 0, 0
+        if held > members + 1:
+            certain += 1
+            votes[item] = 2
+        elif held >= members:
+            votes[item], votes[item + 1] = 1, turning
+            spared += turning if held > members else 0
+    step = scales.step[column]
+    for candidate in range(count):
+        row = codes[candidate]
+        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        bits, others = certain + last - first, spared
+        for at in range(first, last):
+            item = PLACES * scales.items[at]
+            bits -= votes[item]
+            others -= votes[item + 1]
+        growth[candidate] += step * (scales.weights[row] * bits + others)
+    _forget(votes, seen, distinct)
+
+
+@njit(cache=True, nogil=True)
+def add_growth_of_all(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``cost[:size, :size]`` what each candidate costs as one more voter of each box.
+
+    Only items that some box publishes or may publish make a difference between candidates. They
+    are few, so candidates become short bitmaps over them, and most of the work counting bits.
+    """
+    numbered = np.empty(_most_deciding(scales, ordered, boxes, members, size, column), np.int32)
+    deciding = np.empty(numbered.size, np.int32)  # box after box: items by number …
+    turning = np.empty(numbered.size, np.int32)  # … what the others save if it is published …
+    is_certain = np.empty(numbered.size, np.bool_)  # … or whether that is decided already
+    ends = np.empty(size + 1, np.int64)
+    spared = np.zeros(size, np.int64)
+    ends[0] = 0
+    filled, numbers = 0, 0
+    for place in range(size):
+        box = boxes[place]
+        seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
+        distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+        for at in range(distinct):
+            item = seen[at]
+            held = 2 * votes[item]
+            if held >= members:
+                if votes[item + 2] == 0:
+                    numbered[numbers] = item
+                    numbers += 1
+                    votes[item + 2] = numbers
+                deciding[filled] = votes[item + 2] - 1
+                is_certain[filled] = held > members + 1
+                turning[filled] = 2 * votes[item + 1] - total
+                spared[place] += turning[filled] if held == members + 1 else 0
+                filled += 1
+        _forget(votes, seen, distinct)
+        ends[place + 1] = filled
+    held_by = _bitmaps(scales, codes, size, votes, (numbers + 63) // 64)
+    for number in range(numbers):
+        votes[numbered[number] + 2] = 0
+    step = scales.step[column]
+    certain, either = np.empty(held_by.shape[1], np.uint64), np.empty(held_by.shape[1], np.uint64)
+    for place in range(size):
+        first, last = ends[place], ends[place + 1]
+        sure = _split(deciding[first:last], is_certain[first:last], certain, either)
+        row_cost = cost[place]
+        for candidate in range(size):
+            row = codes[candidate]
+            bits = sure + scales.item_starts[row + 1] - scales.item_starts[row]
+            for word in range(certain.size):
+                held = held_by[candidate, word]
+                bits -= ones(held & certain[word]) + ones(held & either[word])
+            row_cost[candidate] += step * (scales.weights[row] * bits + spared[place])
+        for at in range(first, last):
+            if not is_certain[at]:
+                word, bit = deciding[at] // 64, np.uint64(deciding[at] % 64)
+                for candidate in range(size):
+                    if (held_by[candidate, word] >> bit) & np.uint64(1):
+                        row_cost[candidate] -= step * turning[at]
+
+
+@njit(cache=True, nogil=True)
+def add_pull_of_all(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``cost[:size, :size]`` the pull of each box on each candidate.
+
+    With W the weight of a box and m its mean bitmap, a candidate x of weight w adds
+    w · W / (w + W) · |x - m|² to the sum of squares.
+    """
+    for place in range(size):
+        box = boxes[place]
+        seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
+        distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+        squares = 0.0  # of the mean, times the weight
+        for number in range(distinct):
+            squares += float(votes[seen[number] + 1]) ** 2
+        squares /= max(total, 1)
+        step = PULL * scales.step[column]
+        row_cost = cost[place]
+        for candidate in range(size):
+            row = codes[candidate]
+            first, last = scales.item_starts[row], scales.item_starts[row + 1]
+            shared = 0
+            for at in range(first, last):
+                shared += votes[PLACES * scales.items[at] + 1]
+            weight = float(scales.weights[row])
+            away = squares + (last - first) * total - 2.0 * shared
+            row_cost[candidate] += step * weight / (total + weight) * away
+        _forget(votes, seen, distinct)
+
+
+@njit(cache=True, nogil=True)
+def votes_loss(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
+) -> float:
+    """What all voters of a box pay."""
+    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
+    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    wrong = 0
+    for number in range(distinct):
+        item = seen[number]
+        published = 2 * votes[item] > members
+        wrong += total - votes[item + 1] if published else votes[item + 1]
+    _forget(votes, seen, distinct)
+    return float(scales.step[column] * wrong)
+
+
+@njit(cache=True, nogil=True)
+def add_voter_savings(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
+    votes: Int32s, saved: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``saved[:members]`` what each voter pays and makes others pay: its growth among them.
+
+    Of the other m - 1 voters, c - 1 hold an item that it holds and c one that it lacks.
+    """
+    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
+    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    published, even, even_weight = 0, 0, 0
+    for number in range(distinct):
+        item = seen[number]
+        published += 2 * votes[item] > members
+        if 2 * votes[item] == members:
+            even += 1
+            even_weight += 2 * votes[item + 1] - total
+    for member in range(members):
+        row = ordered[box[member], column]
+        weight = scales.weights[row]
+        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        bits, others = published + last - first, even_weight + even * weight
+        for at in range(first, last):
+            item = PLACES * scales.items[at]
+            held = 2 * votes[item]
+            bits -= 2 if held > members else 0
+            if held == members:
+                others -= 2 * votes[item + 1] - total + weight
+            elif held == members + 1:
+                others -= 2 * votes[item + 1] - total - weight
+        saved[member] += scales.step[column] * (weight * bits + others)
+    _forget(votes, seen, distinct)
+
+
+@njit(cache=True, nogil=True)
+def ones(word: np.uint64) -> np.int64:
+    """Number of bits set, by adding up ever wider fields."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
+    votes: Int32s, seen: Int32s,
+) -> tuple[int, int]:  # fmt: skip
+    """Count who holds each item and what they weigh.
+
+    ``seen[:distinct]`` are where the items held lie in ``votes``; returns distinct and all weight.
+    """
+    distinct, total = 0, 0
+    for member in range(members):
+        row = ordered[box[member], column]
+        weight = scales.weights[row]
+        total += weight
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            item = PLACES * scales.items[at]
+            if votes[item] == 0:
+                seen[distinct] = item
+                distinct += 1
+            votes[item] += 1
+            votes[item + 1] += weight
+    return distinct, total
+
+
+@njit(cache=True, nogil=True)
+def _forget(votes: Int32s, seen: Int32s, distinct: int) -> None:
+    for number in range(distinct):
+        votes[seen[number]] = 0
+        votes[seen[number] + 1] = 0
+
+
+@njit(cache=True, nogil=True)
+def _most_items(scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int) -> int:
+    """How many items the voters of a box hold together, repeats included."""
+    held = 0
+    for member in range(members):
+        row = ordered[box[member], column]
+        held += scales.item_starts[row + 1] - scales.item_starts[row]
+    return held
+
+
+@njit(cache=True, nogil=True)
+def _most_deciding(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int, size: int, column: int
+) -> int:
+    """How many items can be held by at least half of the voters of some box, box by box."""
+    most = 0
+    for place in range(size):
+        held = _most_items(scales, ordered, boxes[place], members, column)
+        most += 2 * held // max(members, 1)
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _bitmaps(scales: Scales, codes: Int32s, size: int, votes: Int32s, words: int) -> Words:
+    """The candidates as bitmaps over the items that have a number."""
+    held_by = np.zeros((size, words), np.uint64)
+    for candidate in range(size):
+        row = codes[candidate]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            number = votes[PLACES * scales.items[at] + 2] - 1
+            if number >= 0:
+                held_by[candidate, number // 64] |= np.uint64(1) << np.uint64(number % 64)
+    return held_by
+
+
+@njit(cache=True, nogil=True)
+def _split(deciding: Int32s, is_certain: NDArray[np.bool_], certain: Words, either: Words) -> int:
+    """The certain items of a box, and these with the undecided ones, as bitmaps; how many are
+    certain."""
+    certain[:] = 0
+    either[:] = 0
+    sure = 0
+    for at in range(deciding.size):
+        bit = np.uint64(1) << np.uint64(deciding[at] % 64)
+        either[deciding[at] // 64] |= bit
+        if is_certain[at]:
+            certain[deciding[at] // 64] |= bit
+            sure += 1
+    return sure

@@ -1,0 +1,84 @@
+"""What `buckets` has to know of quasi-identifiers: of a table's here, of sets in `mottle.sets`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mottle.coding import Codes, Float64s, Int32s
+from mottle.graph import Graph, Int64s
+from mottle.growth import Scales, scales
+from mottle.guarantees import Demand
+from mottle.methods._profiles import profiles_by_block, profiles_by_release
+from mottle.orders import by_cardinality, lexicographic
+from mottle.refinement import Orders, table_orders
+
+
+class Records(Protocol):
+    """Records by their quasi-identifiers alone."""
+
+    @property
+    def matrix(self) -> Int32s:
+        """Codes [n, d] that kernels look up."""
+
+    def metric(self, degree: int) -> Scales:
+        """The loss of boxes of ``degree`` records."""
+
+    def order(self, lots: Int64s) -> Int64s:
+        """Similar records together; equal ones in the order of their lots."""
+
+    def borders(self, order: Int64s) -> Int32s | None:
+        """How much each record has in common with the one before it, if that is known."""
+
+    def orders(self, members: Int32s) -> Orders:
+        """Orders for refinement, of the records ``members``."""
+
+    def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
+        """Where each sensitive value lies, from its counts in blocks."""
+
+    def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
+        """Where each sensitive value lies, from what some records publish."""
+
+
+@dataclass(frozen=True)
+class TableRecords:
+    """The records of a table."""
+
+    codes: Codes
+
+    @property
+    def matrix(self) -> Int32s:
+        """Codes [n, d]."""
+        return self.codes.matrix
+
+    def metric(self, degree: int) -> Scales:
+        """NCP of boxes."""
+        return scales(self.codes)
+
+    def order(self, lots: Int64s) -> Int64s:
+        """Lexicographic, columns of few values first."""
+        codes = self.codes
+        in_turn = lexicographic(codes.matrix[lots], codes.sizes, by_cardinality(codes.sizes))
+        return lots[in_turn]
+
+    def borders(self, order: Int64s) -> Int32s:
+        """The number of columns, those of few values first, that agree with the record before."""
+        by_rank = self.codes.matrix[order][:, by_cardinality(self.codes.sizes)]
+        differs = np.ones((len(order), by_rank.shape[1] + 1), np.bool_)
+        differs[1:, :-1] = by_rank[1:] != by_rank[:-1]
+        agreeing: Int32s = np.argmax(differs, axis=1).astype(np.int32)
+        return agreeing
+
+    def orders(self, members: Int32s) -> Orders:
+        """As for tables."""
+        return table_orders(self.codes.matrix[members], self.codes.sizes)
+
+    def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
+        """Positions and shares of values, block by block."""
+        return profiles_by_block(self.codes, demand, order, starts)
+
+    def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
+        """Positions and shares of values in published cells."""
+        return profiles_by_release(self.codes, demand, graph, truth)
