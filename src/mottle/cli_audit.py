@@ -12,8 +12,8 @@ from rich.table import Table
 from mottle.audit import AUDITS, AuditReport, Finding, audit_release, registered
 from mottle.audit._run import SAMPLE
 from mottle.cli_options import guarantee_from_options
+from mottle.cli_places import QueryOption, TableOption, read_source
 from mottle.errors import UsageError
-from mottle.io.read import read_table
 from mottle.schema import Schema
 
 BROKEN = 6  # exit code: an adversary got beyond the guarantee
@@ -22,10 +22,14 @@ _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"
 
 
 def audit_command(
-    original: Annotated[Path, typer.Argument(help="The table the release was made from.")],
+    original: Annotated[
+        str, typer.Argument(help="The table the release was made from: file or database.")
+    ],
     release: Annotated[
         Path, typer.Argument(help="Release folder or file, or another tool's file (--schema).")
     ],
+    table: TableOption = None,
+    query: QueryOption = None,
     private: Annotated[Path | None, typer.Option(help="The owner's secret link file.")] = None,
     schema: Annotated[
         Path | None, typer.Option(help="mottle.toml; needed for other tools' releases and bins.")
@@ -68,11 +72,12 @@ def audit_command(
         guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
     if sample < 1:
         raise UsageError("--sample must be at least 1.")
-    table = read_table(
-        original, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
-    )
+    examined = read_source(
+        original, table, query,
+        delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
+    )  # fmt: skip
     report = audit_release(
-        table,
+        examined,
         release,
         schema=None if schema is None else Schema.read(schema),
         private=private,
@@ -104,12 +109,17 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
             finding.measure,
             _number(finding.achieved),
             _number(finding.allowed),
-            "not played" if _why_not(finding) else _VERDICTS[finding.passed],
+            _verdict(finding),
         )
     out.print(shown)
     for finding in report.findings:
         if why := _why_not(finding):
-            line = f"{finding.adversary} was not played: {why}."
+            others = [other for other in report.of(finding.adversary) if not _why_not(other)]
+            what = f"{finding.adversary} ({finding.measure})" if others else finding.adversary
+            line = f"{what} was not played: {why}."
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif "does_not_apply" in finding.details:
+            line = f"{finding.adversary} does not apply: {finding.details['does_not_apply']}."
             out.print(line, markup=False, highlight=False, soft_wrap=True)
     for note in report.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
@@ -127,6 +137,12 @@ def show_certified(certificate: dict[str, Any], out: Console) -> None:
         return
     findings = tuple(Finding(**finding) for finding in audit["findings"])
     show_report(AuditReport(certificate["rows"], certificate["guarantee"], findings), out, "Audit")
+
+
+def _verdict(finding: Finding) -> str:
+    if "does_not_apply" in finding.details:
+        return "does not apply"
+    return "not played" if _why_not(finding) else _VERDICTS[finding.passed]
 
 
 def _why_not(finding: Finding) -> str:

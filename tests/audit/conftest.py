@@ -44,6 +44,12 @@ def diverse(crowd: pa.Table) -> Release:
 
 
 @pytest.fixture(scope="session")
+def guarded(crowd: pa.Table) -> Release:
+    """ℓ-diverse by permuted buckets, with its links."""
+    return anonymize(crowd, PEOPLE_SCHEMA, LDiversity(3), method="buckets", effort=0, seed=2)
+
+
+@pytest.fixture(scope="session")
 def of_graph() -> Callable[..., tuple[pa.Table, Release]]:
     """A table and its release with any given matches: [original, published] true or false."""
     return _of_graph

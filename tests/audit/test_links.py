@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, Release, StorageError, UsageError, anonymize
 from mottle.audit._edges import edges_of
-from mottle.io.links import read_links
+from mottle.io.links import LinkFile
 
 
 def links(table, release, **options):
@@ -157,12 +157,41 @@ def test_a_link_file_without_blocks_is_read_by_what_hangs_together(case, tmp_pat
     table, release = case
     file = tmp_path / "links.parquet"
     pq.write_table(pa.Table.from_batches(release.links.batches()), file)
-    _, blocks = read_links(file)
-    assert blocks is None
+    assert LinkFile(file).blocks is None
     edges = edges_of(file, table.num_rows)
     known = edges_of(release.links, table.num_rows)
     assert np.array_equal(edges.components, known.components)
     assert np.array_equal(edges.clusters, edges.components)
+
+
+def test_with_too_many_edges_some_blocks_are_kept_and_still_judged(crowd, monkeypatch, with_cells):
+    schema = mottle.Schema.of(
+        quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
+    )
+    release = anonymize(crowd, schema, LDiversity(3), method="mondrian", seed=1)
+    everything = edges_of(release.links, crowd.num_rows)
+    monkeypatch.setattr("mottle.audit._edges.MOST_EDGES", len(everything.originals) // 3)
+    some = edges_of(release.links, crowd.num_rows)
+    assert 0 < some.kept.sum() < crowd.num_rows
+    assert np.array_equal(some.truth, everything.truth)
+    assert np.array_equal(some.degrees[some.kept], everything.degrees[some.kept])
+    report = mottle.audit(crowd, release)
+    assert {finding.adversary for finding in report.failed} <= {"minimality"}
+    assert report.of("links")[1].details["records_with_edges"] == some.kept.sum()
+    for adversary in ("sensitive", "order", "corruption"):
+        assert report.of(adversary)[0].details["people_with_links"] == some.kept.sum()
+    ages = release.table.column("age").to_pylist()
+    row = int(np.flatnonzero(some.kept)[0])
+    ages[row] = ages[row] | {"hi": ages[row]["hi"] + 1}
+    assert not links(crowd, with_cells(release, "age", ages)).passed
+
+
+def test_blocks_too_large_to_hold_are_left_out(crowd, sound, monkeypatch):
+    monkeypatch.setattr("mottle.audit._edges.MOST_EDGES", 3)
+    report = mottle.audit(crowd, sound)
+    assert report.passed
+    assert report.of("order")[0].passed is None
+    assert report.of("sensitive")[0].measure.endswith("right guesses by containment")
 
 
 def test_links_of_another_release_are_refused(case, tmp_path):

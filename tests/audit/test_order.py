@@ -68,6 +68,15 @@ def test_one_layer_drawn_per_block_is_no_deterministic_draw(crowd, sound, with_d
     assert all(finding.passed for finding in order(crowd, with_draw(sound, rotation)))
 
 
+def test_nothing_is_drawn_where_values_are_published_apart(crowd):
+    schema = mottle.Schema.of(
+        quasi_identifying=["age", "sex"], sensitive=["diagnosis"], rest="insensitive"
+    )
+    release = mottle.anonymize(crowd, schema, mottle.LDiversity(3), method="anatomy", seed=1)
+    (by_row,) = order(crowd, release)
+    assert by_row.passed
+
+
 def test_without_links_it_is_not_played(crowd, sound, outside):
     (found,) = order(crowd, outside(sound))
     assert found.passed is None

@@ -27,6 +27,7 @@ __all__ = [
     "Adversary",
     "AuditReport",
     "Finding",
+    "Matches",
     "Outcome",
     "Verdict",
     "assignment_graph",
@@ -36,6 +37,7 @@ __all__ = [
     "full_audit",
     "match_different_assignments",
     "registered",
+    "summed_audit",
     "verify",
 ]
 
@@ -43,7 +45,13 @@ for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):
         importlib.import_module(f"{__name__}.{_module.name}")
 
-from mottle.audit._certified import AUDITS, basic_audit, full_audit  # noqa: E402 - after all
+from mottle.audit._certified import (  # noqa: E402 - after all
+    AUDITS,
+    Matches,
+    basic_audit,
+    full_audit,
+    summed_audit,
+)
 from mottle.audit._run import audit_release  # noqa: E402
 
 

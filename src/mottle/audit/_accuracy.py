@@ -11,6 +11,7 @@ from mottle.audit._columns import Bools, Int64s
 from mottle.audit._index import Float64s
 
 _CHANCE = 0.00135  # that a sound release fails: three standard deviations
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Accuracy:
         They prove nothing if even right guesses throughout would be no surprise. The tail is that
         of a binomial distribution with this σ, so that few guesses are judged rightly as well.
         """
-        if self.right <= self.allowed:
+        if self.right <= self.allowed + _ROUNDING:
             return True if self._chance_of(1.0) < _CHANCE else None
         return self._chance_of(self.right) >= _CHANCE
 
@@ -38,8 +39,8 @@ class Accuracy:
         """The chance of so many right guesses or more, if each may be right as allowed."""
         if self.guesses == 0 or self.allowed >= 1:
             return 1.0
-        if self.allowed <= 0:
-            return 0.0 if right > 0 else 1.0
+        if self.allowed <= 0 or self.sigma < _ROUNDING:
+            return 0.0 if right > self.allowed + _ROUNDING else 1.0
         independent = self.allowed * (1 - self.allowed) / self.sigma**2  # as many would be as sure
         hits = right * independent
         return float(betainc(hits, independent - hits + 1, self.allowed)) * self.trials

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,40 @@ def basic_audit(
     graph says is what the run's invariants check; a full audit looks at the release itself.
     ``apart``: quasi-identifiers are published as they are, so matches hide nobody.
     """
+    matches = None if apart else Matches.of(graph)
+    return summed_audit(matches, graph.records, demand, guarantee, checks)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """How many matches persons have along a graph's edges."""
+
+    fewest: int
+    mean: float
+    marketer: float  # mean chance that a guess among a person's matches is right
+
+    @classmethod
+    def of(cls, graph: Graph) -> Matches:
+        """Count them."""
+        sizes, degrees = graph.sizes, graph.degrees.astype(np.float64)
+        return cls(
+            fewest=int(graph.degrees.min()),
+            mean=float((sizes * degrees).sum() / graph.records),
+            marketer=float((sizes / degrees).sum() / graph.records),
+        )
+
+
+def summed_audit(
+    matches: Matches | None,
+    records: int,
+    demand: Demand,
+    guarantee: Guarantee,
+    checks: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """A basic audit from numbers that may have been summed up over parts of the table."""
     outcomes: dict[str, Outcome] = {}
-    if not apart:
-        outcomes["linkage"] = _linkage(graph, demand.degree)
+    if matches is not None:
+        outcomes["linkage"] = _linkage(matches, demand.degree)
     if demand.capped:
         outcomes["sensitive"] = _sensitive(next(c for c in checks if c["invariant"] == 4))
     known = registered()
@@ -43,7 +75,7 @@ def basic_audit(
         Finding.of(name, known[name].title, "knows the algorithm and its graph", outcome)
         for name, outcome in outcomes.items()
     ]
-    report = AuditReport(graph.records, guarantee.describe(), tuple(findings))
+    report = AuditReport(records, guarantee.describe(), tuple(findings))
     return _certified(report, AUDITS[0])
 
 
@@ -63,18 +95,16 @@ def _certified(report: AuditReport, level: str) -> dict[str, Any]:
     )
 
 
-def _linkage(graph: Graph, degree: int) -> Outcome:
-    sizes, degrees = graph.sizes, graph.degrees.astype(np.float64)
-    fewest = int(graph.degrees.min())
+def _linkage(matches: Matches, degree: int) -> Outcome:
     return Outcome(
         "fewest matches of a person along the graph",
-        fewest,
+        matches.fewest,
         degree,
-        fewest >= degree,
+        matches.fewest >= degree,
         {
-            "mean_matches": float((sizes * degrees).sum() / graph.records),
-            "prosecutor": {"highest": 1 / fewest},
-            "marketer": float((sizes / degrees).sum() / graph.records),
+            "mean_matches": matches.mean,
+            "prosecutor": {"highest": 1 / matches.fewest},
+            "marketer": matches.marketer,
         },
     )
 

@@ -89,7 +89,7 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
             f"The original has no column '{column.name}', which the release has.",
             "Give the table the release was made from.",
         )
-    values = _comparable(original.column(column.name).combine_chunks(), column)
+    values = comparable(original.column(column.name).combine_chunks(), column)
     cells = published.column(column.name).combine_chunks()
     match column.form:
         case Form.RANGE:
@@ -99,11 +99,11 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
         case Form.NODE:
             return _code_nodes(values, cells, column)
         case None:
-            codes, exact = _ranks(values, _comparable(cells, column))
+            codes, exact = _ranks(values, comparable(cells, column))
             return CodedColumn(codes, np.arange(len(exact) + 1), exact, exact)
 
 
-def _comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
+def comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
     """The originals in the type they were published in; a time is its day, NaN is missing."""
     target = pa.string() if column.form is Form.NODE else column.value_type
     try:
@@ -168,7 +168,7 @@ def _intervals(
     )
 
 
-def offsets_of(sizes: NDArray[np.integer]) -> Int64s:
+def offsets_of(sizes: NDArray[np.integer] | list[int]) -> Int64s:
     """Where each of several runs begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 

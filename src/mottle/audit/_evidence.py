@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.audit._columns import CodedColumn, Int32s, Int64s, code_columns, quasi_identifiers
-from mottle.audit._edges import Edges
+from mottle.audit._edges import Edges, Part, part_of
 from mottle.audit._index import Index, build_index
 from mottle.audit._sensitive import Seen, sensitive_values
 from mottle.errors import DataError
@@ -117,13 +117,18 @@ class Evidence:
         """How many matches the guarantee gives everybody."""
         return None if self.guarantee is None else self.guarantee.degree
 
-    @property
+    @cached_property
     def links(self) -> Edges | None:
         """The edges, if every published record has exactly one true original and vice versa."""
         edges = self.edges
         if edges is None or edges.truth.min() < 0 or len(np.unique(edges.truth)) < edges.records:
             return None
         return edges
+
+    @cached_property
+    def part(self) -> Part | None:
+        """The edges as a graph of its own: all of them, or those of the blocks that were kept."""
+        return None if self.links is None else part_of(self.links)
 
 
 def gather(

@@ -86,7 +86,7 @@ def audit_release(
         released,
         schema=described,
         guarantee=promised,
-        edges=_links(private, released),
+        edges=_links(private, released, int(seed)),
         sample=int(sample),
         seed=int(seed),
     )
@@ -126,9 +126,9 @@ def _released(release: object, table: pa.Table, schema: Schema | None) -> Releas
     return released
 
 
-def _links(private: object, release: Release) -> Edges | None:
+def _links(private: object, release: Release, seed: int) -> Edges | None:
     given = release.links if private is None else private
-    return None if given is None else edges_of(given, release.table.num_rows)
+    return None if given is None else edges_of(given, release.table.num_rows, seed)
 
 
 def _notes(release: Release, guarantee: Guarantee | None) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mottle.audit._columns import count_outside
-from mottle.audit._edges import Edges
+from mottle.audit._edges import Edges, Part
 from mottle.audit._evidence import Evidence, View
 from mottle.audit._pruning import Pruned, disjoint_assignments, prune
 from mottle.audit._registry import register
@@ -34,7 +34,7 @@ def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     if links is not None and not _fits(view, links):
         links = None
     if not view.complete:
-        yield _by_links(links, k)
+        yield _by_links(view, None if links is None else evidence.part, k)
         return
     owners = None if links is None else links.truth.astype(np.int64)
     pruned = prune(view.index, owners, view.dropped)
@@ -75,6 +75,8 @@ def _disjoint(view: View, links: Edges | None, pruned: Pruned, k: int) -> Outcom
 
 def _regular_degree(view: View, links: Edges) -> int:
     """The smallest degree of the links, if they are a regular graph along matches; else 0."""
+    if links.kept is not None:
+        return 0  # some edges are not here
     starts, _ = links.matches
     matches = np.diff(starts)
     regular = np.array_equal(links.degrees[links.published], matches[links.originals])
@@ -83,12 +85,12 @@ def _regular_degree(view: View, links: Edges) -> int:
     return int(links.degrees.min())
 
 
-def _by_links(links: Edges | None, k: int | None) -> Outcome:
+def _by_links(view: View, part: Part | None, k: int | None) -> Outcome:
     """For tables too large to examine everybody: the edges of the links that fit an assignment."""
-    if links is None:
+    if part is None:
         why = {"not_played": "too many rows; give the private link file or a larger sample"}
         return Outcome(_EFFECTIVE, None, k, None, why)
-    left = links.effective_matches()
-    fewest = int(left.min())
-    facts = {"individuals": links.records, "matches": "those of the links only"}
+    fewest = int(part.edges.effective_matches().min())
+    people = int(view.people.num_rows)
+    facts = {"individuals": people, "matches": "those of the links only", **part.facts(people)}
     return Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from mottle.assignment import WALKS
-from mottle.audit._columns import Bools, Int64s, offsets_of
+from mottle.audit._columns import Bools, Int64s
 from mottle.audit._corrupted_draws import best_guess_after_one
-from mottle.audit._edges import Edges
+from mottle.audit._edges import Edges, chosen_part
 from mottle.audit._evidence import Evidence, View
 from mottle.audit._registry import register
 from mottle.audit._report import Outcome
@@ -46,16 +46,18 @@ Left = Callable[[Bools], Int64s]
 def corruption(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Curves over the number of people known: at random, and chosen greedily for the worst case."""
     measure = "people given away by one known record, on average"
-    links = evidence.links
+    part = evidence.part
     draw = str(view.release.certificate.get("parameters", {}).get("draw", ""))
-    if links is None or not draw:
+    if part is None or not draw:
         why = {"not_played": "needs the private link file and a certificate that says how it drew"}
         yield Outcome(measure, None, details=why)
         return
+    links = part.edges
     rule = _rule(links, draw)
     given_away = _given_away_by_one(links, draw, view.seed)
     facts: dict[str, Any] = {
         "draw": draw,
+        **part.facts(int(view.people.num_rows)),
         "random": _random_curve(rule, links.records, view.seed),
         "worst_case": _worst_case(links, draw, rule, view.seed),
     }
@@ -143,7 +145,7 @@ def _given_away_by_one(links: Edges, draw: str, seed: int) -> float:
     exposed: list[int] = []
     work = 0
     for person in np.random.default_rng(seed).permutation(links.records)[:_SINGLE]:
-        part, where = _part_of(links, int(person))
+        part, where = _part_around(links, int(person))
         work += len(part.originals)
         if exposed and work > _WORK:
             break
@@ -191,7 +193,7 @@ def _worst_targets(links: Edges, seed: int) -> list[dict[str, Any]]:
     by_step: dict[int, list[dict[str, Any]]] = {}
     work = 0
     for target in targets:
-        part, where = _part_of(links, int(target))
+        part, where = _part_around(links, int(target))
         work += len(part.originals) * int(degrees.min()) * _MOST_KNOWN
         if by_step and work > _WORK:
             break
@@ -203,21 +205,13 @@ def _worst_targets(links: Edges, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def _part_of(links: Edges, person: int) -> tuple[Edges, int]:
+def _part_around(links: Edges, person: int) -> tuple[Edges, int]:
     """The edges that hang together with a person, by themselves; and the person's number there."""
     component = links.components
-    inside = np.flatnonzero(component == component[person])
-    number = np.full(links.records, -1, np.int32)
-    number[inside] = np.arange(len(inside), dtype=np.int32)
-    rows = np.flatnonzero(number[links.truth] >= 0)
-    taken = np.repeat(number[links.truth] >= 0, links.degrees)
-    part = Edges(
-        offsets=offsets_of(links.degrees[rows]),
-        originals=number[links.originals[taken]],
-        truth=number[links.truth[rows]],
-        blocks=None,
-    )
-    return part, int(number[person])
+    records = np.flatnonzero(component[links.truth] == component[person])
+    part = chosen_part(links, records)
+    assert part is not None
+    return part.edges, int(np.searchsorted(part.people, person))
 
 
 def _attack(part: Edges, target: int) -> Iterator[dict[str, Any]]:

@@ -53,7 +53,10 @@ def links(view: View, evidence: Evidence) -> Iterator[Outcome]:
     found = _broken_links(view, evidence.edges, evidence.k)
     found["values_of_others"] = _values_of_others(view, evidence)
     broken = sum(found.values())
-    yield Outcome("links and cells that do not fit each other", broken, 0, broken == 0, found)
+    facts: dict[str, object] = dict(found)
+    if evidence.edges.kept is not None:
+        facts["records_with_edges"] = int(np.count_nonzero(evidence.edges.kept))
+    yield Outcome("links and cells that do not fit each other", broken, 0, broken == 0, facts)
 
 
 def _strange_values(view: View, evidence: Evidence) -> int:
@@ -125,6 +128,7 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
     originals, published = edges.originals, edges.published
     people = view.people.num_rows
     degrees = edges.degrees
+    kept = np.ones(edges.records, np.bool_) if edges.kept is None else edges.kept
     matches = np.bincount(originals, minlength=people)
     truths = np.bincount(edges.truth[edges.truth != UNKNOWN], minlength=people)
     found = {
@@ -132,7 +136,7 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
         "originals_without_one_true_link": int(np.count_nonzero(truths != 1)),
         "repeated_edges": int(_repeated_edges(edges.offsets, originals, people)),
         "irregular_edges": int(np.count_nonzero(degrees[published] != matches[originals])),
-        "records_below_degree": int(np.count_nonzero(degrees < (k or 1))),
+        "records_below_degree": int(np.count_nonzero((degrees < (k or 1)) & kept)),
     }
     if view.release.sensitive is not None:  # exact cells hold their own record only
         known = np.flatnonzero(edges.truth != UNKNOWN).astype(np.int32)
@@ -140,14 +144,14 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
         return found
     found["edges_outside_cells"] = count_outside(view.columns, originals, published)
     found["cells_unlike_their_preimages"] = sum(
-        _inexact(coded, edges, column.form, column.hierarchy)
+        _inexact(coded, edges, kept, column.form, column.hierarchy)
         for coded, column in zip(view.columns, quasi_identifiers(view.release), strict=True)
     )
     return found
 
 
 def _inexact(
-    column: CodedColumn, edges: Edges, form: Form | None, hierarchy: Hierarchy | None
+    column: CodedColumn, edges: Edges, kept: Bools, form: Form | None, hierarchy: Hierarchy | None
 ) -> int:
     """Cells that are not exactly the range, set or node of their preimages."""
     low, high = np.zeros(edges.records, np.int32), np.zeros(edges.records, np.int32)
@@ -160,7 +164,7 @@ def _inexact(
         edges.records,
     )
     if form is Form.SET:
-        return int(np.count_nonzero(unused))
+        return int(np.count_nonzero(unused & kept))
     present = high != MISSING
     if form is Form.NODE:
         assert hierarchy is not None
@@ -178,7 +182,7 @@ def _inexact(
         & (column.highest[end] == high[filled])
         & ((column.lowest[begin] == MISSING) == missing[filled])
     )
-    return int(np.count_nonzero(~same))
+    return int(np.count_nonzero(~same & kept))
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mottle.audit._accuracy import Accuracy, judge_shared
-from mottle.audit._edges import Edges
+from mottle.audit._edges import Edges, Part
 from mottle.audit._evidence import Evidence, View
 from mottle.audit._registry import register
 from mottle.audit._report import Outcome
@@ -24,27 +24,24 @@ from mottle.audit._report import Outcome
 )
 def order(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess by row number, and by the place among the preimages; judged by the links."""
-    links = evidence.links
-    if links is None:
-        yield Outcome(
-            "right guesses by place",
-            None,
-            None,
-            None,
-            {"not_played": "needs the private link file"},
-        )
+    part = evidence.part
+    if part is None:
+        why = {"not_played": "needs the private link file"}
+        yield Outcome("right guesses by place", None, details=why)
         return
-    for measure, found in (
-        ("right guesses: row i is person i", _by_row(links)),
-        ("right guesses: always the same layer", _by_layer(links)),
-    ):
-        yield Outcome(measure, found.right, found.allowed, found.passed, found.facts())
+    examined = part.facts(int(view.people.num_rows))
+    tried = {"right guesses: row i is person i": _by_row(part)}
+    if view.release.sensitive is None:  # else nothing was drawn: links are public, values are not
+        tried["right guesses: always the same layer"] = _by_layer(part.edges)
+    for measure, found in tried.items():
+        facts = {**found.facts(), **examined}
+        yield Outcome(measure, found.right, found.allowed, found.passed, facts)
 
 
-def _by_row(links: Edges) -> Accuracy:
+def _by_row(part: Part) -> Accuracy:
     """Each row that is a match of the person with its number may be right with 1 / degree."""
-    rows = np.arange(links.records)
-    right = links.truth == rows
+    links = part.edges
+    right = part.people[links.truth] == part.records
     return judge_shared(right, 1 / links.degrees, links.clusters[links.truth])
 
 

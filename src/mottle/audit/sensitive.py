@@ -1,11 +1,12 @@
 """Sensitive linkage: how far the values published on a person's matches give the own one away.
 
 With the links the matches are the graph's edges, and shares among them are probabilities: they are
-judged directly. Without the graph the matches are all records that contain the person. A share
-among those is no probability (for every graph that fits, the posterior is within the cap, and not
-knowing the graph only averages such posteriors), so there the guesses it leads to are judged. Where
-sensitive values follow quasi-identifiers, guesses learn from the others as well; what they would
-get without the person's own record is told beside.
+judged directly. So are shares among equal records, where all records come in groups of equals.
+Otherwise the matches are all records that contain the person. A share among those is no probability
+(for every graph that fits, the posterior is within the cap, and not knowing the graph only averages
+such posteriors), so there the guesses it leads to are judged. Where sensitive values follow
+quasi-identifiers, such guesses learn from the others as well. They break a guarantee if they are
+right more often than the caps allow *and* than what the other people of the table tell anyway.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mottle.audit._accuracy import Accuracy, judge
 from mottle.audit._columns import Int32s, Int64s
 from mottle.audit._evidence import Evidence, View
 from mottle.audit._index import Float64s
+from mottle.audit._others import told_by_others
 from mottle.audit._registry import register
 from mottle.audit._report import Outcome
 from mottle.audit._sensitive import Seen
@@ -36,6 +38,7 @@ from mottle.audit._shares import (
     SHARE,
     along_edges,
     by_containment,
+    by_group,
 )
 
 _ROUNDING = 1e-9  # shares that equal their cap but for floating point are within it
@@ -50,27 +53,44 @@ _EXPOSED = 0.1  # the part of all people who count as the most exposed
 def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """For every sensitive column (and the joint values of several): shares, then guesses.
 
-    Guesses are judged only where the links are unknown.
+    Guesses are judged only where neither links nor groups are known.
     """
-    links = evidence.links
+    part = evidence.part
+    groups = None if part is not None else _groups_of_equals(view, evidence)
     for seen, own in zip(view.sensitive, evidence.own, strict=True):
         name = " × ".join(seen.columns)
-        if links is not None:
-            yield _by_edges(name, seen, along_edges(links, seen.marks, seen.values)[0])
-        measured, guesses = by_containment(view.index, seen.mixtures, seen.values)
-        place = view.index.place_of
-        clusters = view.neighbours if links is None else links.clusters[view.examined]
-        found = _by_guesses(
-            name, view, seen, measured[place], guesses[place], own[view.examined], clusters
-        )
-        yield found if links is None else replace(found, passed=None)
+        if part is not None:
+            along, _ = along_edges(part.edges, seen.marks[part.records], seen.values)
+            yield _by_shares(name, seen, along, "edges of the graph", part.facts(len(own)))
+        elif seen.capped and groups is not None:
+            within = by_group(groups, seen.marks, seen.values)
+            yield _by_shares(name, seen, within, "groups of equal records", {})
+        found = _by_guesses(name, view, evidence, seen, own)
+        judged = part is None and groups is None
+        yield found if judged else replace(found, passed=None)
 
 
-def _by_edges(name: str, seen: Seen, measured: Float64s) -> Outcome:
-    """Shares along edges against the caps; without caps, for information."""
+def _groups_of_equals(view: View, evidence: Evidence) -> Int64s | None:
+    """By record: its group, if all records come in groups of equals large enough to be meant so."""
+    apart = next((seen.groups for seen in view.sensitive if seen.groups is not None), None)
+    if apart is not None:
+        return np.unique(apart, return_inverse=True)[1].ravel()
+    capped = [seen.values.caps.max() for seen in view.sensitive if seen.capped]
+    least = max([evidence.k or 2, *(int(np.ceil(1 / cap - _ROUNDING)) for cap in capped)])
+    index = view.index
+    if index.multiplicities.min() < least:
+        return None
+    return index.box_of
+
+
+def _by_shares(
+    name: str, seen: Seen, measured: Float64s, matches: str, examined: dict[str, object]
+) -> Outcome:
+    """Shares that are probabilities against the caps; without caps, for information."""
     facts = {
         "columns": list(seen.columns),
-        "matches": "edges of the graph",
+        "matches": matches,
+        **examined,
         **achieved(measured, seen),
     }
     if not seen.capped:
@@ -78,7 +98,7 @@ def _by_edges(name: str, seen: Seen, measured: Float64s) -> Outcome:
         return Outcome(f"{name}: highest share among a person's matches", highest, details=facts)
     ratios = measured[:, RATIO]
     beyond = int(np.count_nonzero(ratios > 1 + _ROUNDING))
-    facts["people_beyond_cap"] = beyond
+    facts["people_beyond_cap" if matches.startswith("edges") else "groups_beyond_cap"] = beyond
     return Outcome(
         f"{name}: highest share of a value as a part of its cap",
         float(ratios.max()),
@@ -89,27 +109,34 @@ def _by_edges(name: str, seen: Seen, measured: Float64s) -> Outcome:
 
 
 def _by_guesses(
-    name: str,
-    view: View,
-    seen: Seen,
-    measured: Float64s,
-    guesses: Int32s,
-    own: Int32s,
-    clusters: Int64s,
+    name: str, view: View, evidence: Evidence, seen: Seen, everybodys: Int32s
 ) -> Outcome:
     """How often the best guess is right, overall and among the most exposed."""
+    place = view.index.place_of
+    measured, guesses = by_containment(view.index, seen.mixtures, seen.values)
+    measured, guesses = measured[place], guesses[place]
+    own = everybodys[view.examined]
+    links = evidence.links
+    clusters = view.neighbours if links is None else links.clusters[view.examined]
+    others = told_by_others(view.columns, everybodys, len(seen.values.overall))
     exposed = np.argsort(-measured[:, RATIO], kind="stable")
     exposed = exposed[: int(np.ceil(_EXPOSED * len(exposed)))]
     everybody = np.arange(len(own))
     tried: dict[str, Accuracy] = {}
+    told: dict[str, float] = {}
     for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):
         for whom, people in (("everybody", everybody), ("most exposed tenth", exposed)):
             guessed = guesses[people, guess]
             some = guessed >= 0
-            tried[f"{strategy} value, {whom}"] = judge(
-                (guessed == own[people])[some],
-                seen.values.caps[guessed[some]],
-                clusters[people][some],
+            about = people[some]
+            way = f"{strategy} value, {whom}"
+            caps = seen.values.caps[guessed[some]]
+            told[way] = max(_mean(right[view.examined[about]]) for right in others.values())
+            known = told[way] > _mean(caps)
+            tried[way] = judge(
+                guessed[some] == own[about],
+                np.full(len(about), told[way]) if known else caps,
+                clusters[about],
             )
     worst = max(tried.values(), key=lambda found: found.right - found.allowed)
     verdicts = [found.passed for found in tried.values()]
@@ -117,7 +144,9 @@ def _by_guesses(
         **view.sampling(),
         "columns": list(seen.columns),
         "matches": "by containment",
-        "guesses": {way: found.facts() for way, found in tried.items()},
+        "guesses": {
+            way: {**found.facts(), "told_by_others": told[way]} for way, found in tried.items()
+        },
         "right_without_own_record": _without_own_record(measured, guesses, own),
         "shares": achieved(measured, seen),
     }
@@ -128,6 +157,10 @@ def _by_guesses(
     return Outcome(
         f"{name}: right guesses by containment", worst.right, worst.allowed, passed, facts
     )
+
+
+def _mean(values: Float64s) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
 
 def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from mottle.release import Links
 
 COLUMNS = ("published", "original", "true")
+_TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
 _BLOCKS = b"mottle.blocks"
+_ROWS_PER_BATCH = 1 << 20
 
 
 def write_links(links: Links, path: Path) -> None:
@@ -37,27 +40,45 @@ def write_links(links: Links, path: Path) -> None:
             writer.write_batch(batch)
 
 
-def read_links(path: Path) -> tuple[pa.Table, NDArray[np.int32] | None]:
-    """Read a link file: its rows, and the block of every released row (None when it is not said).
+class LinkFile:
+    """A link file: its rows in batches, and the block of every released row.
 
     Raises `StorageError` when there is no such file and `DataError` when it is something else.
     """
-    if not path.is_file():
-        raise StorageError(f"There is no private link file {path}.", "Check the path.")
-    try:
-        table = pq.read_table(path)
-        packed = (table.schema.metadata or {}).get(_BLOCKS)
-        blocks = None
-        if packed is not None:
-            blocks = np.frombuffer(zlib.decompress(b64decode(packed, validate=True)), "<i4")
-        types = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
-        table = table.select(COLUMNS).cast(types)
-        broken = any(column.null_count for column in table.columns)
-    except (pa.ArrowException, OSError, KeyError, ValueError, zlib.error):
-        broken = True
-    if broken:
-        raise DataError(
-            f"{path} is no private link file.",
+
+    blocks: NDArray[np.int32] | None  # None when the file does not say
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise StorageError(f"There is no private link file {path}.", "Check the path.")
+        self._path = path
+        try:
+            schema = pq.read_schema(path)
+            packed = (schema.metadata or {}).get(_BLOCKS)
+            self.blocks = None
+            if packed is not None:
+                blocks = zlib.decompress(b64decode(packed, validate=True))
+                self.blocks = np.frombuffer(blocks, "<i4")
+            whole = all(name in schema.names for name in COLUMNS)
+        except (pa.ArrowException, OSError, ValueError, zlib.error):
+            whole = False
+        if not whole:
+            raise self._strange()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows published, original and true."""
+        try:
+            with pq.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(COLUMNS)):
+                    typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
+                    if any(column.null_count for column in typed.columns):
+                        raise self._strange()
+                    yield from typed.to_batches()
+        except (pa.ArrowException, OSError):
+            raise self._strange() from None
+
+    def _strange(self) -> DataError:
+        return DataError(
+            f"{self._path} is no private link file.",
             f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",
         )
-    return table, blocks
