@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from mottle import workers
+from mottle.bit_voting import ones
 from mottle.sets.items import Int32s, Int64s, Sets
 
 
@@ -50,17 +51,6 @@ def distances_within(sets: Sets, records: Int64s, distance: Int32s) -> None:
             apart = hamming(sets, records[one], records[other])
             distance[one, other] = apart
             distance[other, one] = apart
-
-
-@njit(cache=True, nogil=True)
-def ones(word: np.uint64) -> np.int64:
-    """Number of bits set, by adding up ever wider fields."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)

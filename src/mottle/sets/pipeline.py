@@ -40,7 +40,7 @@ def anonymize_sets(
     data: object,
     guarantee: Guarantee,
     *,
-    method: str = "gray-tsp-ring",
+    method: str = "auto",
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -58,7 +58,8 @@ def anonymize_sets(
         What the release has to promise: ``KAnonymity(10)``, or, when the records have sensitive
         labels, also ``LDiversity(3)`` and the other guarantees about sensitive values.
     method
-        A name from ``mottle.sets.methods.registered()``.
+        A name from ``mottle methods --sets``; "auto" takes `freeform` for k-anonymity and `buckets`
+        for guarantees about labels.
     walk
         How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). Graphs built
         with labels in mind are drawn otherwise, as their method says.
@@ -103,8 +104,9 @@ def anonymize_sets(
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
         lots = partial(secret.permutation, Purpose.LOTS)
+        preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
         arrangement = chosen.arrange(
-            sets, demand, Effort(effort, secret.public_seed, telling, lots)
+            sets, demand, Effort(effort, secret.public_seed, telling, lots, preview)
         )
         graph = arrangement.graph
         if graph.records != data.records:

@@ -120,6 +120,64 @@ def read_column(
     return sets if label is None else sets.with_labels(_column(table, label, source), label)
 
 
+def read_sets(
+    data: object,
+    *,
+    column: str | None = None,
+    record: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+) -> SetData:
+    """Read sets from whatever they lie in.
+
+    ============================================  ==================================================
+    without further words                         a transaction file, one set per line, or a
+                                                  collection of collections
+    ``column="visited"``                          a table (or its file) with a column of lists
+    ``column="visited", separator=";"``           a table with a column of delimited text
+    ``record="basket", item="article"``           a table with one row per item
+    ============================================  ==================================================
+
+    ``label`` names the column of a table that holds sensitive labels.
+
+    >>> read_sets([["tea", "milk"], []]).records
+    2
+    """
+    if (record is None) != (item is None):
+        raise UsageError(
+            "A table with one row per item needs the column of records and the one of items.",
+            "Say --record ID --item ITEM.",
+        )
+    if column is not None and record is not None:
+        raise UsageError(
+            "Sets lie in one column, or in one row per item, not in both.",
+            "Say --column COLUMN, or --record ID --item ITEM.",
+        )
+    if record is not None and item is not None:
+        return read_long(data, record=record, item=item, label=label)
+    if column is not None:
+        return read_column(data, column=column, separator=separator, label=label)
+    if label is not None:
+        raise UsageError(
+            "Labels are a column of a table.", "Say which column holds the sets: --column COLUMN."
+        )
+    if isinstance(data, (str, PathLike)):
+        _refuse_table(Path(data))
+        return read_transactions(Path(data), separator=separator, encoding=encoding)
+    return as_sets(data)
+
+
+def _refuse_table(path: Path) -> None:
+    """A table read as a transaction file would give nonsense."""
+    if {".csv", ".tsv", ".parquet", ".arrow", ".feather"} & set(path.suffixes):
+        raise UsageError(
+            f"{path} is a table: which of its columns hold the sets?",
+            "Say --column COLUMN (--separator ';' if it is text), or --record ID --item ITEM.",
+        )
+
+
 def as_sets(data: object) -> SetData:
     """Take sets as they are, from a transaction file, or from a collection of collections.
 
@@ -133,7 +191,7 @@ def as_sets(data: object) -> SetData:
     if hasattr(data, "__arrow_c_stream__"):
         raise UsageError(
             f"A {type(data).__name__} is not a collection of sets.",
-            "Say which column holds them: mottle.sets.read_column(table, column=…).",
+            "Say which column holds them: mottle.read_sets(table, column=…).",
         )
     if not isinstance(data, Iterable):
         raise UsageError(

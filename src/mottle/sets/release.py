@@ -98,15 +98,23 @@ class SetRelease:
         return self.to_text().to_pandas()
 
     def save(
-        self, folder: str | Path, *, private: str | Path | None = None, overwrite: bool = False
+        self,
+        folder: str | Path,
+        *,
+        private: str | Path | None = None,
+        overwrite: bool = False,
+        report: bool = True,
     ) -> dict[str, Any]:
-        """Write ``release.parquet``, ``release.csv`` and ``certificate.json`` into ``folder``.
+        """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
 
-        All or none, as `mottle.Release.save`; ``private`` names the owner's link file.
+        All or none, as `mottle.Release.save`; ``private`` names the owner's link file, and
+        ``report=False`` leaves ``report.html`` out.
         """
         from mottle.io.write import save_release
+        from mottle.report import page_of
 
-        return save_release(self, Path(folder), private, overwrite=overwrite)
+        page = page_of(self) if report else None
+        return save_release(self, Path(folder), private, overwrite=overwrite, report=page)
 
 
 def publish(data: SetData, votes: Votes, links: Links) -> pa.Table:

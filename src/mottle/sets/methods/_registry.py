@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mottle.errors import UsageError, did_you_mean
-from mottle.guarantees import Demand, Guarantee
+from mottle.guarantees import Demand, Guarantee, KAnonymity
 from mottle.methods import Arrangement, Effort
 from mottle.sets.items import Sets
 
@@ -28,8 +28,12 @@ class SetMethod:
     unsafe: bool = False  # keeps to its paper where that leaks; runs only when asked for by name
 
     def gives(self, guarantee: Guarantee) -> bool:
-        """Whether the method can give every part of ``guarantee``."""
-        return all(isinstance(part, self.guarantees) for part in guarantee.parts)
+        """Whether the method can give every part of ``guarantee``.
+
+        Whoever gives a sensitive guarantee minds the least degree too: k-anonymity comes along.
+        """
+        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
+        return all(isinstance(part, self.guarantees) for part in others or guarantee.parts)
 
 
 def register(

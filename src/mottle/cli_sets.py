@@ -1,0 +1,209 @@
+"""The command ``mottle anonymize-sets``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from mottle.assignment import WALKS
+from mottle.cli_options import guarantee_from_options
+from mottle.io.write import REPORT, check_places
+from mottle.pipeline import Progress
+from mottle.sets.comparison import Comparison, compare_sets
+from mottle.sets.methods import SetMethod, registered
+from mottle.sets.pipeline import anonymize_sets
+from mottle.sets.read import read_sets
+
+ProgressBar = Callable[[], AbstractContextManager[Callable[[Progress], None]]]
+
+
+def command(progress_bar: ProgressBar, out: Console) -> Callable[..., None]:
+    """The command, which shows its progress and its results there."""
+
+    def anonymize_sets_command(
+        data: Annotated[
+            Path,
+            typer.Argument(
+                help="Transaction file, one set per line, or a table with --column or --record."
+            ),
+        ],
+        output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+        k: Annotated[
+            int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
+        ] = None,
+        l_: Annotated[
+            int | None,
+            typer.Option("--l", "-l", help="No label is believed with more than 1/l."),
+        ] = None,
+        beta: Annotated[
+            float | None,
+            typer.Option(help="Belief in a label grows by at most the factor 1 + beta."),
+        ] = None,
+        enhanced: Annotated[
+            bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent ones.")
+        ] = False,
+        cap: Annotated[
+            list[str] | None,
+            typer.Option(help="LABEL=SHARE: highest belief in a label. Repeatable."),
+        ] = None,
+        cap_rest: Annotated[
+            float | None, typer.Option(help="Highest belief in all other labels.")
+        ] = None,
+        column: Annotated[
+            str | None, typer.Option(help="Column of a table that holds lists or delimited text.")
+        ] = None,
+        separator: Annotated[
+            str | None,
+            typer.Option(help="What stands between two items of a text.", show_default="blanks"),
+        ] = None,
+        record: Annotated[
+            str | None, typer.Option(help="Of a table with one row per item: whose item it is.")
+        ] = None,
+        item: Annotated[
+            str | None, typer.Option(help="Of a table with one row per item: the item.")
+        ] = None,
+        label: Annotated[
+            str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
+        ] = None,
+        encoding: Annotated[
+            str | None, typer.Option(help="Encoding of a transaction file.")
+        ] = None,
+        method: Annotated[str, typer.Option(help="See 'mottle methods --sets'.")] = "auto",
+        seconds: Annotated[
+            float | None,
+            typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
+        ] = None,
+        walk: Annotated[
+            str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
+        ] = "closed",
+        seed: Annotated[
+            int | None, typer.Option(help="Repeatable randomness, for experiments only.")
+        ] = None,
+        private: Annotated[
+            Path | None, typer.Option(help="Also write the owner's secret link file here.")
+        ] = None,
+        unsafe_paper_randomization: Annotated[
+            bool,
+            typer.Option(
+                "--unsafe-paper-randomization",
+                help="Draw by the paper's walk although it leaks labels; experiments only.",
+            ),
+        ] = False,
+        measure: Annotated[
+            bool, typer.Option("--measure", help="Compare counts with those in the original.")
+        ] = False,
+        no_report: Annotated[
+            bool, typer.Option("--no-report", help="Leave report.html out.")
+        ] = False,
+        overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    ) -> None:
+        """Anonymize sets of items: baskets, diagnoses, places; write a release as for tables."""
+        guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
+        check_places(output, private, overwrite=overwrite)
+        began = time.perf_counter()
+        with progress_bar() as tell:
+            sets = read_sets(
+                data,
+                column=column,
+                record=record,
+                item=item,
+                separator=separator,
+                label=label,
+                encoding=encoding,
+            )
+            read = time.perf_counter() - began
+            release = anonymize_sets(
+                sets,
+                guarantee,
+                method=method,
+                walk=walk,
+                effort=seconds,
+                seed=seed,
+                progress=tell,
+                unsafe_paper_randomization=unsafe_paper_randomization,
+            )
+            taken = {"read": round(read, 4), **release.certificate["seconds"]}
+            release.certificate["seconds"] = taken
+            tell(Progress("write", release.error_rate))
+            certificate = release.save(
+                output, private=private, overwrite=overwrite, report=not no_report
+            )
+            measured = compare_sets(sets, release) if measure else None
+        if as_json:
+            shown = (
+                certificate if measured is None else certificate | {"measured": asdict(measured)}
+            )
+            print(json.dumps(shown, indent=2, ensure_ascii=False))
+            return
+        out.print(_result(certificate, output, private, measured, time.perf_counter() - began))
+        for note in certificate["notes"]:
+            out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+
+    return anonymize_sets_command
+
+
+def _result(
+    certificate: dict[str, Any],
+    output: Path,
+    private: Path | None,
+    measured: Comparison | None,
+    seconds: float,
+) -> Table:
+    """A short table of what was done and where the files are."""
+    guarantee, method = certificate["guarantee"], certificate["method"]
+    picked = f"{method['picked']}, picked by " if "picked" in method else ""
+    passed = sum(check["passed"] for check in certificate["checks"])
+    shown = Table(title="Released", title_justify="left", show_header=False)
+    shown.add_row("records", f"{certificate['rows']:,}")
+    shown.add_row("different items", f"{certificate['items']:,}")
+    shown.add_row("guarantee", f"{guarantee['name']}, {guarantee['short']}")
+    shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")
+    shown.add_row("error rate (ER): bits wrong per item held", f"{certificate['error_rate']:.2%}")
+    if measured is not None:
+        shown.add_row("query error, items present", f"{measured.query_error_present:.4%}")
+        shown.add_row("query error, items absent", f"{measured.query_error_absent:.4%}")
+        shown.add_row("item frequencies wrong by", f"{measured.item_frequency_error:.2%}")
+        shown.add_row("support of frequent pairs wrong by", f"{measured.pair_support_error:.2%}")
+    shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
+    shown.add_row("time", f"{seconds:.1f} s")
+    files = ", ".join([*certificate["sha256"], REPORT, "certificate.json"])
+    shown.add_row("files", f"{output}/: {files}")
+    if private is not None:
+        shown.add_row("private links", f"{private} (keep it secret)")
+    return shown
+
+
+def list_methods(as_json: bool, out: Console) -> None:
+    """Show the methods for sets."""
+    if as_json:
+        described = [
+            {
+                "name": method.name,
+                "title": method.title,
+                "gives": _gives(method),
+                "paper": method.paper,
+                "cost": method.cost,
+            }
+            for method in registered().values()
+        ]
+        print(json.dumps(described, indent=2, ensure_ascii=False))
+        return
+    shown = Table("method", "what it does", "gives", "paper", "cost")
+    for method in registered().values():
+        gives = ", ".join(_gives(method))
+        shown.add_row(method.name, method.title, gives, method.paper, method.cost)
+    out.print(shown)
+
+
+def _gives(method: SetMethod) -> list[str]:
+    return [guarantee.__name__ for guarantee in method.guarantees]
