@@ -1,0 +1,407 @@
+"""What analysts get: HET's Figures 8 to 10 and FAST07's Figure 20 on our data, speed, learning.
+
+Usage: python benchmarks/queries.py [bounds|likeness|diversity|cube|speed|learning], without a word
+all of them; each writes benchmarks/results/queries-<word>.md. CENSUS is the first rows of
+census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
+columns of HET. Counts are estimated under the papers' uniform assumption; "fitted" is
+fit="marginals". Median relative error of random conjunctive counts, true counts of 0 dropped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from _privbayes import epsilon_of, privbayes
+from _shared import markdown_table, report, require_data
+
+import mottle
+from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
+from mottle.guarantees import Guarantee
+from mottle.utility.learning import Training, learn
+from mottle.utility.query import Queries
+from mottle.utility.workload import cube_divergence, prefix_counts, query_error, random_counts
+
+CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
+NUMBERS = ("age", "education")
+COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type")
+ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
+ROWS = 10_000
+QUESTIONS = 1000
+FOR_BETA = ("buckets", "burel", "mondrian")
+FOR_K = ("freeform", "nh", "hilbert", "mondrian")
+FOR_L = ("buckets", "nh", "hilbert", "mondrian", "anatomy")
+
+
+@cache
+def census(rows: int = ROWS) -> pa.Table:
+    with gzip.open(require_data("census_acs_codes.csv.gz")) as file:
+        return pyarrow.csv.read_csv(file).slice(0, rows)
+
+
+@cache
+def parquet(name: str) -> pa.Table:
+    return pq.read_table(require_data(f"{name}.parquet"))
+
+
+def schema_of(columns: Sequence[str], sensitive: str) -> Schema:
+    kinds = {name: "category" for name in (*columns, sensitive) if name not in NUMBERS}
+    return Schema.of(
+        quasi_identifying=columns, sensitive=[sensitive], rest="identifying", kinds=kinds
+    )
+
+
+def released(
+    table: pa.Table, columns: Sequence[str], sensitive: str, guarantee: Guarantee, method: str
+) -> Release:
+    schema = schema_of(columns, sensitive)
+    return mottle.anonymize(table, schema, guarantee, method=method, effort=1, seed=1)
+
+
+def verdict(question: str, answer: bool, figures: str) -> str:
+    return f"- {question}: **{'yes' if answer else 'no'}** ({figures})"
+
+
+def below_the_others(
+    found: Mapping[str, Mapping[str, float]], ours: str, others: Sequence[str]
+) -> str:
+    """Whether our method's error is below that of every other generalization, in every case."""
+    ratios = {
+        (case, other): errors[ours] / errors[other]
+        for case, errors in found.items()
+        for other in others
+    }
+    case, other = max(ratios, key=lambda key: ratios[key])
+    wins = sum(ratio < 1 for ratio in ratios.values())
+    return verdict(
+        f"{ours} below every other generalization method at equal guarantee",
+        ratios[case, other] < 1,
+        f"{wins} of {len(ratios)} comparisons; highest ratio {ratios[case, other]:.2f}"
+        f" against {other} at {case}",
+    )
+
+
+def against(found: Mapping[str, Mapping[str, float]], ours: str, other: str) -> str:
+    ratios = [errors[other] / errors[ours] for errors in found.values()]
+    return (
+        f"- {other} has {min(ratios):.2f} to {max(ratios):.2f} times the error of {ours}"
+        f" ({sum(ratio > 1 for ratio in ratios)} of {len(ratios)} cases above it)."
+    )
+
+
+def table_of(found: Mapping[str, Mapping[str, float]], heading: str) -> str:
+    names = list(next(iter(found.values())))
+    rows = [[case, *(f"{errors[name]:.4f}" for name in names)] for case, errors in found.items()]
+    return markdown_table([heading, *names], rows)
+
+
+# -------------------------------------------------------------------------------- HET Figures 8-10
+
+
+class Likeness:
+    """Releases and synthetic tables of one data set, made once for every β."""
+
+    def __init__(self, table: pa.Table, columns: Sequence[str], sensitive: str) -> None:
+        self.table, self.columns, self.sensitive = table, list(columns), sensitive
+        self.truth = Queries.of(table)
+        self.made: dict[float, dict[str, Queries]] = {}
+
+    def sources(self, beta: float) -> dict[str, Queries]:
+        if beta not in self.made:
+            guarantee = BetaLikeness(beta)
+            releases = {
+                method: released(self.table, self.columns, self.sensitive, guarantee, method)
+                for method in FOR_BETA
+            }
+            synthetic = privbayes(
+                self.table, [*self.columns, self.sensitive], epsilon_of(beta), seed=1
+            )
+            self.made[beta] = {
+                **{method: Queries.of(release) for method, release in releases.items()},
+                **{f"{m} fitted": Queries.of(r, "marginals") for m, r in releases.items()},
+                "PrivBayes": Queries.of(synthetic),
+            }
+            print(beta, {name: r.gcp for name, r in releases.items()}, flush=True)
+        return self.made[beta]
+
+    def errors(self, beta: float, wheres: Sequence[Mapping[str, object]]) -> dict[str, float]:
+        return {
+            name: query_error(self.truth, source, wheres).median
+            for name, source in self.sources(beta).items()
+        }
+
+    def random(self, conditions: int, selectivity: float) -> list[Mapping[str, object]]:
+        return random_counts(
+            self.table, self.columns, self.sensitive,
+            conditions=conditions, selectivity=selectivity, number=QUESTIONS // 2, seed=1,
+        )  # fmt: skip
+
+
+def all_verdicts(found: Mapping[str, Mapping[str, float]]) -> list[str]:
+    return [
+        below_the_others(found, "buckets", ("burel", "mondrian")),
+        below_the_others(found, "buckets fitted", ("burel fitted", "mondrian fitted")),
+        against(found, "buckets", "PrivBayes"),
+        against(found, "buckets fitted", "PrivBayes"),
+    ]
+
+
+def likeness() -> None:
+    """HET Figures 8 (CENSUS), 9 (COIL2000) and 10."""
+    sections = []
+    cases = (
+        ("CENSUS, sensitive occupation (Figure 8)", census(), CENSUS, "occupation", 6),
+        (
+            "COIL2000, sensitive subtype (Figure 9)",
+            parquet("coil2000_5attr"), COIL, "customer_subtype", 4,
+        ),
+    )  # fmt: skip
+    for title, table, columns, sensitive, widest in cases:
+        data = Likeness(table, columns, sensitive)
+        found = {f"β = {beta}": data.errors(beta, data.random(3, 0.1)) for beta in (1, 3, 5)}
+        found |= {
+            f"λ = {width}": data.errors(3, data.random(width, 0.1))
+            for width in range(1, widest + 1)
+            if width != 3
+        }
+        found |= {f"Θ = {share}": data.errors(3, data.random(3, share)) for share in (0.05, 0.25)}
+        sections += [
+            f"## {title}\n\nβ = 3, λ = 3, Θ = 0.1 unless said otherwise; ε = ln(1 + β).",
+            table_of(found, "case"),
+            "\n".join(
+                [
+                    *all_verdicts(found),
+                ]
+            ),
+        ]
+        if sensitive == "occupation":
+            singles = ("age", "gender", "marital_status", "race")
+            prefixes = prefix_counts(table, "education", singles, number=QUESTIONS, seed=1)
+            wide = {f"β = {b}": data.errors(b, data.random(3, 0.1)) for b in (10,)}
+            prefixed = {f"prefix, β = {b}": data.errors(b, prefixes) for b in (1, 3, 10)}
+            sections += [
+                "## The range of β (Figure 10a) and prefix ranges (Figure 10c), CENSUS",
+                table_of(wide | prefixed, "case"),
+                "\n".join(
+                    [
+                        *all_verdicts(wide | prefixed),
+                    ]
+                ),
+            ]
+    report("queries-likeness", "Range queries at β-likeness", sections, "queries.py likeness")
+
+
+def both_ways(truth: Queries, release: Release, wheres: Sequence[Mapping[str, object]]):
+    """Median error under the uniform assumption and with fitted marginals, and the loss."""
+    errors = [query_error(truth, release, wheres, fit).median for fit in ("uniform", "marginals")]
+    return [*errors, release.gcp]
+
+
+def diversity() -> None:
+    """The same questions at ℓ-diversity and k-anonymity, by both assumptions."""
+    table, truth = census(), Queries.of(census())
+    wheres = random_counts(table, CENSUS, "occupation", number=QUESTIONS, seed=1)
+    sections = []
+    for title, ours, methods, guarantees in (
+        ("ℓ-diversity", "buckets", FOR_L, [LDiversity(bound) for bound in (3, 5, 10)]),
+        ("k-anonymity", "freeform", FOR_K, [KAnonymity(bound) for bound in (5, 10, 20)]),
+    ):
+        uniform: dict[str, dict[str, float]] = {}
+        fitted: dict[str, dict[str, float]] = {}
+        losses: dict[str, dict[str, float]] = {}
+        for guarantee in guarantees:
+            found = {
+                method: both_ways(
+                    truth, released(table, CENSUS, "occupation", guarantee, method), wheres
+                )
+                for method in methods
+            }
+            case = guarantee.describe()["short"]
+            uniform[case] = {name: errors[0] for name, errors in found.items()}
+            fitted[case] = {name: errors[1] for name, errors in found.items()}
+            losses[case] = {name: errors[2] for name, errors in found.items()}
+            print(case, found, flush=True)
+        others = [name for name in methods if name not in (ours, "anatomy")]
+        gains = [
+            uniform[case][name] / fitted[case][name] for case in fitted for name in (ours, *others)
+        ]
+        sections += [
+            f"## {title}",
+            "Uniform assumption (the papers'):",
+            table_of(uniform, "case"),
+            below_the_others(uniform, ours, others),
+            "Fitted marginals, for every method:",
+            table_of(fitted, "case"),
+            below_the_others(fitted, ours, others),
+            verdict(
+                "fitted marginals are more accurate than the uniform assumption",
+                min(gains) > 1,
+                f"error divided by {min(gains):.2f} to {max(gains):.2f}",
+            ),
+            "Information lost (GCP) by the same releases:",
+            table_of(losses, "case"),
+        ]
+    sections.append("Anatomy publishes exact quasi-identifiers and is no generalization.")
+    report("queries-diversity", "Range queries at ℓ-diversity", sections, "queries.py diversity")
+
+
+def cube() -> None:
+    """FAST07 Figure 20: KL divergence of the cube, by ℓ and by level."""
+    table, truth = census(), Queries.of(census())
+    made = {
+        bound: {
+            method: Queries.of(released(table, CENSUS, "occupation", LDiversity(bound), method))
+            for method in FOR_L
+        }
+        for bound in (2, 5, 10)
+    }
+    synthetic = Queries.of(privbayes(table, [*CENSUS, "occupation"], epsilon_of(3), seed=1))
+
+    def errors(bound: int, level: int) -> dict[str, float]:
+        found = {
+            name: cube_divergence(truth, source, CENSUS, "occupation", level)
+            for name, source in made[bound].items()
+        }
+        found["PrivBayes β = 3"] = cube_divergence(
+            truth, synthetic, CENSUS, "occupation", level, floor=0.5
+        )
+        print(bound, level, found, flush=True)
+        return found
+
+    by_l = {f"ℓ = {bound}, level 2": errors(bound, 2) for bound in made}
+    by_level = {f"ℓ = 5, level {level}": errors(5, level) for level in (1, 3)}
+    others = ("nh", "hilbert", "mondrian")
+    sections = [
+        "Mean KL divergence over all group-bys of the level with the sensitive value (0 is best)."
+        " PrivBayes, at ε = ln 4, leaves cells empty that have records; each counts as half a"
+        " record, in its favour.",
+        table_of(by_l | by_level, "case"),
+        below_the_others(by_l | by_level, "buckets", others),
+        against(by_l | by_level, "buckets", "anatomy"),
+        against(by_l | by_level, "buckets", "PrivBayes β = 3"),
+    ]
+    report("queries-cube", "The OLAP cube of FAST07", sections, "queries.py cube")
+
+
+# ------------------------------------------------------------------------- bounds, speed, learning
+
+
+def bounds() -> None:
+    """The truth lies within the bounds, always."""
+    rows = []
+    good = True
+    number = 10_000
+    table, truth = census(), Queries.of(census())
+    wheres = [
+        where
+        for width in (1, 2, 3, 5)
+        for where in random_counts(
+            table, CENSUS, "occupation", conditions=width, selectivity=0.1,
+            number=number // 4, seed=width,
+        )
+    ]  # fmt: skip
+    for method, guarantee in (
+        ("freeform", KAnonymity(10)), ("nh", KAnonymity(10)), ("mondrian", KAnonymity(10)),
+        ("buckets", LDiversity(5)), ("anatomy", LDiversity(5)),
+    ):  # fmt: skip
+        found = query_error(truth, released(table, CENSUS, "occupation", guarantee, method), wheres)
+        good &= found.within_bounds == number
+        rows.append([method, guarantee.describe()["short"], number, found.within_bounds])
+        print(rows[-1], flush=True)
+    sections = [
+        markdown_table(["method", "guarantee", "questions", "truth within the bounds"], rows),
+        verdict("the truth lies within the bounds every time", good, f"{len(rows)} releases"),
+    ]
+    report("queries-bounds", "Bounds of counts", sections, "queries.py bounds")
+
+
+def speed() -> None:
+    """1,000 conjunctive counts on 295,243 rows."""
+    table = parquet("census_acs")
+    release = released(table, CENSUS, "occupation", KAnonymity(10), "nh")
+    wheres = random_counts(table, CENSUS, "occupation", number=1000, seed=1)
+    Queries.of(release.slice(0, 1000)).counts(wheres[:2])  # compile
+
+    def seconds(work: Callable[[], object]) -> tuple[float, float]:
+        wall, processor = time.perf_counter(), time.process_time()
+        work()
+        return time.perf_counter() - wall, time.process_time() - processor
+
+    prepared = Queries.of(release)
+    rows = [
+        ["prepare the release, once", *seconds(lambda: Queries.of(release))],
+        ["1,000 counts, λ = 3 and the sensitive column", *seconds(lambda: prepared.counts(wheres))],
+        [
+            "group by education and occupation",
+            *seconds(lambda: prepared.group_by(["education", "occupation"])),
+        ],
+        ["draw one possible world", *seconds(lambda: release.sample(1, seed=1))],
+    ]
+    shown = [[name, f"{wall:.2f}", f"{processor:.2f}"] for name, wall, processor in rows]
+    sections = [
+        f"{table.num_rows:,} rows, k = 10, nh.",
+        markdown_table(["", "seconds", "seconds of processor time"], shown),
+        verdict("1,000 counts in seconds", rows[1][1] < 10, f"{rows[1][1]:.1f} s"),
+    ]
+    report("queries-speed", "Speed of questions", sections, "queries.py speed")
+
+
+def learning() -> None:
+    """Train on releases, test on originals nobody released: ADULT's salary class."""
+    table = parquet("adult_arx")
+    order = np.random.default_rng(1).permutation(table.num_rows)
+    train, test = table.take(pa.array(order[:ROWS])), table.take(pa.array(order[ROWS : ROWS * 2]))
+    target, features = "salary-class", list(ADULT)
+    rows = []
+
+    def add(
+        name: str, source: Release | pa.Table, training: Training, fit: str = "uniform"
+    ) -> None:
+        found = learn(
+            source, test, target, features=features, training=training, fit=fit, m=3, seed=1
+        )
+        shown = f"{training}{', fitted' if fit != 'uniform' else ''}"
+        cells = [f"{one.accuracy:.4f} / {one.auc:.4f}" for one in found]
+        rows.append([name, "as they are" if isinstance(source, pa.Table) else shown, *cells])
+        print(rows[-1], flush=True)
+
+    add("originals", train, Training.ORIGINALS)
+    for method, guarantee in (
+        ("freeform", KAnonymity(10)), ("mondrian", KAnonymity(10)), ("buckets", LDiversity(2)),
+    ):  # fmt: skip
+        schema = Schema.of(quasi_identifying=ADULT, sensitive=[target], rest="identifying")
+        if method == "buckets":
+            guarantee = BetaLikeness(1)
+        release = mottle.anonymize(train, schema, guarantee, method=method, effort=1, seed=1)
+        name = f"{method}, {guarantee.describe()['short']}"
+        add(name, release, Training.SAMPLES)
+        add(name, release, Training.SAMPLES, "marginals")
+        add(name, release, Training.RANGES)
+    add("PrivBayes, ε = ln 2", privbayes(train, [*ADULT, target], epsilon_of(1), seed=1),
+        Training.ORIGINALS)  # fmt: skip
+    majority = max(np.unique(test.column(target).to_numpy(), return_counts=True)[1]) / test.num_rows
+    sections = [
+        f"{ROWS:,} rows for training, {ROWS:,} others for testing; accuracy / area under the ROC"
+        f" curve. Always guessing the majority is right in {majority:.4f}.",
+        markdown_table(
+            ["trained on", "how", "logistic regression", "random forest", "gradient boosting"], rows
+        ),
+    ]
+    report("queries-learning", "Learning from releases", sections, "queries.py learning")
+
+
+PARTS = {part.__name__: part for part in (bounds, likeness, diversity, cube, speed, learning)}
+
+
+if __name__ == "__main__":
+    for word in sys.argv[1:] or PARTS:
+        if word not in PARTS:
+            sys.exit(f"There is no part '{word}'; there are {', '.join(PARTS)}.")
+        PARTS[word]()

@@ -1,0 +1,102 @@
+"""Values that people ask for, read in the type of the column they ask about."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.errors import UsageError
+
+_EPOCH = dt.date(1970, 1, 1)
+
+
+def is_number(value_type: pa.DataType) -> bool:
+    """Whether values of this type can be added up."""
+    return bool(
+        pa.types.is_integer(value_type)
+        or pa.types.is_floating(value_type)
+        or pa.types.is_decimal(value_type)
+    )
+
+
+def check_numbers(name: str, value_type: pa.DataType) -> None:
+    """Raise unless a column's values can be added up."""
+    if not is_number(value_type):
+        raise UsageError(
+            f"Column '{name}' holds {value_type} values, which cannot be added up.",
+            "Count them, or group by them.",
+        )
+
+
+def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
+    """A value to compare a column with: in the column's type if it has such a value, else as is.
+
+    >>> as_scalar(30, pa.int8(), "age").type, as_scalar(30.5, pa.int8(), "age").type
+    (DataType(int8), DataType(double))
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_text = isinstance(value, str)
+    wants_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
+    if is_text != wants_text and (wants_text or isinstance(value, bool)):
+        raise UsageError(
+            f"Column '{name}' holds {value_type} values, and {value} is none.",
+            f"Write '{value}' in quotes.",
+        )
+    try:
+        scalar = pa.scalar(value)
+        if is_number(value_type) and is_text:
+            scalar = pa.scalar(Decimal(str(value)))
+    except (pa.ArrowException, ArithmeticError):
+        raise _unreadable(value, value_type, name) from None
+    try:
+        return scalar.cast(value_type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        comparable = is_number(value_type) and is_number(scalar.type)
+        comparable |= pa.types.is_temporal(value_type) and pa.types.is_temporal(scalar.type)
+        if not comparable:
+            raise _unreadable(value, value_type, name) from None
+        return scalar
+
+
+def exact_number(value: object, value_type: pa.DataType, name: str) -> Fraction | float:
+    """A number or date as an exact number (days since 1970 for dates); infinities as they are.
+
+    >>> exact_number("2.5", pa.int64(), "age"), exact_number("1970-01-02", pa.date32(), "born")
+    (Fraction(5, 2), Fraction(1, 1))
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        if pa.types.is_date(value_type):
+            return _days(value)
+        if isinstance(value, float) and np.isinf(value):
+            return value
+        if isinstance(value, int | float | Decimal | Fraction | str):
+            return Fraction(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        pass
+    raise _unreadable(value, value_type, name)
+
+
+def _days(value: object) -> Fraction:
+    if isinstance(value, str):
+        value = dt.datetime.fromisoformat(value)
+    if isinstance(value, dt.datetime):
+        midnight = dt.datetime.combine(value.date(), dt.time(), value.tzinfo)
+        return (value.date() - _EPOCH).days + Fraction((value - midnight) / dt.timedelta(days=1))
+    if isinstance(value, dt.date):
+        return Fraction((value - _EPOCH).days)
+    raise ValueError("not a date")
+
+
+def _unreadable(value: object, value_type: pa.DataType, name: str) -> UsageError:
+    remedy = "Write dates as 2024-12-31." if pa.types.is_date(value_type) else ""
+    return UsageError(
+        f"Column '{name}' holds {value_type} values, and {value!r} cannot be compared with them.",
+        remedy,
+    )
