@@ -1,0 +1,101 @@
+"""How a release was made, from what it says itself: the command and its mottle.toml."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mottle.assignment import WALKS
+from mottle.coding import Form
+from mottle.release import PublishedColumn, Release
+from mottle.schema import Column, Kind, Representation, Role, Schema
+
+
+def command_of(certificate: Mapping[str, Any]) -> str:
+    """The command that made a release of this certificate, DATA standing for its table."""
+    parameters = certificate["parameters"]
+    words = ["mottle", "anonymize", "DATA", "--schema", "mottle.toml"]
+    for part in certificate["guarantee"].get("parts", [certificate["guarantee"]]):
+        words += _guarantee_options(part)
+    words += ["--method", certificate["method"]["name"]]
+    if parameters.get("representation", "range") != "range":
+        words += ["--representation", parameters["representation"]]
+    if parameters.get("draw") in WALKS and parameters["draw"] != "closed":
+        words += ["--walk", parameters["draw"]]
+    if parameters.get("effort") is not None:
+        words += ["--seconds", f"{parameters['effort']:g}"]
+    if certificate.get("seed") is not None:
+        words += ["--seed", str(certificate["seed"])]
+    if certificate.get("audit", {}).get("level") == "full":
+        words += ["--audit", "full"]
+    return shlex.join([*words, "-o", "released"])
+
+
+def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
+    for option in ("k", "l", "beta"):
+        if option in part:
+            yield from (f"--{option}", f"{part[option]:g}")
+    if part.get("enhanced"):
+        yield "--enhanced"
+    if "lowest" in part:
+        if part["values"]:
+            yield from ("--cap", "VALUE=SHARE")
+        yield from ("--cap-rest", f"{part['default']:g}")
+
+
+def schema_of(release: Release) -> Schema:
+    """The roles and kinds of all columns, as the release and its certificate have them."""
+    published = {column.name: column for column in release.columns}
+    apart = release.sensitive
+    whole = release.certificate.get("parameters", {}).get("representation")
+    binned = {
+        name: entry["binned"]
+        for entry in release.certificate.get("sensitive", [])
+        for name in entry["columns"]
+        if len(entry["columns"]) == 1 and "binned" in entry
+    }
+    columns = []
+    for facts in release.certificate["columns"]:
+        name = facts["name"]
+        if apart is not None and name == apart.column_names[0]:
+            continue  # the groups' numbers, which the table never had
+        details = _details(published[name], whole) if name in published else {}
+        if name in binned:
+            details |= _bins(str(binned[name]))
+        columns.append(
+            Column(name=name, role=facts["role"], weight=facts.get("weight", 1.0), **details)
+        )
+    return Schema(columns=tuple(columns))
+
+
+def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:
+    """What has to be said of a generalized column beyond its role."""
+    if column.role is not Role.QUASI_IDENTIFYING:
+        return {}
+    details: dict[str, Any] = {"kind": column.kind}
+    if column.kind is Kind.HIERARCHY and column.hierarchy is None:
+        details["kind"] = Kind.CATEGORY  # which in sets is the same
+    if column.kind is Kind.ORDERED:
+        details["order"] = column.order
+    if column.hierarchy is not None:
+        details |= {
+            "hierarchy": column.hierarchy,
+            "hierarchy_file": Path(f"{column.name}.csv".replace("/", "-")),
+        }
+    is_ordinary = column.kind is Kind.CATEGORY or whole == "set"
+    if column.form is Form.SET and not is_ordinary:
+        details["representation"] = Representation.SET
+    return details
+
+
+def _bins(described: str) -> dict[str, Any]:
+    """Bins from the words of the certificate.
+
+    >>> _bins("3 bins with breaks 20000, 50000"), _bins("10 quantile bins")
+    ({'breaks': (20000.0, 50000.0)}, {'bins': 10})
+    """
+    number, _, rest = described.partition(" ")
+    _, _, breaks = rest.partition("breaks ")
+    return {"breaks": tuple(map(float, breaks.split(", ")))} if breaks else {"bins": int(number)}

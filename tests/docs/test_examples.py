@@ -1,0 +1,20 @@
+"""Python examples of the pages about reports run as shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def test_examples_of_the_report_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "report.md").read_text("utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    for code in blocks:
+        exec(compile(code, "report.md", "exec"), names)
+    assert (tmp_path / "released" / "report.html").exists()
+    assert "Anonymization report" in str(names["html"])

@@ -1,0 +1,120 @@
+"""Reports in a real browser: nothing is loaded, nothing fails, and the page fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from mottle import KAnonymity, LDiversity, Release, Schema, anonymize
+from mottle.comparison import compare
+from mottle.report import Owner, report_html
+from mottle.report.comparison_page import comparison_html
+from mottle.sets.pipeline import anonymize_sets
+
+
+@pytest.fixture(scope="module")
+def pages(
+    people: tuple[pa.Table, Schema], release: Release, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Every kind of report there is."""
+    table, _ = people
+    assert release.links is not None
+    examples = release.links.original_of_row[:10].tolist()
+    owner = Owner(table, "mottle anonymize people.csv <b>&", "people.csv", examples)
+    apart = anonymize(*people, LDiversity(3), method="anatomy", seed=1)
+    audited = anonymize(*people, KAnonymity(4), audit="full", representation="set", seed=1)
+    compared = compare(*people, [KAnonymity(3), KAnonymity(5)], ["hilbert", "mondrian"])
+    baskets = anonymize_sets([{"milk", "tea"}, {"milk"}, {"tea"}, {"rum"}], KAnonymity(2), seed=1)
+    html = {
+        "publishable": report_html(release),
+        "internal": report_html(release, owner=owner),
+        "apart": report_html(apart),
+        "audited": report_html(audited),
+        "sets": report_html(baskets),
+        "compared": comparison_html(compared),
+    }
+    folder = tmp_path_factory.mktemp("pages")
+    for name, text in html.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in html}
+
+
+REPORTS = ["publishable", "internal", "apart", "audited", "sets"]
+Faults = Callable[[list[Path]], list[str]]
+KINDS = [*REPORTS, "compared"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_requested_but_the_file_and_nothing_is_complained_about(
+    browser, pages: dict[str, Path], kind: str
+) -> None:
+    browser.open(pages[kind])
+    asked = [url for url in browser.requests if not url.startswith("data:")]
+    assert asked == [pages[kind].as_uri()]
+    assert browser.complaints == []
+    assert browser.run("document.scripts.length") == 0
+    headings = browser.run("document.querySelectorAll('h2').length")
+    assert headings >= (6 if kind in REPORTS else 2)
+
+
+def test_a_page_that_does_load_and_complain_is_noticed(browser, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<!DOCTYPE html><title>bad</title><script>console.error('x'); nothing()</script>"
+        '<img src="http://127.0.0.1:9/x.png" alt="">'
+    )
+    browser.open(page)
+    assert "http://127.0.0.1:9/x.png" in browser.requests
+    assert len(browser.complaints) >= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [360, 1100])
+def test_page_is_no_wider_than_the_screen(browser, pages, kind: str, width: int) -> None:
+    browser.open(pages[kind], width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_and_light_have_readable_contrast(browser, pages) -> None:
+    lightness = (
+        "(part => { const n = getComputedStyle(document.body)[part].match(/[0-9.]+/g).map(Number);"
+        " return (n[0] + n[1] + n[2]) / 765 })"
+    )
+    for scheme, is_dark in (("light", False), ("dark", True)):
+        browser.open(pages["publishable"], scheme=scheme)
+        paper = browser.run(f"{lightness}('backgroundColor')")
+        ink = browser.run(f"{lightness}('color')")
+        assert (paper < ink) is is_dark
+        assert abs(paper - ink) > 0.6
+
+
+def test_charts_are_drawn(browser, pages) -> None:
+    browser.open(pages["internal"])
+    assert browser.run("document.querySelectorAll('svg.chart').length") == 6
+    widths = "[...document.querySelectorAll('svg.chart .bar')].map(bar => bar.getBBox().width)"
+    assert browser.run(f"Math.max(...{widths})") > 50
+    assert browser.run("document.querySelectorAll('svg.chart .before').length") > 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_prints_dark_on_white(browser, pages, scheme: str) -> None:
+    browser.open(pages["internal"], scheme=scheme)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.send("Emulation.setEmulatedMedia", media="print", features=features)
+    paper = browser.run("getComputedStyle(document.body).backgroundColor")
+    ink = browser.run("getComputedStyle(document.body).color")
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(0, 0, 0)")
+    assert browser.pdf().startswith(b"%PDF")
+
+
+def test_html_is_valid(pages: dict[str, Path], faults_of: Faults) -> None:
+    assert faults_of([pages[kind] for kind in KINDS]) == []
+
+
+def test_validator_finds_faults(tmp_path: Path, faults_of: Faults) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text("<!DOCTYPE html><html lang=en><title>x</title><p><table><p></table>")
+    assert faults_of([page])
