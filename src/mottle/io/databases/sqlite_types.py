@@ -1,0 +1,236 @@
+"""Types between SQLite and Arrow: what a column's values are, and how a release is stored.
+
+SQLite has integers, floating-point numbers, text and bytes. Ranges are stored as two columns, sets
+as JSON arrays; days and moments are text in ISO form, as SQLite's own date functions have them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.coding import Form
+from mottle.errors import DataError
+from mottle.io.databases import grammar
+from mottle.io.databases.names import quoted
+from mottle.io.databases.storing import MAY_BE_MISSING, Convert, Published, Stored, part
+from mottle.sets.cells import PARTS
+
+_DAY = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2])
+_CLOCK = ":".join(["[0-9]" * 2] * 3)
+_LIKE_A_DAY = re.compile(_DAY)
+_EXACT_DIGITS = 15  # that a floating-point number keeps
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the rows of a column hold."""
+
+    name: str
+    declared: str  # the type in CREATE TABLE, upper case
+    types: frozenset[str]  # SQLite's types of the values, the missing ones aside
+    lowest: Any
+    highest: Any
+
+    @classmethod
+    def of(cls, name: str, declared: str, types: str | None, lowest: Any, highest: Any) -> Seen:
+        """From the three values that `asked` asks for."""
+        found = frozenset((types or "").split(",")) - {"null", ""}
+        return cls(name, declared, found, lowest, highest)
+
+    @staticmethod
+    def asked(name: str) -> list[str]:
+        """The SQL to look over all rows."""
+        value = quoted(name)
+        return [f"group_concat(DISTINCT typeof({value}))", f"min({value})", f"max({value})"]
+
+    @property
+    def finer(self) -> dict[pa.DataType, str]:
+        """Types of time that a column of text may have, and SQL that holds if a text is one."""
+        ends = (str(self.lowest), str(self.highest))
+        if self.types != {"text"} or not all(_LIKE_A_DAY.match(end) for end in ends):
+            return {}
+        value = quoted(self.name)
+        moment = (
+            f"{value} GLOB '{_DAY}[ T]{_CLOCK}*'"
+            f" AND datetime({value}) = replace(substr({value}, 1, 19), 'T', ' ')"
+            f" AND (length({value}) = 19 OR (substr({value}, 20, 1) = '.'"
+            f" AND substr({value}, 21) NOT GLOB '*[^0-9]*'"
+            f" AND length({value}) BETWEEN 21 AND 26))"
+        )
+        return {
+            pa.date32(): f"{value} GLOB '{_DAY}' AND {value} IS date({value})",
+            pa.timestamp("us"): moment,
+        }
+
+    @property
+    def type(self) -> pa.DataType:
+        """The one type that holds all values, days and moments taken as text."""
+        if not self.types:
+            return _declared_type(self.declared)
+        if "blob" in self.types:
+            if len(self.types) > 1:
+                name = quoted(self.name)
+                raise DataError(
+                    f"Column '{self.name}' holds bytes and other values.",
+                    f"Read it as text: --query 'SELECT …, CAST({name} AS TEXT) AS {name} FROM …'.",
+                )
+            return pa.binary()
+        if "text" in self.types:
+            return pa.string()
+        if "real" in self.types:
+            return pa.float64()
+        truth = "BOOL" in self.declared and self.lowest >= 0 and self.highest <= 1
+        return pa.bool_() if truth else pa.int64()
+
+
+def _declared_type(declared: str) -> pa.DataType:
+    """The type of a column without any value, by SQLite's rules for what was declared."""
+    if "INT" in declared:
+        return pa.int64()
+    if any(word in declared for word in ("REAL", "FLOA", "DOUB")):
+        return pa.float64()
+    return {"DATE": pa.date32(), "BOOLEAN": pa.bool_()}.get(declared, pa.string())
+
+
+def shown_as(kind: pa.DataType) -> tuple[str, str]:
+    """What a column is cast to, and a value that shows the driver the type."""
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "INTEGER", "0"
+    if pa.types.is_floating(kind):
+        return "REAL", "0.0"
+    return ("BLOB", "x''") if pa.types.is_binary(kind) else ("TEXT", "''")
+
+
+# ------------------------------------------------------------------------------------------ writing
+
+
+def stored(column: Published) -> Stored:
+    """How SQLite stores a published column."""
+    match column.form:
+        case Form.RANGE:
+            return _range(column)
+        case Form.SET:
+            kind = column.type.value_type
+            name = quoted(column.name)
+            first = _text(f"json_extract({name}, '$[0]')", kind)
+            shown = grammar.one_of(
+                f"json_array_length({name})", first, _joined(name, _text("value", kind))
+            )
+            return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
+        case "worlds":
+            return _worlds(column)
+        case _:
+            convert, kind = _fitting(column.type)
+            name = quoted(column.name)
+            shown = name if column.form is None else grammar.value(name)
+            return Stored.as_sent({column.name: convert}, [kind], {column.name: shown})
+
+
+def _range(column: Published) -> Stored:
+    value_type = column.type.field("lo").type
+    convert, kind = _fitting(value_type)
+    low, high = f"{column.name}_lo", f"{column.name}_hi"
+    sent = {low: part(0, convert), high: part(1, convert)}
+    types = [kind, kind]
+    or_missing = None
+    if column.may_be_missing:
+        flag = f"{column.name}_{MAY_BE_MISSING}"
+        sent[flag] = part(2, _same)
+        types.append("BOOLEAN NOT NULL")
+        or_missing = quoted(flag)
+    low_text, high_text = (_text(quoted(end), value_type) for end in (low, high))
+    return Stored.as_sent(
+        sent, types, {column.name: grammar.between(low_text, high_text, or_missing)}
+    )
+
+
+def _worlds(column: Published) -> Stored:
+    sent, types, readable = {}, [], {}
+    for place, ending in enumerate(PARTS):
+        name = f"{column.name}_{ending}"
+        is_distance = pa.types.is_integer(column.type.field(place).type)
+        sent[name] = part(place, _same if is_distance else _json)
+        types.append("INTEGER" if is_distance else "TEXT")
+        readable[f"{column.name}.{ending}"] = (
+            quoted(name)
+            if is_distance
+            else grammar.braces(_joined(quoted(name), grammar.value("value")))
+        )
+    return Stored.as_sent(sent, types, readable)
+
+
+def _joined(array: str, text: str) -> str:
+    members = f"SELECT coalesce({text}, '') AS member FROM json_each({array}) ORDER BY key"
+    return f"(SELECT group_concat(member, '|') FROM ({members}))"
+
+
+def _text(value: str, kind: pa.DataType) -> str:
+    """A value as text that reads back as the same value."""
+    if pa.types.is_string(kind):
+        return grammar.value(value)
+    if pa.types.is_boolean(kind):
+        return f"CASE {value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+    text = f"CAST({value} AS TEXT)"
+    if pa.types.is_floating(kind):  # SQLite itself shows fifteen digits
+        return (
+            f"CASE WHEN {value} IS NULL OR CAST({text} AS REAL) = {value} THEN {text}"
+            f" ELSE printf('%!.17g', {value}) END"
+        )
+    return text
+
+
+def _fitting(kind: pa.DataType) -> tuple[Convert, str]:
+    """How values of an Arrow type are sent, and the declared type of their column."""
+    if pa.types.is_boolean(kind):
+        return _same, "BOOLEAN"
+    if pa.types.is_integer(kind):
+        return _cast(pa.int64()), "INTEGER"
+    if pa.types.is_floating(kind):
+        return _cast(pa.float64()), "REAL"
+    if pa.types.is_decimal(kind):
+        is_exact = kind.precision <= _EXACT_DIGITS
+        declared = f"DECIMAL({kind.precision}, {kind.scale})" if is_exact else "TEXT"
+        return _cast(pa.string()), declared
+    if pa.types.is_date(kind):
+        return _cast(pa.string()), "DATE"
+    if pa.types.is_timestamp(kind):
+        return _cast(pa.string()), "TIMESTAMP"
+    return (_same, "BLOB") if pa.types.is_binary(kind) else (_cast(pa.string()), "TEXT")
+
+
+def _json(cells: pa.Array) -> pa.Array:
+    """List cells as JSON arrays."""
+    offsets = pc.subtract(cells.offsets, cells.offsets[0])  # of a slice, moved to begin at 0
+    members = pa.ListArray.from_arrays(offsets, _json_values(cells.flatten()))
+    return pc.binary_join_element_wise("[", pc.binary_join(members, ","), "]", "")
+
+
+def _json_values(values: pa.Array) -> pa.Array:
+    texts = pc.cast(values, pa.string())
+    is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    exact = pa.types.is_decimal(values.type) and values.type.precision <= _EXACT_DIGITS
+    if not (is_number or exact or pa.types.is_boolean(values.type)):
+        texts = pc.binary_join_element_wise('"', _json_escaped(texts), '"', "")
+    return pc.fill_null(texts, "null")
+
+
+def _json_escaped(texts: pa.Array) -> pa.Array:
+    texts = pc.replace_substring(texts, "\\", "\\\\")
+    texts = pc.replace_substring(texts, '"', '\\"')
+    if pc.any(pc.match_substring_regex(texts, r"[\x00-\x1f]")).as_py():
+        for code in range(0x20):
+            texts = pc.replace_substring(texts, chr(code), f"\\u{code:04x}")
+    return texts
+
+
+def _same(values: pa.Array) -> pa.Array:
+    return values
+
+
+def _cast(kind: pa.DataType) -> Convert:
+    return lambda values: pc.cast(values, kind)
