@@ -6,18 +6,38 @@ READY := $(VENV)/.ready
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check tools postgresql format bench clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
 
-test: check
+test: check tools postgresql
 	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(KERNELS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# A browser that opens the reports; Java for the validator of their HTML, and for Spark.
+tools:
+	@for tool in chromium:chromium java:default-jre-headless; do \
+		command -v $${tool%:*} >/dev/null && continue; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq $${tool#*:} >/dev/null || exit 1; \
+		else \
+			echo "The tests need $${tool%:*} (Debian: apt-get install $${tool#*:})"; exit 1; \
+		fi; \
+	done
+
+# A server that the tests start for themselves; Debian keeps its programs out of the path.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; \
+		else \
+			echo "The tests need PostgreSQL's server (Debian: apt-get install postgresql)"; exit 1; \
+		fi; }
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -34,7 +54,10 @@ bench: $(KERNELS)
 	$(BIN)/python benchmarks/sensitive.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/adversaries.py
+	$(BIN)/python benchmarks/databases.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/classic.py
+	$(BIN)/python benchmarks/queries.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
+from postgresql_server import Server, running_server
 
 from mottle import Hierarchy, KAnonymity, Release, Schema, anonymize
 from mottle.schema import Role
@@ -74,6 +75,20 @@ def other_release(people: tuple[pa.Table, Schema]) -> Release:
 def verify() -> Callable[[pa.Table, Schema, Release, int], None]:
     """Re-verify a release from its typed cells and its links alone, without mottle's checks."""
     return _verify
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Server]:
+    """A real PostgreSQL for the whole session, one for each worker."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql(postgresql_server: Server) -> Iterator[str]:
+    """The URL of an empty database."""
+    with postgresql_server.new_database() as url:
+        yield url
 
 
 def _verify(table: pa.Table, schema: Schema, release: Release, k: int) -> None:

@@ -54,7 +54,7 @@ def test_anonymize_writes_the_three_files_and_prints_the_loss(people: Path, tmp_
     result = mottle_command("anonymize", people, *COLUMNS, "--k", "5", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "certificate.json", "release.csv", "release.parquet",
+        "certificate.json", "release.csv", "release.parquet", "report.html",
     ]  # fmt: skip
     assert "information lost (GCP)" in result.output
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
@@ -313,7 +313,8 @@ def test_anatomy_writes_two_tables_and_says_what_it_discloses(csv: Path, tmp_pat
     assert result.exit_code == 0, result.output
     assert "Note: PRESENCE IS DISCLOSED." in said(result)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "certificate.json", "release.csv", "release.parquet", "sensitive.csv", "sensitive.parquet",
+        "certificate.json", "release.csv", "release.parquet", "report.html", "sensitive.csv",
+        "sensitive.parquet",
     ]  # fmt: skip
     assert (tmp_path / "out" / "release.csv").read_text().startswith("age,sex,group\n")
     assert (tmp_path / "out" / "sensitive.csv").read_text().startswith("group,diagnosis,count\n")

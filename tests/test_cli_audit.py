@@ -181,5 +181,5 @@ def test_a_full_audit_that_breaks_the_guarantee_ends_with_6_and_says_so(tmp_path
         "-o", tmp_path / "out",
     )  # fmt: skip
     assert done.exit_code == 6, done.output
-    assert "The guarantee is broken by: sensitive" in said(done)
+    assert "The guarantee is broken by: algorithm, sensitive" in said(done)
     assert (tmp_path / "out" / "certificate.json").exists()

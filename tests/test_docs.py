@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import mottle
@@ -22,6 +23,17 @@ def test_python_example_of_the_readme_runs(
     exec(compile(code.group(1), "README.md", "exec"), {})
     assert mottle.read_release("released").table.num_rows == 1000
     assert capsys.readouterr().out
+
+
+def test_python_example_of_the_page_on_scale_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(mottle.datasets.population(500, seed=1), "people.parquet")
+    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "scale.md").read_text(), re.DOTALL)
+    assert code is not None
+    exec(compile(code.group(1), "scale.md", "exec"), {})
+    assert mottle.read_release("released").table.num_rows == 500
 
 
 def test_schema_example_of_the_guide_is_read(tmp_path: Path) -> None:

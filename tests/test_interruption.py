@@ -51,6 +51,9 @@ def wait_until_it_writes(process: subprocess.Popen[str], folder: Path, least: in
     pytest.fail("the run never began to write")
 
 
+FILES = ["certificate.json", "release.csv", "release.parquet", "report.html"]
+
+
 def release_files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("[!.]*"))
 
@@ -90,7 +93,7 @@ def test_kill_leaves_only_a_hidden_folder_that_the_next_run_removes(
     again = start(people, folder)
     _, errors = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, errors
-    assert release_files(folder) == ["certificate.json", "release.csv", "release.parquet"]
+    assert release_files(folder) == FILES
     assert list(folder.glob(".mottle-unfinished-*")) == []
 
 

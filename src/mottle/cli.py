@@ -25,19 +25,44 @@ from mottle import coding, compilation, hierarchy, hierarchy_lint, methods
 from mottle.assignment import WALKS
 from mottle.audit import AUDITS
 from mottle.cli_audit import BROKEN, audit_command, show_certified
+from mottle.cli_compare import compare_command
 from mottle.cli_options import guarantee_from_options, schema_from_options
+from mottle.cli_places import (
+    Data,
+    DiscreetGroup,
+    QueryOption,
+    TableOption,
+    Target,
+    arguments_of_source,
+    name_of_source,
+    read_source,
+)
+from mottle.cli_query import query_command, sample_command
+from mottle.cli_report import (
+    InternalFile,
+    NoReport,
+    ReportOptions,
+    WithExamples,
+    report_command,
+)
+from mottle.cli_scale import EngineOption, Estimate, Input, MasterOption, MemoryOption, Scale
+from mottle.cli_sets import command as sets_command
+from mottle.cli_sets import list_methods as list_set_methods
 from mottle.demonstration import DEMO_ROWS, prepare
 from mottle.errors import MottleError, SchemaError, UsageError
 from mottle.guarantees import KAnonymity
 from mottle.inspection import inspect as inspect_table
+from mottle.io.batches import TextOptions
+from mottle.io.databases import redacted
 from mottle.io.read import read_table
 from mottle.io.staging import staged
-from mottle.io.write import check_places
 from mottle.pipeline import STAGES, Progress, anonymize
 from mottle.schema import Column, Role
 from mottle.values import as_text
 
 app = typer.Typer(
+    cls=DiscreetGroup,
+    pretty_exceptions_show_locals=False,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -71,9 +96,8 @@ def _reporting_errors(
             return command(*args, **options)
         except MottleError as error:
             err.print("[bold red]Error:[/] ", end="")
-            err.print(error.problem, markup=False, highlight=False, soft_wrap=True)
-            if error.remedy:
-                err.print(error.remedy, markup=False, highlight=False, soft_wrap=True)
+            for line in filter(None, (error.problem, error.remedy)):
+                err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             err.print("Interrupted: nothing was written.")
@@ -98,7 +122,6 @@ def _options(
     """Options before the command."""
 
 
-Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Arrow file.")]
 Delimiter = Annotated[
     str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
 ]
@@ -117,8 +140,17 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing f
 @app.command("anonymize")
 @_reporting_errors
 def anonymize_command(
+    context: typer.Context,
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    table: TableOption = None,
+    query: QueryOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the release.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="Database for the release, instead of a folder.")
+    ] = None,
+    to_table: Annotated[str | None, typer.Option(help="Table for the release, with --to.")] = None,
     k: Annotated[
         int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
     ] = None,
@@ -196,6 +228,12 @@ def anonymize_command(
     audit: Annotated[
         str, typer.Option(help="basic, or full: play all adversaries against the release.")
     ] = AUDITS[0],
+    no_report: NoReport = False,
+    internal_report: InternalFile = None,
+    report_examples: WithExamples = False,
+    engine: EngineOption = None,
+    memory: MemoryOption = None,
+    master: MasterOption = None,
     overwrite: Overwrite = False,
     delimiter: Delimiter = None,
     quote: Quote = None,
@@ -203,21 +241,39 @@ def anonymize_command(
     missing: Missing = None,
     as_json: AsJson = False,
 ) -> None:
-    """Anonymize DATA and write release.parquet, release.csv and certificate.json."""
+    """Anonymize DATA and write release.parquet, release.csv, report.html and certificate.json."""
     guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
     named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
     details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
     details |= {"--breaks": breaks, "--bins": bins}
     columns = schema_from_options(schema, named | details, rest)
-    check_places(output, private, overwrite=overwrite)
+    target = Target.of(output, to, to_table)
+    reports = ReportOptions.of(no_report, internal_report, report_examples)
+    refused = {
+        "--to": to, "--private": private, "--internal-report": internal_report,
+        "--audit full": audit == "full", "--unsafe-paper-randomization": unsafe_paper_randomization,
+    }  # fmt: skip
+    scale = Scale.of(engine, memory, master, refused)
     began = time.perf_counter()
+    if scale is not None and output is not None:
+        text = TextOptions(delimiter, quote, encoding, tuple(missing or ()))
+        with _progress_bar() as tell:
+            certificate = scale.anonymize(
+                Input(data, table, query, text), columns, guarantee, output, overwrite=overwrite,
+                progress=tell, method=method, representation=representation, walk=walk,
+                effort=seconds, seed=seed,
+            )  # fmt: skip
+        _show_release(certificate, target, None, began, as_json)
+        return
+    target.check(private, overwrite=overwrite, internal=internal_report)
     with _progress_bar() as tell:
-        table = read_table(
-            data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
-        )
+        original = read_source(
+            data, table, query,
+            delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
+        )  # fmt: skip
         read = time.perf_counter() - began
         release = anonymize(
-            table,
+            original,
             columns,
             guarantee,
             method=method,
@@ -231,23 +287,45 @@ def anonymize_command(
         )
         release.certificate["seconds"] = {"read": round(read, 4), **release.certificate["seconds"]}
         tell(Progress("write", release.gcp))
-        certificate = release.save(output, private=private, overwrite=overwrite)
-    if as_json:
-        print(json.dumps(certificate, indent=2, ensure_ascii=False))
-    else:
-        _show_result(certificate, output, private, time.perf_counter() - began)
-        show_certified(certificate, out)
+        source = arguments_of_source(data, table, query)
+        certificate = target.save(
+            release,
+            private,
+            overwrite=overwrite,
+            report=reports.publishable,
+            internal=reports.internal_report(original, source, context),
+        )
+    _show_release(certificate, target, private, began, as_json)
+    if internal_report is not None and not as_json:
+        out.print(f"Internal report: {internal_report} (keep it secret)", highlight=False)
     if audit == "full" and not certificate["audit"]["passed"]:
         raise typer.Exit(BROKEN)
 
 
+def _show_release(
+    certificate: dict[str, Any], target: Target, private: Path | None, began: float, as_json: bool
+) -> None:
+    """Print what was released, for people or for programs."""
+    if as_json:
+        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+    else:
+        _show_result(certificate, target, private, time.perf_counter() - began)
+        show_certified(certificate, out)
+
+
 app.command("audit")(_reporting_errors(audit_command))
+app.command("query")(_reporting_errors(query_command))
+app.command("sample")(_reporting_errors(sample_command))
+app.command("report")(_reporting_errors(report_command))
+app.command("compare")(_reporting_errors(compare_command))
 
 
 @app.command("inspect")
 @_reporting_errors
 def inspect_command(
     data: Data,
+    table: TableOption = None,
+    query: QueryOption = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the proposed schema.")
     ] = Path("mottle.toml"),
@@ -259,16 +337,17 @@ def inspect_command(
     as_json: AsJson = False,
 ) -> None:
     """Propose a role and a kind for every column and write a commented mottle.toml to edit."""
-    table = read_table(
-        data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
-    )
-    found = inspect_table(table)
+    examined = read_source(
+        data, table, query,
+        delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
+    )  # fmt: skip
+    found = inspect_table(examined)
     with staged(output.parent, [output.name], overwrite=overwrite) as stage:
         (stage / output.name).write_text(found.to_toml(), encoding="utf-8")
     if as_json:
         print(json.dumps({**asdict(found), "schema": str(output)}, indent=2, ensure_ascii=False))
         return
-    shown = Table(title=f"{data.name}: {found.rows:,} rows", title_justify="left")
+    shown = Table(title=f"{name_of_source(data, table)}: {found.rows:,} rows", title_justify="left")
     for heading in ("column", "type", "distinct", "missing", "unique rows", "role", "kind"):
         shown.add_column(heading, justify="right" if heading in _NUMBERS else "left")
     for column in found.columns:
@@ -287,7 +366,8 @@ def inspect_command(
         f" the rows; {found.below_five_share:.1%} share theirs with fewer than four others."
     )
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)
-    _print_command(f"mottle anonymize {data} --schema {output} --k 10 -o released")
+    source = arguments_of_source(data, table, query)
+    _print_command(f"mottle anonymize {source} --schema {output} --k 10 -o released")
 
 
 _NUMBERS = ("distinct", "missing", "unique rows")
@@ -295,8 +375,14 @@ _NUMBERS = ("distinct", "missing", "unique rows")
 
 @app.command("methods")
 @_reporting_errors
-def methods_command(as_json: AsJson = False) -> None:
+def methods_command(
+    sets: Annotated[bool, typer.Option("--sets", help="Those for set-valued data.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the methods: what each gives, its paper and its cost."""
+    if sets:
+        list_set_methods(as_json, out)
+        return
     known = methods.registered().values()
     if as_json:
         described = [
@@ -382,7 +468,7 @@ def demo_command(
         for row in table.select(_SHOWN).slice(0, 6).to_pylist():
             shown.add_row(*("" if value is None else str(value) for value in row.values()))
         out.print(shown)
-    _show_result(certificate, demo.release, None, time.perf_counter() - began)
+    _show_result(certificate, Target(demo.release, "", ""), None, time.perf_counter() - began)
     assert release.gcp is not None
     assert homogeneous.gcp is not None
     out.print(
@@ -401,7 +487,7 @@ def _print_command(command: str) -> None:
 
 
 def _show_result(
-    certificate: dict[str, Any], output: Path, private: Path | None, seconds: float
+    certificate: dict[str, Any], target: Target, private: Path | None, seconds: float
 ) -> None:
     """A short table of what was done and where the files are."""
     guarantee = certificate["guarantee"]
@@ -417,8 +503,7 @@ def _show_result(
     passed = sum(check["passed"] for check in certificate["checks"])
     shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
     shown.add_row("time", f"{seconds:.1f} s")
-    files = ", ".join([*certificate["sha256"], "certificate.json"])
-    shown.add_row("files", f"{output}/: {files}")
+    shown.add_row(*target.shown(certificate))
     if private is not None:
         shown.add_row("private links", f"{private} (keep it secret)")
     out.print(shown)
@@ -441,12 +526,16 @@ def _progress_bar() -> Iterator[Callable[[Progress], None]]:
     )
     with bar:
         task = bar.add_task("read", total=len(STAGES))
+        estimate = Estimate()
 
         def tell(progress: Progress) -> None:
             loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
-            bar.update(task, description=f"{progress.stage}{loss}")
+            bar.update(task, description=f"{progress.stage}{estimate.of(progress)}{loss}")
 
         yield tell
+
+
+app.command("anonymize-sets")(_reporting_errors(sets_command(_progress_bar, out)))
 
 
 if __name__ == "__main__":

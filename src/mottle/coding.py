@@ -100,7 +100,7 @@ def encode_column(
     representation = column.representation or representation
     form = _FORMS[kind] if representation is Representation.RANGE else Form.SET
     order = _order_of_dictionary(values, column)
-    values = _comparable(values, column)
+    values = comparable(values, column)
     if kind is Kind.HIERARCHY:
         known = _hierarchy_leaves(values, column)
         indices = _codes_in(pc.cast(values, pa.string()), known)
@@ -129,9 +129,34 @@ def encode_column(
     )
 
 
+def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32s:
+    """Codes of some rows in a domain that is already known, such as that of a larger table.
+
+    >>> age = Column(name="age", role=Role.QUASI_IDENTIFYING)
+    >>> domain, _ = encode_column(pa.chunked_array([[20, 30, 40]]), age, Representation.RANGE)
+    >>> encode_in(pa.chunked_array([[40, 20]]), domain)
+    array([2, 0], dtype=int32)
+    """
+    values = comparable(values, domain.column)
+    if domain.column.kind is Kind.HIERARCHY:
+        values = pc.cast(values, pa.string())
+    known = domain.values if domain.missing < 0 else domain.values[:-1]
+    if pa.types.is_null(values.type):
+        codes = np.full(len(values), -1, np.int32)
+    else:
+        codes = _codes_in(values, known)
+    unknown = int((codes < 0).sum()) - values.null_count
+    if unknown or (domain.missing < 0 and values.null_count):
+        raise DataError(
+            f"Column '{domain.name}' has values that were not there when it was first read.",
+            "Let nobody change the data while they are anonymized.",
+        )
+    return np.where(codes < 0, np.int32(domain.missing), codes) if values.null_count else codes
+
+
 def codes_of_values(values: pa.ChunkedArray, column: Column) -> tuple[Int32s, pa.Array]:
     """Codes of a column that is not generalized, by rank of the value; -1 for missing."""
-    return _codes_of_distinct(_comparable(values, column))
+    return _codes_of_distinct(comparable(values, column))
 
 
 def kind_of(data_type: pa.DataType, column: Column) -> Kind:
@@ -185,7 +210,7 @@ _FORMS = {
 }
 
 
-def _comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+def comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     """Values whose order and equality mean what they should: dates as days, NaN as missing."""
     if pa.types.is_dictionary(values.type):
         values = pc.cast(values, values.type.value_type)
@@ -269,7 +294,7 @@ def _order_of_dictionary(values: pa.ChunkedArray, column: Column) -> pa.Array | 
     brings = pa.types.is_dictionary(values.type) and values.type.ordered and values.num_chunks
     if column.kind is not Kind.ORDERED or column.order is not None or not brings:
         return None
-    return _comparable(dictionary_order(values, column.name), column)
+    return comparable(dictionary_order(values, column.name), column)
 
 
 def _known_order(values: pa.ChunkedArray, column: Column) -> pa.Array:

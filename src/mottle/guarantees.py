@@ -165,7 +165,7 @@ class Guarantee:
 
     def _eligible_caps(self, values: SensitiveValues) -> Float64s:
         """The caps of all parts together, after checking that the whole table is within them."""
-        rows = len(values.codes)
+        rows = values.rows
         for part in self.parts:
             over = values.counts - allowed(part.caps(values), rows)
             if over.max() > 0:
@@ -252,7 +252,7 @@ class LDiversity(Guarantee):
         return np.full(len(values.counts), 1 / self.l)
 
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        largest = len(values.codes) // int(values.counts[value])
+        largest = values.rows // int(values.counts[value])
         if largest < 2:
             return "No ℓ is feasible: more than half of the rows share that value."
         return f"The largest feasible ℓ is {largest}."
@@ -289,7 +289,7 @@ class BetaLikeness(Guarantee):
             raise UsageError("β must be 0 or more.", "1 to 5 are common; 0 allows no gain at all.")
 
     def caps(self, values: SensitiveValues) -> Float64s:
-        share = values.counts / len(values.codes)
+        share = values.counts / values.rows
         growth = np.minimum(self.beta, -np.log(share)) if self.enhanced else self.beta
         return np.minimum((1 + growth) * share, 1.0)
 
@@ -343,7 +343,7 @@ class Caps(Guarantee):
         return super().demand(rows, sensitive)
 
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        share = values.counts[value] / len(values.codes)
+        share = values.counts[value] / values.rows
         return f"The smallest feasible cap for it is {math.ceil(share * 10_000) / 10_000:g}."
 
     def describe(self) -> dict[str, object]:

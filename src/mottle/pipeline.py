@@ -48,6 +48,7 @@ class Progress:
 
     stage: str  # one of STAGES, beginning now; "done" at the end
     gcp: float | None = None  # the loss so far, once it is known
+    share: float | None = None  # of the stage's rows that are done, where they come in parts
 
 
 @dataclass
@@ -136,7 +137,7 @@ def anonymize(
         ("audit", audit),
     ):
         _check_word(option, word)
-    representation = _representation(representation)
+    representation = as_representation(representation)
     effort = as_seconds(effort)
     if walk not in WALKS:
         raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
@@ -150,7 +151,7 @@ def anonymize(
             " keep the guarantee.",
             "Leave the ending -dummies out, or, for experiments, add --unsafe-paper-randomization.",
         )
-    _check_schema(schema)
+    check_schema(schema)
     secret = Secret.draw(seed)
     table = as_table(data)
     schema = schema.covering(table.column_names)
@@ -234,7 +235,7 @@ def anonymize(
         },
         "parameters": {"representation": str(representation), "draw": draw, "effort": effort},
         "rows": table.num_rows,
-        "columns": _describe_columns(schema, codes, columns),
+        "columns": describe_columns(schema, codes, columns),
         "sensitive": [describe_values(values) for values in sensitive],
         "gcp": loss.gcp,
         "ncp": loss.ncp,
@@ -243,7 +244,7 @@ def anonymize(
         "checks": checks,
         "audit": basic_audit(graph, demand, guarantee, checks, apart=apart),
         "notes": [
-            *_notes(schema, codes, guarantee, arrangement.facts, seed),
+            *notes_of(schema, codes, guarantee, arrangement.facts, seed),
             *([UNSAFE] if unsafe else []),
             *([note(demand.dummies)] if demand.dummies else []),
         ],
@@ -259,7 +260,8 @@ def anonymize(
     return release
 
 
-def _representation(value: Representation | str) -> Representation:
+def as_representation(value: Representation | str) -> Representation:
+    """A representation by its name."""
     try:
         return parse_word(Representation, value)
     except ValueError as error:
@@ -271,7 +273,8 @@ def _check_word(option: str, value: object) -> None:
         raise UsageError(f"The {option} must be a word, not a {type(value).__name__}.")
 
 
-def _check_schema(schema: object) -> None:
+def check_schema(schema: object) -> None:
+    """Refuse what is not a schema."""
     if not isinstance(schema, Schema):
         raise UsageError(
             f"A {type(schema).__name__} is not a schema.",
@@ -328,14 +331,14 @@ def describe_values(values: SensitiveValues) -> dict[str, object]:
     described: dict[str, object] = {
         "columns": list(values.columns),
         "values": len(values.counts),
-        "largest_share": round(float(values.counts.max() / len(values.codes)), 6),
+        "largest_share": round(float(values.counts.max() / values.rows), 6),
     }
     if values.binned:
         described["binned"] = values.binned
     return described
 
 
-def _describe_columns(
+def describe_columns(
     schema: Schema, codes: Codes, columns: Sequence[PublishedColumn]
 ) -> list[dict[str, Any]]:
     """Roles and kinds of the published columns; nothing about their values."""
@@ -356,7 +359,7 @@ def _describe_columns(
     return [*described, *(column.facts for column in columns if column.name not in known)]
 
 
-def _notes(
+def notes_of(
     schema: Schema,
     codes: Codes,
     guarantee: Guarantee,

@@ -35,6 +35,10 @@ class Purpose(IntEnum):
     WALK = 1
     ROW_ORDER = 2
     LOTS = 3
+    NUMBERS = 4
+
+
+_NUMBERS = int(Purpose.NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,20 @@ class Secret:
     def permutation(self, purpose: Purpose, size: int) -> NDArray[np.int64]:
         """A uniformly random order of ``0 .. size - 1``."""
         return _permutation(self.words, int(purpose), size)
+
+    def part(self, name: str, number: int = 0) -> Secret:
+        """The key of one part of a run; it tells nothing about the keys of other parts.
+
+        >>> secret = Secret.draw(seed=1)
+        >>> secret.part("chunk", 1) == secret.part("chunk", 1) != secret.part("chunk", 2)
+        True
+        """
+        label = f"mottle {name} {number}".encode()
+        return Secret(hashlib.blake2b(label, key=self.key, digest_size=32).digest(), self.seed)
+
+    def numbers(self, size: int, bound: int = 0) -> NDArray[np.int64]:
+        """Independent uniform numbers in ``0 .. bound - 1``; without bound, of 63 bits."""
+        return _numbers(self.words, size, bound)
 
 
 @njit(cache=True, nogil=True)
@@ -174,4 +192,18 @@ def _permutation(key: Words, purpose: int, size: int) -> NDArray[np.int64]:
     open_stream(stream, key, purpose, 0)
     items = np.arange(size)
     shuffle(stream, items)
+    return items
+
+
+@njit(cache=True, nogil=True)
+def _numbers(key: Words, size: int, bound: int) -> NDArray[np.int64]:
+    stream = np.empty(STREAM_WORDS, np.uint32)
+    open_stream(stream, key, _NUMBERS, 0)
+    items = np.empty(size, np.int64)
+    for i in range(size):
+        if bound > 0:
+            items[i] = below(stream, bound)
+        else:
+            high = np.int64(_next_word(stream)) & 0x7FFFFFFF
+            items[i] = (high << 32) | np.int64(_next_word(stream))
     return items

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,11 @@ from mottle.values import as_text, dictionary_order, is_plain
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mottle.report import InternalReport
+    from mottle.utility.condition import Where
+    from mottle.utility.estimate import Estimate
+    from mottle.utility.query import Queries
 
 _METADATA_KEY = b"mottle"
 _EDGES_PER_BATCH = 1 << 20
@@ -188,19 +194,115 @@ class Release:
         """The release as a pandas DataFrame, cells as text."""
         return self.to_text().to_pandas()
 
+    def count(self, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+        """How many true records satisfy conditions: expected, bounds and standard error.
+
+        ``where`` maps a column to a value, a range ``(low, high)``, a list of values or None for
+        missing; see docs/queries.md. ``fit`` is "uniform" (all values of a cell equally likely) or
+        "marginals" (as likely as they are in the whole release).
+
+        >>> import mottle
+        >>> ages = pa.table({"age": [20, 21, 22, 23]})
+        >>> schema = mottle.Schema.of(quasi_identifying=["age"])
+        >>> release = mottle.anonymize(ages, schema, mottle.KAnonymity(4), seed=1)
+        >>> release.count({"age": (20, 21)})
+        Estimate(expected=2.0, certain=0.0, possible=4.0, error=1.0)
+        """
+        return self._queries(fit).count(where)
+
+    def total(self, column: str, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+        """The sum of a number column over the true records that satisfy conditions."""
+        return self._queries(fit).total(column, where)
+
+    def average(self, column: str, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+        """The mean of a number column over the true records that satisfy conditions."""
+        return self._queries(fit).average(column, where)
+
+    def group_by(
+        self,
+        columns: Sequence[str],
+        where: Where | None = None,
+        *,
+        breaks: Mapping[str, Sequence[object]] | None = None,
+        fit: str = "uniform",
+    ) -> pa.Table:
+        """Counts for every combination of the columns' values; ``breaks`` groups by ranges."""
+        return self._queries(fit).group_by(columns, where, breaks)
+
+    def cube(
+        self,
+        columns: Sequence[str],
+        where: Where | None = None,
+        *,
+        breaks: Mapping[str, Sequence[object]] | None = None,
+        fit: str = "uniform",
+    ) -> pa.Table:
+        """`group_by` for every subset of the columns."""
+        return self._queries(fit).cube(columns, where, breaks)
+
+    def query(self, sql: str, *, plain: bool = False, fit: str = "uniform") -> pa.Table:
+        """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
+
+        ``plain`` hands the SQL to DuckDB as it is, over the typed cells of ``to_arrow()``.
+        """
+        from mottle.utility.sql import query
+        from mottle.utility.sql_plain import query_plain
+
+        if plain:
+            return query_plain(self.table, self.sensitive, sql)
+        return query(self._queries(fit), sql)
+
+    def sample(
+        self, m: int = 5, *, seed: int | None = None, fit: str = "uniform"
+    ) -> list[pa.Table]:
+        """Draw ``m`` complete ordinary tables that the release allows.
+
+        Estimate on each of them and pool by `mottle.utility.combine` (Rubin's rules).
+        """
+        from mottle.utility.worlds import sample
+
+        return sample(self._queries(fit), self, m, seed)
+
+    def _queries(self, fit: str) -> Queries:
+        """The release prepared for questions, once."""
+        from mottle.utility.query import Queries
+
+        if fit not in self._prepared:
+            self._prepared[fit] = Queries.of(self, fit)
+        return self._prepared[fit]
+
+    @cached_property
+    def _prepared(self) -> dict[str, Queries]:
+        return {}
+
     def save(
-        self, folder: str | Path, *, private: str | Path | None = None, overwrite: bool = False
+        self,
+        folder: str | Path,
+        *,
+        private: str | Path | None = None,
+        overwrite: bool = False,
+        report: bool = True,
+        internal: InternalReport | None = None,
     ) -> dict[str, Any]:
-        """Write ``release.parquet``, ``release.csv`` and ``certificate.json`` into ``folder``.
+        """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
 
         Sensitive values that are published apart go into ``sensitive.parquet`` and
         ``sensitive.csv``. Either all files appear or none. ``private`` names the file for the
-        owner's link file (mode 0600). Returns the certificate as written, with the files'
-        checksums.
+        owner's link file (mode 0600), ``internal`` asks for a report that compares with the
+        original (outside ``folder``, mode 0600); ``report=False`` leaves ``report.html`` out.
+        Returns the certificate as written, with the files' checksums.
         """
         from mottle.io.write import save_release
+        from mottle.report import page_of
 
-        return save_release(self, Path(folder), private, overwrite=overwrite)
+        return save_release(
+            self,
+            Path(folder),
+            private,
+            overwrite=overwrite,
+            report=page_of(self) if report else None,
+            internal=None if internal is None else (internal.path, internal.page_of(self)),
+        )
 
 
 def check_publishable(table: pa.Table, schema: Schema) -> None:

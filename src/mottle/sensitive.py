@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mottle.coding import codes_of_values
+from mottle.coding import codes_of_values, comparable
 from mottle.errors import DataError
 from mottle.schema import Column, Role, Schema
 
@@ -31,6 +31,11 @@ class SensitiveValues:
     labels: tuple[pa.Array, ...]  # per column: text by code of the column
     parts: Int32s  # [values, columns]: the joint value's code in each column
     binned: str = ""  # how numbers were put together, for the certificate
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole table; ``codes`` may be those of its distinct values only."""
+        return int(self.counts.sum())
 
     @property
     def joint(self) -> bool:
@@ -122,3 +127,86 @@ def _joint(single: Sequence[SensitiveValues]) -> SensitiveValues:
         labels=tuple(values.labels[0] for values in single),
         parts=parts.astype(np.int32),
     )
+
+
+# ------------------------------------------------------- tables of which only counts are in memory
+
+
+def count_values(values: pa.Array, counts: Int64s, column: Column) -> SensitiveValues:
+    """A sensitive column of which only the distinct values and their counts are known.
+
+    The result has one code per distinct *coded* value instead of one per row.
+
+    >>> pay = Column(name="pay", role="sensitive", breaks=(5.0,))
+    >>> sorted(count_values(pa.array([1.5, 9.0, 3.0]), np.array([2, 1, 4]), pay).counts.tolist())
+    [1, 6]
+    """
+    coded = _encode_column(pa.chunked_array([values]), with_breaks(values, counts, column))
+    total = np.bincount(coded.codes, weights=counts, minlength=len(coded.counts))
+    how = f"{column.bins} quantile bins" if column.bins is not None else coded.binned
+    codes = np.arange(len(total), dtype=np.int32)
+    return replace(coded, codes=codes, counts=total.astype(np.int64), binned=how)
+
+
+def with_breaks(values: pa.Array, counts: Int64s, column: Column) -> Column:
+    """The column with its quantile bins as breaks, which need no further look at the table."""
+    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    if column.bins is None or not (numeric or pa.types.is_decimal(values.type)):
+        return column  # a column of other values is refused when it is coded
+    floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    present = ~np.isnan(floats)
+    order = np.argsort(floats[present])
+    edges = _quantiles(floats[present][order], counts[present][order], column.bins)
+    return column.model_copy(update={"bins": None, "breaks": tuple(edges.tolist())})
+
+
+def _quantiles(values: NDArray[np.float64], counts: Int64s, bins: int) -> NDArray[np.float64]:
+    """Distinct inner quantiles of values that occur so often; as np.quantile on all of them."""
+    if len(values) == 0:
+        return np.empty(0)
+    last = np.cumsum(counts) - 1  # the place of each value's last copy
+    places = np.arange(1, bins) / bins * last[-1]
+    low = values[np.searchsorted(last, np.floor(places))]
+    high = values[np.searchsorted(last, np.ceil(places))]
+    share = places - np.floor(places)
+    between = np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
+    return np.unique(between)
+
+
+def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues) -> Int32s:
+    """Codes of some rows of a column among the values of the whole table.
+
+    ``column`` has breaks instead of bins, see `with_breaks`.
+    """
+    if column.breaks is not None:
+        values, _ = _binned(values, column)
+    texts = pc.cast(comparable(values, column), pa.string())
+    labels = known.labels[0]
+    codes = pc.index_in(texts, value_set=labels).to_numpy(zero_copy_only=False)
+    missing = texts.is_null().to_numpy(zero_copy_only=False)
+    if np.isnan(codes[~missing]).any() or (missing.any() and labels[-1].as_py() != MISSING):
+        raise DataError(
+            f"Column '{column.name}' has values that were not there when it was first read.",
+            "Let nobody change the data while they are anonymized.",
+        )
+    return np.where(missing, len(labels) - 1, codes).astype(np.int32)
+
+
+def join_counts(
+    single: Sequence[SensitiveValues], combinations: Int32s, counts: Int64s
+) -> tuple[SensitiveValues, ...]:
+    """What `encode_sensitive` gives, one row per combination of codes [combinations, columns]."""
+    if len(single) == 1:
+        return tuple(single)
+    each = [
+        replace(values, codes=np.ascontiguousarray(combinations[:, place]))
+        for place, values in enumerate(single)
+    ]
+    joint = SensitiveValues(
+        columns=tuple(values.columns[0] for values in single),
+        codes=np.arange(len(combinations), dtype=np.int32),
+        counts=counts,
+        labels=tuple(values.labels[0] for values in single),
+        parts=combinations,
+    )
+    return (joint, *each)

@@ -33,7 +33,7 @@ from mottle import (
 from mottle.io import staging
 from mottle.release import PublishedColumn
 
-FILES = ["certificate.json", "release.csv", "release.parquet"]
+FILES = ["certificate.json", "release.csv", "release.parquet", "report.html"]
 NASTY = st.text(
     st.one_of(st.sampled_from("\"',;\n\r\t\\|{}. \x00"), st.characters(exclude_categories=["Cs"])),
     max_size=6,
@@ -48,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_exactly_three_files_with_the_checksums_of_the_certificate(release: Release, tmp_path):
+def test_exactly_four_files_with_the_checksums_of_the_certificate(release: Release, tmp_path):
     certificate = release.save(tmp_path / "out")
     assert names(tmp_path / "out") == FILES
     written = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))

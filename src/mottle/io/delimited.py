@@ -11,9 +11,10 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -66,8 +67,8 @@ def read_delimited(
     ...     read_delimited(path, missing=["?"]).to_pylist()
     [{'age': 31, 'postcode': '01234'}, {'age': None, 'postcode': '98765'}]
     """
-    delimiter = _single_character("delimiter", "\t" if delimiter == "\\t" else delimiter)
-    quote = _single_character("quote", quote)
+    delimiter = single_character("delimiter", "\t" if delimiter == "\\t" else delimiter)
+    quote = single_character("quote", quote)
     if delimiter is not None and delimiter == quote:
         raise UsageError("delimiter and quote are the same character.", "Give two different ones.")
     encoding = known_encoding(encoding)
@@ -75,18 +76,19 @@ def read_delimited(
     sample = utf8_sample(path, encoding)
     if sample is not None:
         dialect = detect_dialect(sample, delimiter, quote)
-        table = _parse(open_bytes(path), _header(path, sample, dialect), dialect, missing)
-        if table is not None and not any(map(_spans_lines, table.columns)):
+        table = _parse(open_bytes(path), header_of(path, sample, dialect), dialect, missing)
+        if table is not None and not any(map(spans_lines, table.columns)):
             return _with_types(table) if typed else table
 
     # Not UTF-8, or something may be wrong: the slow way, which can tell what and where.
     text = decode(path, whole_content(path), encoding)
     sample = Sample(text[:HEAD_BYTES], len(text) <= HEAD_BYTES)
     dialect = detect_dialect(sample, delimiter, quote)
-    header = _header(path, sample, dialect)
+    header = header_of(path, sample, dialect)
     table = _parse(pa.BufferReader(text.encode()), header, dialect, missing)
-    if table is None or any(map(_spans_lines, table.columns)):
-        _raise_for_broken_record(path, text, dialect, len(header.names))
+    if table is None or any(map(spans_lines, table.columns)):
+        lines = io.StringIO(text, newline="")
+        raise_for_broken_record(path, lines, dialect, len(header.names), len(text) + 1)
     if table is None:
         raise DataError(
             f"{path} cannot be parsed as text delimited by {dialect.delimiter!r}.",
@@ -98,7 +100,8 @@ def read_delimited(
 # ---------------------------------------------------------------------------------------- options
 
 
-def _single_character(option: str, given: str | None) -> str | None:
+def single_character(option: str, given: str | None) -> str | None:
+    """Refuse a delimiter or quote that is not one ASCII character."""
     if given is None or (len(given) == 1 and given.isascii() and given not in "\r\n\0"):
         return given
     raise UsageError(
@@ -181,7 +184,8 @@ class Header:
     records: int
 
 
-def _header(path: Path, sample: Sample, dialect: Dialect) -> Header:
+def header_of(path: Path, sample: Sample, dialect: Dialect) -> Header:
+    """Find the column names; refuse a file that has no more than these."""
     records = _reader(io.StringIO(sample.text, newline=""), dialect, strict=False)
     names: list[str] = []
     passed = 0
@@ -205,26 +209,30 @@ def _parse(
     """Read cells as text; None when records differ in width or are not UTF-8."""
     try:
         with stream:
-            table = pacsv.read_csv(
-                stream,
-                read_options=pacsv.ReadOptions(
-                    column_names=header.names,
-                    skip_rows_after_names=header.records,
-                    block_size=BLOCK_BYTES,
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(header.names, pa.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            )
+            table = pacsv.read_csv(stream, **parser_options(header, dialect))
     except pa.ArrowInvalid:
         return None
     columns = [blank_out(column, missing) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def parser_options(header: Header, dialect: Dialect) -> dict[str, Any]:
+    """How pyarrow has to read the file: every cell as text, the empty one as missing."""
+    return {
+        "read_options": pacsv.ReadOptions(
+            column_names=header.names,
+            skip_rows_after_names=header.records,
+            block_size=BLOCK_BYTES,
+        ),
+        "parse_options": pacsv.ParseOptions(
+            delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
+        ),
+        "convert_options": pacsv.ConvertOptions(
+            column_types=dict.fromkeys(header.names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    }
 
 
 def _with_types(table: pa.Table) -> pa.Table:
@@ -232,7 +240,7 @@ def _with_types(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _spans_lines(column: pa.ChunkedArray) -> bool:
+def spans_lines(column: pa.ChunkedArray) -> bool:
     """Tell whether a cell spans lines: rightly so, or because its quote was not closed in place.
 
     pyarrow reads on to the next quote and puts other records' cells into this one. Nothing would
@@ -243,15 +251,17 @@ def _spans_lines(column: pa.ChunkedArray) -> bool:
     return any(pc.any(pc.match_substring(column, end)).as_py() for end in "\n\r")
 
 
-def _raise_for_broken_record(path: Path, text: str, dialect: Dialect, expected: int) -> None:
+def raise_for_broken_record(
+    path: Path, lines: Iterable[str], dialect: Dialect, expected: int, longest_cell: int
+) -> None:
     """Raise for the first record that is too short or too long or breaks the rules of quoting."""
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        lines,
         delimiter=dialect.delimiter,
         quotechar=dialect.quote,
         strict=True,
     )
-    usual_limit = csv.field_size_limit(len(text) + 1)
+    usual_limit = csv.field_size_limit(longest_cell)
     line = 1  # where the record begins: a cell may span lines
     try:
         for record in reader:

@@ -60,8 +60,9 @@ def read_table(
     ...     read_table(path).to_pylist()
     [{'age': 31, 'country': 'NA'}, {'age': 45, 'country': None}]
     """
+    _refuse_database(path)
     path = Path(path)
-    binary_reader = _binary_reader(path, _first_bytes(path))
+    binary_reader = _binary_reader(path, first_bytes(path))
     try:
         if binary_reader is None:
             table = read_delimited(
@@ -74,8 +75,8 @@ def read_table(
             f"{path} is damaged, incomplete or not of the type its name says.",
             "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
         ) from None
-    table = _checked(normalize(table), str(path))
-    return table if binary_reader is None else _without_words(table, missing)
+    table = checked(normalize(table), str(path))
+    return table if binary_reader is None else without_words(table, missing)
 
 
 def as_table(data: object) -> pa.Table:
@@ -88,9 +89,9 @@ def as_table(data: object) -> pa.Table:
     mottle.errors.UsageError: A list is not a table. Give ...
     """
     if isinstance(data, (str, os.PathLike)):
-        return read_table(Path(data))
+        return read_table(os.fspath(data))
     source = f"The {type(data).__name__}"
-    return _checked(normalize(_arrow_table(data, source)), source)
+    return checked(normalize(_arrow_table(data, source)), source)
 
 
 def normalize(table: pa.Table) -> pa.Table:
@@ -115,7 +116,18 @@ def normalize(table: pa.Table) -> pa.Table:
 # ------------------------------------------------------------------------------------------- files
 
 
-def _first_bytes(path: Path) -> bytes:
+def _refuse_database(path: str | Path) -> None:
+    from mottle.io.databases.address import is_database, parse
+
+    if is_database(path):
+        raise UsageError(
+            f"{parse(path).shown} is a database.",
+            "Say which rows of it: mottle.read_database(url, table=…), or --table on the command"
+            " line.",
+        )
+
+
+def first_bytes(path: Path) -> bytes:
     """Open the file, so that whatever prevents this is told apart from damaged content."""
     try:
         if path.exists() and not path.is_file():
@@ -142,6 +154,16 @@ def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | Non
     if magic.startswith(ARROW_FILE_MAGIC):
         return _read_arrow
     return None
+
+
+def is_parquet(path: Path, magic: bytes) -> bool:
+    """Whether a file is read as Parquet."""
+    return _binary_reader(path, magic) is _read_parquet
+
+
+def is_arrow(path: Path, magic: bytes) -> bool:
+    """Whether a file is read as Arrow's own format."""
+    return _binary_reader(path, magic) is _read_arrow
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -184,7 +206,9 @@ def _arrow_table(data: object, source: str) -> pa.Table:
             "another object with the Arrow stream protocol (__arrow_c_stream__).",
         )
     try:
-        return pa.RecordBatchReader.from_stream(data).read_all()
+        is_reader = isinstance(data, pa.RecordBatchReader)  # whose own errors get through
+        reader = data if is_reader else pa.RecordBatchReader.from_stream(data)
+        return reader.read_all()
     except (pa.ArrowException, ValueError, TypeError):  # their messages may quote cells
         raise DataError(
             f"{source} cannot be turned into an Arrow table.",
@@ -196,7 +220,7 @@ def _arrow_table(data: object, source: str) -> pa.Table:
 # --------------------------------------------------------------------------- checks and uniformity
 
 
-def _checked(table: pa.Table, source: str) -> pa.Table:
+def checked(table: pa.Table, source: str) -> pa.Table:
     """Refuse what nobody could name or anonymize."""
     names = table.column_names
     for position, name in enumerate(names, start=1):
@@ -215,7 +239,8 @@ def _checked(table: pa.Table, source: str) -> pa.Table:
     return table
 
 
-def _without_words(table: pa.Table, words: Sequence[str]) -> pa.Table:
+def without_words(table: pa.Table, words: Sequence[str]) -> pa.Table:
+    """Make text cells missing that hold one of the words."""
     columns = [
         blank_out(column, words) if pa.types.is_string(column.type) else column
         for column in table.columns

@@ -4,10 +4,15 @@ An interrupted run leaves nothing but its hidden folder, which the next run into
 removes. A lock held while writing tells a running neighbour's folder from an abandoned one. Files
 that are replaced wait in the hidden folder until all new ones are in place; whatever goes wrong
 until then, they are put back, if need be by the next run.
+
+Long runs work in a `resumable_folder`, which the same command finds again after an interruption.
+Their files are complete before the first one is renamed, so the next run, whichever it is, finishes
+an interrupted renaming instead of putting anything back.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -24,6 +29,7 @@ _PREFIX = ".mottle-unfinished-"
 _LOCK = "lock"
 _OLD = "old"  # files being replaced; exists only while they can still be put back
 _REPLACED = "replaced"
+_COMPLETE = "complete"  # names of files that are complete and on their way to their places
 _SECONDS_TO_BEGIN = 60
 
 Move = tuple[Path, Path]  # a file in a hidden folder, and the place it gets
@@ -85,6 +91,105 @@ def hidden_folder(target: Path) -> Iterator[Path]:
             _remove_if_empty(folder)
 
 
+@contextmanager
+def resumable_folder(target: Path, key: str) -> Iterator[Path]:
+    """Yield the hidden folder of the command ``key`` inside ``target``: a new one or its old one.
+
+    It is removed when the run ends, with a result or an error of ours. It stays when the run is
+    interrupted, or when the disk fails; then the same command finds it again. Folders that other
+    commands have left behind go.
+    """
+    made = _make_folder(target)
+    stage = target / f"{_PREFIX}{key}"
+    keep = False
+    try:
+        for other in target.glob(f"{_PREFIX}*"):
+            if other != stage and other.is_dir() and _is_abandoned(other):
+                _clear_away(other)
+        stage.mkdir(mode=0o700, exist_ok=True)
+        with open(stage / _LOCK, "a") as lock:
+            if not _try_lock(lock):
+                keep = True
+                raise StorageError(
+                    f"The same command is already running into {target}.", "Wait for its end."
+                )
+            try:
+                yield stage
+            except (KeyboardInterrupt, SystemExit, OSError):
+                keep = True
+                raise
+    finally:
+        if not keep:
+            _discard(stage)
+        for folder in made:
+            _remove_if_empty(folder)
+
+
+def finish_interrupted(target: Path, key: str) -> bool:
+    """Whether the last run of this command was interrupted while its files were being renamed.
+
+    They are then in their places now.
+    """
+    stage = target / f"{_PREFIX}{key}"
+    if not (stage / _COMPLETE).exists():
+        return False
+    with open(stage / _LOCK, "a") as lock:
+        if not _try_lock(lock):
+            return False
+        _finish_moves(stage)
+        _discard(stage)
+    return True
+
+
+def empty_folder(stage: Path, spare: Path | None = None) -> None:
+    """Forget what an earlier run has left in a `resumable_folder`, but for one file."""
+    for path in stage.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != _LOCK and path != spare:
+            path.unlink()
+
+
+def move_complete(stage: Path, names: Sequence[str], obsolete: Sequence[str] = ()) -> None:
+    """Give complete files of a `resumable_folder` their places; the last one says they are there.
+
+    From here on the new files count: an interruption is made good by the next run. ``obsolete`` are
+    names that an earlier set may have had and this one has not.
+    """
+    for name in names:
+        _flush_to_disk(stage / name)
+    write_whole(stage / _COMPLETE, json.dumps({"move": names, "remove": obsolete}))
+    _finish_moves(stage)
+
+
+def _finish_moves(stage: Path) -> None:
+    """Rename the files that are complete and not yet in their places."""
+    if (stage / _COMPLETE).exists():
+        files = json.loads((stage / _COMPLETE).read_text(encoding="utf-8"))
+        for name in files["remove"]:
+            (stage.parent / name).unlink(missing_ok=True)
+        for name in files["move"]:
+            if (stage / name).exists():
+                os.replace(stage / name, stage.parent / name)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a small file that is either there with all of its content or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    with open(partial, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def _clear_away(stage: Path) -> None:
+    """Remove what an earlier run has left behind, after bringing its renaming to an end."""
+    _finish_moves(stage)
+    _put_back(stage)
+    _discard(stage)
+
+
 def _flush_to_disk(path: Path) -> None:
     """Make sure the content has reached the disk before the name does."""
     with open(path, "rb") as file:
@@ -126,8 +231,13 @@ def _put_back(stage: Path) -> None:
 
 
 def _discard(stage: Path) -> None:
-    """Remove a hidden folder, unless it still holds files that have to be put back."""
+    """Remove a hidden folder, unless it still holds files that have to be put back.
+
+    It first gets another name, so that half a folder is never taken for one to go on with.
+    """
     if not (stage / _OLD).exists():
+        with suppress(OSError):
+            stage = stage.rename(stage.with_name(f"{_PREFIX}{os.urandom(8).hex()}"))
         shutil.rmtree(stage, ignore_errors=True)
 
 
@@ -159,8 +269,7 @@ def refuse_existing(target: Path, names: Sequence[str], *, overwrite: bool) -> N
 def _remove_abandoned(target: Path) -> None:
     for stage in target.glob(f"{_PREFIX}*"):
         if stage.is_dir() and _is_abandoned(stage):
-            _put_back(stage)
-            _discard(stage)
+            _clear_away(stage)
 
 
 def _is_abandoned(stage: Path) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 PROBED_CELLS = 500
+
+Attempt = Callable[[pa.ChunkedArray], pa.ChunkedArray | None]  # the cells in a type, if they fit
 
 
 def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
@@ -43,6 +46,22 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
+def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[Attempt]:
+    """Which of these types every cell of a text column can have; for files read in parts.
+
+    >>> cells = pa.chunked_array([["1", "2.5"]])
+    >>> [attempt(cells).type for attempt in possible_types(cells, single_types())]
+    [DataType(double)]
+    """
+    cells = pc.ascii_trim_whitespace(column)
+    return [attempt for attempt in among if attempt(cells) is not None]
+
+
+def single_types() -> list[Attempt]:
+    """One attempt for every type that `infer_type` may find, in the same order."""
+    return [*ATTEMPTS[:-1], *(partial(_cast, kind=kind) for kind in _MOMENTS)]
+
+
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     typed = _cast(cells, pa.int64())
     return None if typed is None or _any_matches(cells, r"^-?0[0-9xX]") else typed
@@ -63,12 +82,14 @@ def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def _moments(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Try dates, then moments without and with a time zone, coarse units first."""
-    kinds = [pa.date32()]
-    kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")]
-    return next((typed for kind in kinds if (typed := _cast(cells, kind)) is not None), None)
+    return next((typed for kind in _MOMENTS if (typed := _cast(cells, kind)) is not None), None)
 
 
-ATTEMPTS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray | None], ...] = (
+_MOMENTS = [pa.date32()] + [
+    pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
+]
+
+ATTEMPTS: tuple[Attempt, ...] = (
     _integers,
     _decimals,
     _booleans,

@@ -1,0 +1,276 @@
+"""More rows than memory: time, peak memory and growth of streaming and Spark; kills; agreement.
+
+    python benchmarks/scale.py [streaming|freeform|spark|agreement|kills …] [--rows N]
+
+Without a part, all of them at the sizes of the issue: streaming (nh) and Spark up to 20 million
+rows, freeform at 5 million. ``--rows`` bounds the size. The generated population is kept under the
+system's temporary folder, in files of a million people, and is generated only once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from _shared import markdown_table, report
+
+import mottle
+
+PLACE = Path(tempfile.gettempdir()) / "mottle-scale"
+QI = "age,sex,education,marital_status,origin,workclass,occupation"
+K = 10
+MEMORY = "4GB"
+PAGE = os.sysconf("SC_PAGE_SIZE")
+OPTIONS = ["--qi", QI, "--id", "person_id", "--rest", "insensitive", "--k", str(K)]
+
+
+@dataclass(frozen=True)
+class Run:
+    rows: int
+    seconds: float
+    peak: float  # GB of the whole process tree
+    certificate: dict
+
+    @property
+    def cells(self) -> list[str]:
+        rate = f"{self.rows / self.seconds:,.0f}"
+        gcp = f"{self.certificate['gcp']:.4f}"
+        chunks = f"{self.certificate['engine']['chunks']:,}"
+        return [f"{self.rows:,}", f"{self.seconds:,.0f}", rate, f"{self.peak:.2f}", chunks, gcp]
+
+
+HEADER = ["rows", "seconds", "rows/s", "peak RSS, GB", "chunks", "GCP"]
+
+
+def people(rows: int) -> Path:
+    """A Parquet file of so many generated people; whole millions are drawn one at a time."""
+    PLACE.mkdir(exist_ok=True)
+    path = PLACE / f"people-{rows}.parquet"
+    if path.exists():
+        return path
+    partial = path.with_suffix(".partial")
+    with pq.ParquetWriter(partial, mottle.datasets.population(1).schema) as writer:
+        for first in range(0, rows, 1_000_000):
+            part = mottle.datasets.population(min(rows - first, 1_000_000), seed=first)
+            writer.write_table(part)
+    partial.rename(path)
+    return path
+
+
+def tree_memory(root: int) -> float:
+    """Bytes resident in a process and all that it has started."""
+    children: dict[int, list[int]] = {}
+    resident: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                status = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            children.setdefault(int(status[1]), []).append(int(entry.name))
+            resident[int(entry.name)] = int(status[21]) * PAGE
+    waiting, total = [root], 0
+    while waiting:
+        process = waiting.pop()
+        total += resident.get(process, 0)
+        waiting += children.get(process, [])
+    return total
+
+
+def measured(command: Sequence[str], rows: int, output: Path) -> Run:
+    shutil.rmtree(output, ignore_errors=True)
+    began = time.perf_counter()
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    peak = 0.0
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.2):
+            peak = max(peak, tree_memory(process.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    code = process.wait()
+    done.set()
+    watcher.join()
+    if code != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    certificate = json.loads((output / "certificate.json").read_text())
+    return Run(rows, time.perf_counter() - began, peak / 1e9, certificate)
+
+
+def command(data: Path, output: Path, *options: str) -> list[str]:
+    mottle_command = [sys.executable, "-m", "mottle", "anonymize", str(data), "-o", str(output)]
+    return [*mottle_command, *OPTIONS, *options]
+
+
+def sizes(largest: int, steps: Sequence[int]) -> list[int]:
+    return [rows for rows in steps if rows <= largest] or [largest]
+
+
+def streaming(largest: int) -> None:
+    output = PLACE / "streamed"
+    runs = [
+        measured(command(people(rows), output, "--method", "nh", "--memory", MEMORY), rows, output)
+        for rows in sizes(min(largest, 20_000_000), [500_000, 2_000_000, 20_000_000])
+    ]
+    stages = markdown_table(
+        ["rows", *runs[0].certificate["seconds"]],
+        [[f"{run.rows:,}", *run.certificate["seconds"].values()] for run in runs],
+    )
+    growth = runs[-1].seconds / runs[0].seconds / (runs[-1].rows / runs[0].rows)
+    report(
+        "scale-streaming",
+        f"Streaming: nh, k = {K}, 7 quasi-identifiers, --memory {MEMORY}",
+        [
+            markdown_table(HEADER, [run.cells for run in runs]),
+            f"From the first size to the last, time grows {growth:.2f} times as fast as rows"
+            " (1 is linear; starting the program is part of the first).",
+            "Seconds by stage:",
+            stages,
+        ],
+        "scale.py streaming",
+    )
+
+
+def freeform(largest: int) -> None:
+    output = PLACE / "streamed"
+    runs = [
+        measured(
+            command(people(rows), output, "--method", "freeform", "--seconds", "60", "--memory",
+                    MEMORY),
+            rows, output,
+        )
+        for rows in sizes(min(largest, 5_000_000), [200_000, 1_000_000, 5_000_000])
+    ]  # fmt: skip
+    report(
+        "scale-freeform",
+        f"Streaming: freeform, k = {K}, at most 60 s of improving per chunk, --memory {MEMORY}",
+        [markdown_table(HEADER, [run.cells for run in runs])],
+        "scale.py freeform",
+    )
+
+
+def spark(largest: int) -> None:
+    output = PLACE / "by-spark"
+    rows_tried = sizes(min(largest, 20_000_000), [500_000, 2_000_000, 20_000_000])
+    lines = []
+    for rows in rows_tried:
+        data = people(rows)
+        streamed = measured(
+            command(data, output, "--method", "nh", "--memory", MEMORY), rows, output
+        )
+        by_spark = measured(
+            command(data, output, "--method", "nh", "--engine", "spark", "--master", "local[2]"),
+            rows, output,
+        )  # fmt: skip
+        lines += [["streaming", *streamed.cells], ["Spark, local[2]", *by_spark.cells]]
+    report(
+        "scale-spark",
+        f"Spark beside streaming: nh, k = {K}, 7 quasi-identifiers, two cores",
+        [
+            markdown_table(["engine", *HEADER], lines),
+            "Peak memory of Spark is that of its virtual machine and Python workers together.",
+        ],
+        "scale.py spark",
+    )
+
+
+def agreement(largest: int) -> None:
+    """The same people in memory, streamed and by Spark: GCP beside each other."""
+    rows = min(largest, 200_000)
+    data, output = people(rows), PLACE / "agreeing"
+    engines = {
+        "memory": [],
+        "streaming": ["--memory", "1GB"],
+        "Spark": ["--engine", "spark", "--master", "local[2]"],
+    }
+    lines = []
+    for method in ("nh", "freeform"):
+        found: dict[str, float] = {}
+        for engine, options in engines.items():
+            shutil.rmtree(output, ignore_errors=True)
+            subprocess.run(
+                command(data, output, "--method", method, "--seconds", "20", *options),
+                check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            found[engine] = json.loads((output / "certificate.json").read_text())["gcp"]
+        worst = max(abs(gcp / found["memory"] - 1) for gcp in found.values())
+        lines.append([method, *(f"{gcp:.5f}" for gcp in found.values()), f"{worst:.2%}"])
+    report(
+        "scale-agreement",
+        f"One table of {rows:,} people, three engines: GCP",
+        [markdown_table(["method", *engines, "largest difference"], lines)],
+        "scale.py agreement",
+    )
+
+
+def kills(largest: int) -> None:
+    """Kill -9 ten times at random points; the same command in the end completes the release."""
+    rows = min(largest, 1_000_000)
+    data, output = people(rows), PLACE / "killed"
+    shutil.rmtree(output, ignore_errors=True)
+    chance = random.Random(1)
+    run = command(data, output, "--method", "nh", "--memory", "1GB")
+    began = time.perf_counter()
+    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+    usual = time.perf_counter() - began
+    shutil.rmtree(output)
+    killed = []
+    while len(killed) < 10 and not (output / "certificate.json").exists():
+        process = subprocess.Popen(run, stdout=subprocess.DEVNULL)
+        wait = chance.uniform(0.1, 0.6) * usual
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed.append(wait)
+    began = time.perf_counter()
+    if not (output / "certificate.json").exists():
+        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+    release = mottle.read_release(output)
+    left = sorted(path.name for path in output.iterdir())
+    report(
+        "scale-kills",
+        f"{rows:,} rows, killed with signal 9 at random points",
+        [
+            f"An undisturbed run took {usual:.0f} s. Killed {len(killed)} times, after"
+            f" {', '.join(f'{wait:.0f}' for wait in killed)} s; the last run then took"
+            f" {time.perf_counter() - began:.0f} s.",
+            f"Rows in the release: {release.table.num_rows:,}. Files: {', '.join(left)}.",
+        ],
+        "scale.py kills",
+    )
+
+
+PARTS: dict[str, Callable[[int], None]] = {
+    "streaming": streaming,
+    "freeform": freeform,
+    "spark": spark,
+    "agreement": agreement,
+    "kills": kills,
+}
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("parts", nargs="*", metavar="PART")
+    arguments.add_argument("--rows", type=int, default=20_000_000)
+    given = arguments.parse_args()
+    for name in given.parts or PARTS:
+        PARTS[name](given.rows)

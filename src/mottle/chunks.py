@@ -1,0 +1,252 @@
+"""The straight line for one chunk of a table that is too large to be worked on as a whole.
+
+What concerns the whole table is decided once and stands in a `Plan`: domains, so that codes, scales
+and loss are those of the whole table; the demand of the guarantee; one secret. Rows arrive coded
+and in locality order, a chunk at a time, and no block crosses chunks: what holds in every chunk
+holds in the release. Streaming and Spark differ only in who moves the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mottle import methods
+from mottle.assignment import assign, check_assignment, check_layers
+from mottle.coding import Codes, Domain, encode_in
+from mottle.cover import check_covers, cover
+from mottle.errors import PrivacyError
+from mottle.exposure import check_within_caps
+from mottle.guarantees import Demand
+from mottle.ledger import Measured
+from mottle.loss import measure
+from mottle.methods import Draw, Effort
+from mottle.orders import Packing, by_cardinality
+from mottle.randomness import Purpose, Secret
+from mottle.release import Links, PublishedColumn, check_published, publish
+from mottle.schema import Column, Role, Schema
+from mottle.sensitive import SensitiveValues, codes_among
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+LOT = "lot"
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How rows are coded: as keys along the locality order, a lot, and what is kept as it is."""
+
+    schema: Schema  # covers all columns
+    domains: tuple[Domain, ...]
+    sensitive: tuple[tuple[Column, SensitiveValues], ...]  # empty when values are not capped
+    unchanged: tuple[PublishedColumn, ...]
+
+    @property
+    def packing(self) -> Packing:
+        """Quasi-identifiers as keys: those with few values first, as in memory."""
+        sizes = np.array([domain.size for domain in self.domains], np.int64)
+        return Packing.of(sizes, by_cardinality(sizes))
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the columns that rows are ordered by, before the lot."""
+        return [f"key{number}" for number in range(self.packing.count)]
+
+    @property
+    def values(self) -> list[str]:
+        """Names of the columns with codes of sensitive values."""
+        return [f"value{number}" for number in range(len(self.sensitive))]
+
+    @property
+    def kept(self) -> list[str]:
+        """Names of the columns that are published as they are."""
+        return [f"kept{number}" for number in range(len(self.unchanged))]
+
+    @property
+    def fields(self) -> pa.Schema:
+        """What `code` returns."""
+        types = [column.value_type for column in self.unchanged]
+        return pa.schema(
+            [
+                *[(name, pa.int64()) for name in [*self.keys, LOT]],
+                *[(name, pa.int32()) for name in self.values],
+                *zip(self.kept, types, strict=True),
+            ]
+        )
+
+    def code(self, rows: pa.Table, lots: Int64s) -> pa.Table:
+        """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers."""
+        matrix = np.empty((rows.num_rows, len(self.domains)), np.int32)
+        for place, domain in enumerate(self.domains):
+            matrix[:, place] = encode_in(rows.column(domain.name), domain)
+        columns: list[object] = [*self.packing.pack(matrix), lots]
+        columns += [
+            codes_among(rows.column(column.name), column, known) for column, known in self.sensitive
+        ]
+        columns += [rows.column(column.name).cast(column.value_type) for column in self.unchanged]
+        return pa.table(columns, schema=self.fields)
+
+    def value_numbers(self, codes: list[Int32s]) -> Int64s:
+        """One number for each combination of sensitive codes, in their lexicographic order."""
+        numbers = np.zeros(len(codes[0]), np.int64)
+        for column, (_, known) in zip(codes, self.sensitive, strict=True):
+            numbers = numbers * len(known.counts) + column
+        return numbers
+
+    def value_codes(self, numbers: Int64s) -> Int32s:
+        """The codes [n, columns] that `value_numbers` has made numbers of."""
+        codes = np.empty((len(numbers), len(self.sensitive)), np.int32)
+        for place in range(len(self.sensitive) - 1, -1, -1):
+            numbers, codes[:, place] = np.divmod(numbers, len(self.sensitive[place][1].counts))
+        return codes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is decided once for the whole table, and all that a chunk has to know of it."""
+
+    coding: Coding
+    demand: Demand  # its marks are those of combinations of sensitive values, not of rows
+    combinations: Int64s  # ascending: the numbers of these combinations, see `value_numbers`
+    method: str
+    walk: str
+    effort: float | None
+    secret: Secret
+    cuts: Int64s  # [chunks + 1]: first row of every chunk along the order, then all rows
+    blocks: Int64s | None = None  # where a method's blocks begin, decided for the whole table
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.cuts) - 1
+
+    @property
+    def largest(self) -> int:
+        """Rows of the largest chunk."""
+        return int(np.diff(self.cuts).max())
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole table."""
+        return int(self.cuts[-1])
+
+    @property
+    def columns(self) -> tuple[PublishedColumn, ...]:
+        """The columns of the release."""
+        described = {
+            domain.name: PublishedColumn.of_domain(domain) for domain in self.coding.domains
+        }
+        described |= {column.name: column for column in self.coding.unchanged}
+        names = [column.name for column in self.coding.schema.columns]
+        return tuple(described[name] for name in names if name in described)
+
+    @property
+    def fields(self) -> pa.Schema:
+        """The release's columns as Arrow describes them."""
+        return pa.schema([column.field() for column in self.columns])
+
+    def anonymize(
+        self, number: int, rows: pa.Table, tell: Callable[[float], None] = lambda _: None
+    ) -> tuple[pa.Table, Measured]:
+        """Publish chunk ``number`` of coded rows in locality order, or raise.
+
+        The published rows come in an order that tells nothing about the order of ``rows``. The same
+        chunk is published alike whenever it is worked on.
+        """
+        codes = Codes(self.coding.domains, self._matrix(rows))
+        demand = self._demand(rows)
+        secret = self.secret.part("chunk", number)
+        effort = Effort(
+            self.effort,
+            secret.public_seed,
+            tell,
+            partial(secret.permutation, Purpose.LOTS),
+            partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
+            self._blocks_of(number, rows.num_rows),
+        )
+        arrangement = methods.get(self.method).arrange(codes, demand, effort)
+        graph = arrangement.graph
+        if graph.records != rows.num_rows:
+            raise PrivacyError("Invariant 1: the graph has more or fewer records than the chunk.")
+        degrees = graph.check_regular(demand.degree)
+        if arrangement.draw is Draw.BUCKETS:
+            check_layers(graph, buckets=True)
+        elif arrangement.draw is not Draw.WALK:
+            raise PrivacyError("Invariant 3: chunks have no draw of this kind.")
+        published = cover(graph, codes)
+        draw = self.walk if arrangement.draw is Draw.WALK else str(arrangement.draw)
+        truth = assign(graph, secret, draw)
+        links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
+        pairs = check_covers(graph, codes, published)
+        records = check_assignment(graph, truth)
+        within = check_within_caps(graph, truth, demand)
+        schema = self.coding.schema
+        table, columns = publish(self._unchanged(rows), schema, codes, published, links)
+        check_published(schema, columns, links)
+        table = pa.Table.from_arrays(table.columns, schema=self.fields)
+        measured = Measured.of(
+            graph, measure(published, codes), degrees, pairs, records, within, draw,
+            arrangement.facts,
+        )  # fmt: skip
+        return table, measured
+
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Coded rows that arrived in any order, along the locality order."""
+        names = [*self.coding.keys, LOT]
+        keys = [rows.column(name).to_numpy() for name in names]
+        return rows.take(pa.array(np.lexsort(keys[::-1])))
+
+    def marks(self, rows: pa.Table) -> Int32s:
+        """The marks [n, systems] of coded rows."""
+        codes = [rows.column(name).to_numpy() for name in self.coding.values]
+        numbers = self.coding.value_numbers(codes)
+        places = np.minimum(np.searchsorted(self.combinations, numbers), len(self.combinations) - 1)
+        if np.any(self.combinations[places] != numbers):
+            raise PrivacyError("Invariant 4: a chunk has sensitive values that were not counted.")
+        return np.ascontiguousarray(self.demand.marks[places])
+
+    def _matrix(self, rows: pa.Table) -> Int32s:
+        packed = [rows.column(name).to_numpy() for name in self.coding.keys]
+        return self.coding.packing.unpack(packed)
+
+    def _demand(self, rows: pa.Table) -> Demand:
+        demand = self.demand
+        if not demand.capped:
+            return demand
+        return Demand(demand.degree, self.marks(rows), demand.caps, demand.counts)
+
+    def _blocks_of(self, number: int, rows: int) -> Int64s | None:
+        if self.blocks is None:
+            return None
+        first, last = self.cuts[number], self.cuts[number + 1]
+        if rows != last - first:
+            raise PrivacyError(f"Invariant 5: chunk {number} has more or fewer rows than planned.")
+        inside = self.blocks[(self.blocks >= first) & (self.blocks <= last)]
+        begins: Int64s = inside - first
+        return begins
+
+    def _unchanged(self, rows: pa.Table) -> pa.Table:
+        names = [column.name for column in self.coding.unchanged]
+        if not names:
+            return pa.table({"": pa.nulls(rows.num_rows)})
+        return rows.select(self.coding.kept).rename_columns(names)
+
+
+def even_cuts(rows: int, largest: int) -> Int64s:
+    """As few chunks of equal size as hold no more than ``largest`` rows.
+
+    >>> even_cuts(10, 4)
+    array([ 0,  3,  6, 10])
+    """
+    return np.linspace(0, rows, -(-rows // largest) + 1).astype(np.int64)
+
+
+def quasi_identifiers(schema: Schema) -> list[str]:
+    """Names of the quasi-identifiers."""
+    return [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]

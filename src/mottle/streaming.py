@@ -1,0 +1,362 @@
+"""More rows than memory: survey, sort on disk, then chunk after chunk, and a shuffle of all rows.
+
+Everything lies in one hidden folder until it is complete. Finished chunks stay there when a run is
+interrupted, beside the run's secret, and the same command goes on from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import mottle
+from mottle import workers
+from mottle.bucket_cuts import (
+    Stretch,
+    aligned_cuts,
+    block_starts,
+    broken_by_borders,
+    choose_cut,
+    tried_cuts,
+    try_cuts,
+)
+from mottle.chunks import LOT, Coding, Plan, even_cuts
+from mottle.engines import (
+    BASE_BYTES,
+    Settings,
+    certify,
+    demand_of,
+    memory_bytes,
+    rows_per_chunk,
+)
+from mottle.errors import DataError
+from mottle.graph import Int32s, Int64s
+from mottle.guarantees import Guarantee
+from mottle.io.batches import Source, TextOptions, content_hash, copied, open_source
+from mottle.io.chunk_files import ChunkFiles, write_release
+from mottle.io.external_sort import SortedRows, sort_to_parquet
+from mottle.io.staging import (
+    empty_folder,
+    finish_interrupted,
+    move_complete,
+    refuse_existing,
+    resumable_folder,
+    write_whole,
+    writing_to,
+)
+from mottle.io.write import CERTIFICATE, CSV, FILES, PARQUET
+from mottle.ledger import Measured
+from mottle.pipeline import Clock, Progress
+from mottle.randomness import Secret
+from mottle.schema import Schema
+from mottle.sensitive import SensitiveValues
+from mottle.survey import Survey
+
+WRITTEN = (PARQUET, CSV, CERTIFICATE)
+OTHERS = tuple(name for name in FILES if name not in WRITTEN)  # that another release may have
+
+
+def anonymize(
+    data: str | Path | pa.RecordBatchReader,
+    schema: Schema,
+    guarantee: Guarantee,
+    output: str | Path,
+    *,
+    memory: str | int = "4GB",
+    method: str = "auto",
+    representation: str = "range",
+    walk: str = "closed",
+    effort: float | None = None,
+    seed: int | None = None,
+    text: TextOptions | None = None,
+    source: str = "",
+    chunk_rows: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> dict[str, Any]:
+    """Anonymize a table that does not fit into memory; returns the certificate.
+
+    ``release.parquet``, ``release.csv`` and ``certificate.json`` appear in the folder ``output``
+    together, or not at all. After an interruption the same call goes on where the last one was.
+
+    Parameters
+    ----------
+    data
+        The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
+    schema, guarantee, representation, walk, seed, progress
+        As for `mottle.anonymize`.
+    memory
+        What the process may take, such as ``"4GB"``. It decides how many rows are worked on at
+        once; docs/scale.md says how.
+    method
+        ``"nh"`` or ``"freeform"`` for k-anonymity, ``"buckets"`` for sensitive values; ``"auto"``
+        picks one.
+    effort
+        Seconds of improving, for each chunk.
+    text
+        How a text file is written.
+    source
+        What ``data`` is when it is a reader, so that an interrupted run is known again.
+    chunk_rows
+        Rows worked on at once, instead of what ``memory`` suggests.
+    overwrite
+        Replace an earlier release in ``output``.
+
+    Examples
+    --------
+    >>> import tempfile, mottle, pyarrow.parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     people = Path(folder, "people.parquet")
+    ...     pyarrow.parquet.write_table(mottle.datasets.population(500, seed=1), people)
+    ...     schema = Schema.of(quasi_identifying=["age", "sex"], identifying=["person_id"],
+    ...                        rest="insensitive")
+    ...     certificate = anonymize(people, schema, mottle.KAnonymity(5), Path(folder, "out"),
+    ...                             method="nh", chunk_rows=200)
+    ...     certificate["rows"], certificate["engine"]["chunks"], certificate["degree"]["min"]
+    (500, 3, 5)
+    """
+    settings = Settings.check(
+        schema, guarantee, method=method, representation=representation, walk=walk, effort=effort,
+        seed=seed,
+    )  # fmt: skip
+    limit = memory_bytes(memory)
+    target = Path(output)
+    named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
+    key = _key(named, schema, guarantee, settings, limit, chunk_rows, text or TextOptions())
+    if finish_interrupted(target, key):
+        return _written_certificate(target)
+    with writing_to(target), resumable_folder(target, key) as stage:
+        refuse_existing(target, FILES, overwrite=overwrite)
+        run = _Run(stage, schema, guarantee, settings, limit, chunk_rows, progress)
+        certificate = run.release(run.open(data, text or TextOptions(), named))
+        move_complete(stage, WRITTEN, OTHERS)
+    return certificate
+
+
+def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
+    """What makes two commands the same one; the content of the input is compared later."""
+    columns = [
+        (
+            column.model_dump_json(exclude={"hierarchy", "hierarchy_file"}),
+            column.hierarchy.rows() if column.hierarchy is not None else None,
+        )
+        for column in schema.columns
+    ]
+    words = [mottle.__version__, named, columns, schema.rest, repr(guarantee), repr(options)]
+    return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
+
+
+def _written_certificate(target: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((target / CERTIFICATE).read_text(encoding="utf-8"))
+    return content
+
+
+@dataclass
+class _Run:
+    """One run in its hidden folder."""
+
+    stage: Path
+    schema: Schema
+    guarantee: Guarantee
+    settings: Settings
+    memory: int
+    chunk_rows: int | None
+    progress: Callable[[Progress], None] | None
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.progress or (lambda _: None))
+
+    # ------------------------------------------------------------------------------- the input
+
+    def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
+        """The input, after forgetting an earlier attempt on another content."""
+        copy = self.stage / "input.parquet"
+        with self.clock.stage("read"):
+            if isinstance(data, (str, Path)):
+                path = Path(data)
+                self._forget_unless(content_hash(path))
+                return open_source(path, copy, text)
+            arriving = self.stage / "arriving.parquet"
+            arriving.unlink(missing_ok=True)
+            copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
+            found = content_hash(arriving)
+            self._forget_unless(found, spare=arriving)
+            os.replace(arriving, copy)
+            return open_source(copy, copy, TextOptions(missing=text.missing))
+
+    def _forget_unless(self, content: str, spare: Path | None = None) -> None:
+        """Keep what is there only if it was made from the same content, under a known secret."""
+        note = self.stage / "input.sha256"
+        known = note.exists() and note.read_text(encoding="utf-8") == content
+        if not known or not (self.stage / "secret").exists():
+            empty_folder(self.stage, spare)
+            self._keep_secret(Secret.draw(self.settings.seed))
+            write_whole(note, content)
+        self.content = content
+
+    def _keep_secret(self, secret: Secret) -> None:
+        """Only the owner may read it; it goes with the folder when the run ends."""
+        path = self.stage / "secret"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(secret.key.hex())
+            file.flush()
+            os.fsync(file.fileno())
+
+    @property
+    def secret(self) -> Secret:
+        """The run's secret, that of an interrupted attempt included."""
+        text = (self.stage / "secret").read_text(encoding="utf-8")
+        return Secret(bytes.fromhex(text), self.settings.seed)
+
+    # ------------------------------------------------------------------------------- the line
+
+    def release(self, source: Source) -> dict[str, Any]:
+        """Survey, sort, publish chunk by chunk, shuffle."""
+        schema = self.schema.covering(source.types.names)
+        self.guarantee.check_feasible(source.rows)
+        with self.clock.stage("survey"):
+            survey = self._survey(source, schema)
+            coding = Coding(
+                schema,
+                survey.domains(self.settings.representation),
+                survey.sensitive_columns(),
+                survey.unchanged_columns(),
+            )
+            if self.guarantee.about_values and len(coding.sensitive) < 2:
+                self._demand(coding, survey.rows, *_single_combinations(coding))
+        with self.clock.stage("sort"):
+            ordered = self.stage / "sorted.parquet"
+            if not ordered.exists():
+                self._sort(source, coding, ordered)
+        with SortedRows(ordered, coding.fields) as rows:
+            with self.clock.stage("cut"):
+                plan, sensitive = self._plan(coding, survey, rows)
+            files = ChunkFiles(self.stage, plan.chunks, self.secret)
+            with self.clock.stage("chunks"):
+                measured = self._publish(plan, rows, files)
+        engine = {"name": "streaming", "memory": self.memory, "rows_per_chunk": plan.largest}
+        certificate = certify(
+            plan, self.settings, self.guarantee, sensitive, measured, engine, survey.notes,
+            self.clock.seconds,
+        )  # fmt: skip
+        tell = partial(self._tell_share, "write", plan.rows)
+        certificate = write_release(files.heaps(), plan.columns, certificate, self.stage, tell)
+        self.clock.tell(Progress("done", certificate["gcp"]))
+        return certificate
+
+    def _survey(self, source: Source, schema: Schema) -> Survey:
+        survey = Survey(schema, source.types, self.guarantee.about_values)
+        for table in source.read():
+            survey.add(table)
+            self._tell_share("survey", source.rows, survey.rows)
+        if survey.rows != source.rows:
+            raise DataError(f"{source.name} has changed while it was read.", "Run it again.")
+        return survey
+
+    def _sort(self, source: Source, coding: Coding, ordered: Path) -> None:
+        """Write the coded rows along the order of their quasi-identifiers, then lots."""
+        counted: dict[int, int] = {}
+
+        def coded() -> Iterator[pa.Table]:
+            done = 0
+            for number, table in enumerate(source.read()):
+                lots = self.secret.part("lots of batch", number).numbers(table.num_rows)
+                rows = coding.code(table, lots)
+                if coding.sensitive:
+                    columns = [rows.column(name).to_numpy() for name in coding.values]
+                    found, times = np.unique(coding.value_numbers(columns), return_counts=True)
+                    for combination, count in zip(found.tolist(), times.tolist(), strict=True):
+                        counted[combination] = counted.get(combination, 0) + count
+                done += table.num_rows
+                self._tell_share("sort", source.rows, done)
+                yield rows
+
+        keys = [*coding.keys, LOT]
+        sort_to_parquet(
+            coded(), coding.fields, keys, ordered, memory=(self.memory - BASE_BYTES) // 2,
+            threads=workers.thread_count(), then=partial(self._keep_combinations, counted),
+        )  # fmt: skip
+
+    def _keep_combinations(self, counted: dict[int, int]) -> None:
+        write_whole(self.stage / "combinations.json", json.dumps(sorted(counted.items())))
+
+    def _demand(self, coding: Coding, rows: int, combinations: Int64s, counts: Int64s) -> Any:
+        return demand_of(self.guarantee, coding, rows, combinations, counts)
+
+    def _plan(
+        self, coding: Coding, survey: Survey, rows: SortedRows
+    ) -> tuple[Plan, tuple[SensitiveValues, ...]]:
+        """Everything that is decided for the whole table."""
+        if rows.rows != survey.rows:
+            raise DataError("The input has changed while it was read.", "Run it again.")
+        content = json.loads((self.stage / "combinations.json").read_text(encoding="utf-8"))
+        combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
+        demand, sensitive = self._demand(coding, rows.rows, combinations, counts)
+        method = self.settings.method_for(self.guarantee, rows.rows)
+        largest = self.chunk_rows or rows_per_chunk(
+            self.memory, method, demand.degree, len(coding.domains), survey.kept_bytes / rows.rows
+        )
+        cuts = even_cuts(rows.rows, max(largest, 2 * demand.degree))
+        plan = Plan(
+            coding, demand, combinations, method, self.settings.walk, self.settings.effort,
+            self.secret, cuts,
+        )  # fmt: skip
+        return (_in_whole_blocks(plan, rows) if demand.capped else plan), sensitive
+
+    def _publish(self, plan: Plan, rows: SortedRows, files: ChunkFiles) -> list[Measured]:
+        measured: list[Measured] = []
+        for number in range(plan.chunks):
+            known = files.measured(number)
+            if known is None:
+                chunk = rows.read(int(plan.cuts[number]), int(plan.cuts[number + 1]))
+                table, known = plan.anonymize(number, chunk)
+                files.write(number, table, known)
+            measured.append(known)
+            done = Measured.total(measured)
+            self.clock.gcp = done.gcp / done.rows
+            self._tell_share("chunks", plan.rows, done.rows)
+        return measured
+
+    def _tell_share(self, stage: str, rows: int, done: int) -> None:
+        self.clock.tell(Progress(stage, self.clock.gcp, done / rows))
+
+
+def _single_combinations(coding: Coding) -> tuple[Int64s, Int64s]:
+    """The values of the only sensitive column and their counts; known before anything is sorted."""
+    if not coding.sensitive:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    counts = coding.sensitive[0][1].counts
+    return np.arange(len(counts)), counts
+
+
+def _in_whole_blocks(plan: Plan, rows: SortedRows) -> Plan:
+    """The plan with one number of blocks for the whole table, and chunks of whole blocks."""
+    demand, total = plan.demand, plan.rows
+    tried = tried_cuts(demand, total)
+    alive = np.ones(len(tried), np.bool_)
+    borders = []
+    for first, last in pairwise(plan.cuts.tolist()):
+        marks = plan.marks(rows.read(first, last, plan.coding.values))
+        trial = try_cuts(marks, first, total, tried, demand.caps, alive)
+        alive &= ~trial.violated
+        borders.append(trial.borders)
+    alive[broken_by_borders(np.concatenate(borders), total, tried, demand.caps)] = False
+
+    def values_of(stretches: Sequence[Stretch]) -> list[Int32s]:
+        parts = [rows.read(first, last, plan.coding.values) for first, last in stretches]
+        return [np.ascontiguousarray(plan.marks(part)[:, 0]) for part in parts]
+
+    blocks = choose_cut(demand, total, tried[alive], values_of)
+    cuts = aligned_cuts(total, blocks, plan.chunks)
+    return replace(plan, cuts=cuts, blocks=block_starts(total, blocks))
