@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
@@ -14,7 +15,7 @@ demo: $(KERNELS)
 test: check tools postgresql
 	$(BIN)/pytest -n auto --dist worksteal
 
-check: $(KERNELS)
+check: $(DEVELOP) $(KERNELS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,12 +40,12 @@ postgresql:
 			echo "The tests need PostgreSQL's server (Debian: apt-get install postgresql)"; exit 1; \
 		fi; }
 
-format: $(READY)
+format: $(DEVELOP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # Every figure the README and the docs name; writes benchmarks/results/.
-bench: $(KERNELS)
+bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python benchmarks/nh10.py
 	$(BIN)/python benchmarks/walks.py
@@ -70,6 +71,12 @@ $(READY): pyproject.toml constraints.txt
 			echo "Python's venv module is missing; install it (Debian: apt-get install python3-venv)"; exit 1; \
 		fi; }
 	@echo "Setting up $(VENV) (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+# What only tests and benchmarks need; Spark alone is half a gigabyte.
+$(DEVELOP): $(READY)
+	@echo "Adding what the tests need (once) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 

@@ -27,6 +27,20 @@ from mottle.audit import AUDITS
 from mottle.cli_audit import BROKEN, audit_command, show_certified
 from mottle.cli_compare import compare_command
 from mottle.cli_options import guarantee_from_options, schema_from_options
+from mottle.cli_parameters import (
+    Anonymity,
+    AsJson,
+    Cap,
+    CapRest,
+    Delimiter,
+    Diversity,
+    Encoding,
+    Enhanced,
+    Likeness,
+    Missing,
+    Overwrite,
+    Quote,
+)
 from mottle.cli_places import (
     Data,
     DiscreetGroup,
@@ -122,21 +136,6 @@ def _options(
     """Options before the command."""
 
 
-Delimiter = Annotated[
-    str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
-]
-Quote = Annotated[str | None, typer.Option(help="Quote character.", show_default="detected")]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of a CSV file.", show_default="detected")
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="A word that stands for a missing value, such as NA or ?. Repeatable."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
-
-
 @app.command("anonymize")
 @_reporting_errors
 def anonymize_command(
@@ -151,27 +150,12 @@ def anonymize_command(
         str | None, typer.Option(help="Database for the release, instead of a folder.")
     ] = None,
     to_table: Annotated[str | None, typer.Option(help="Table for the release, with --to.")] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
-    ] = None,
-    l_: Annotated[
-        int | None,
-        typer.Option("--l", "-l", help="No sensitive value is believed with more than 1/l."),
-    ] = None,
-    beta: Annotated[
-        float | None,
-        typer.Option(help="Belief in a sensitive value grows by at most the factor 1 + beta."),
-    ] = None,
-    enhanced: Annotated[
-        bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent values.")
-    ] = False,
-    cap: Annotated[
-        list[str] | None,
-        typer.Option(help="VALUE=SHARE: highest belief in a sensitive value. Repeatable."),
-    ] = None,
-    cap_rest: Annotated[
-        float | None, typer.Option(help="Highest belief in all other sensitive values.")
-    ] = None,
+    k: Anonymity = None,
+    l_: Diversity = None,
+    beta: Likeness = None,
+    enhanced: Enhanced = False,
+    cap: Cap = None,
+    cap_rest: CapRest = None,
     schema: Annotated[Path | None, typer.Option(help="mottle.toml with the columns.")] = None,
     qi: Annotated[list[str] | None, typer.Option(help="Quasi-identifiers: a,b,c.")] = None,
     sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns: a,b.")] = None,

@@ -12,6 +12,7 @@ from rich.table import Table
 from mottle.audit import AUDITS, AuditReport, Finding, audit_release, registered
 from mottle.audit._run import SAMPLE
 from mottle.cli_options import guarantee_from_options
+from mottle.cli_parameters import Delimiter, Encoding, Missing, Quote
 from mottle.cli_places import QueryOption, TableOption, read_source
 from mottle.errors import UsageError
 from mottle.schema import Schema
@@ -50,19 +51,10 @@ def audit_command(
         int, typer.Option(help="Examine everybody up to so many people, a sample above.")
     ] = SAMPLE,
     seed: Annotated[int, typer.Option(help="For choosing the sample.")] = 0,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of the original.", show_default="detected")
-    ] = None,
-    quote: Annotated[
-        str | None, typer.Option(help="Quote character.", show_default="detected")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the original.", show_default="detected")
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(help="A word for a missing value in the original. Repeatable."),
-    ] = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Attack RELEASE with all that ORIGINAL tells; exit code 6 if the guarantee is broken."""

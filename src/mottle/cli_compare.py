@@ -16,6 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mottle.cli_options import schema_from_options
+from mottle.cli_parameters import AsJson, Delimiter, Encoding, Missing, Overwrite, Quote
 from mottle.comparison import PRIVBAYES, Comparison, compare
 from mottle.errors import UsageError
 from mottle.guarantees import BetaLikeness, Guarantee, KAnonymity, LDiversity
@@ -55,21 +56,12 @@ def compare_command(
         typer.Option(help="Seconds for improving each result.", show_default="while it pays"),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the split, the questions and the runs.")] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
-    ] = None,
-    quote: Annotated[
-        str | None, typer.Option(help="Quote character.", show_default="detected")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a CSV file.", show_default="detected")
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(help="A word that stands for a missing value. Repeatable."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    overwrite: Overwrite = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run METHODS under every guarantee and write compare.csv and compare.html."""
     from mottle.report.comparison_page import comparison_html

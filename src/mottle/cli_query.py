@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from mottle.cli_parameters import Overwrite
 from mottle.errors import UsageError, did_you_mean
 from mottle.io.read_release import read_release
 from mottle.io.staging import staged
@@ -77,7 +78,7 @@ def sample_command(
     ] = None,
     fit: Fit = FITS[0],
     format_: Annotated[str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.")] = FORMATS[0],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw ordinary tables that RELEASE allows: every cell becomes one of its values."""
     if format_ not in FORMATS:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import typer
 from rich.console import Console
 
+from mottle.cli_parameters import Delimiter, Encoding, Missing, Quote
 from mottle.cli_places import ARGUMENTS
 from mottle.errors import StorageError, UsageError
 from mottle.io.databases import redacted
@@ -90,19 +91,10 @@ def report_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of the original.", show_default="detected")
-    ] = None,
-    quote: Annotated[
-        str | None, typer.Option(help="Quote character.", show_default="detected")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the original.", show_default="detected")
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(help="A word for a missing value in the original. Repeatable."),
-    ] = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
 ) -> None:
     """Write the report of a release again; with --original, the owner's internal one."""
     from mottle.report import EXAMPLES, Owner, report_html

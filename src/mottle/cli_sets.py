@@ -16,6 +16,16 @@ from rich.table import Table
 
 from mottle.assignment import WALKS
 from mottle.cli_options import guarantee_from_options
+from mottle.cli_parameters import (
+    Anonymity,
+    AsJson,
+    Cap,
+    CapRest,
+    Diversity,
+    Enhanced,
+    Likeness,
+    Overwrite,
+)
 from mottle.io.write import REPORT, check_places
 from mottle.pipeline import Progress
 from mottle.sets.comparison import Comparison, compare_sets
@@ -37,27 +47,12 @@ def command(progress_bar: ProgressBar, out: Console) -> Callable[..., None]:
             ),
         ],
         output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
-        k: Annotated[
-            int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
-        ] = None,
-        l_: Annotated[
-            int | None,
-            typer.Option("--l", "-l", help="No label is believed with more than 1/l."),
-        ] = None,
-        beta: Annotated[
-            float | None,
-            typer.Option(help="Belief in a label grows by at most the factor 1 + beta."),
-        ] = None,
-        enhanced: Annotated[
-            bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent ones.")
-        ] = False,
-        cap: Annotated[
-            list[str] | None,
-            typer.Option(help="LABEL=SHARE: highest belief in a label. Repeatable."),
-        ] = None,
-        cap_rest: Annotated[
-            float | None, typer.Option(help="Highest belief in all other labels.")
-        ] = None,
+        k: Anonymity = None,
+        l_: Diversity = None,
+        beta: Likeness = None,
+        enhanced: Enhanced = False,
+        cap: Cap = None,
+        cap_rest: CapRest = None,
         column: Annotated[
             str | None, typer.Option(help="Column of a table that holds lists or delimited text.")
         ] = None,
@@ -104,8 +99,8 @@ def command(progress_bar: ProgressBar, out: Console) -> Callable[..., None]:
         no_report: Annotated[
             bool, typer.Option("--no-report", help="Leave report.html out.")
         ] = False,
-        overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+        overwrite: Overwrite = False,
+        as_json: AsJson = False,
     ) -> None:
         """Anonymize sets of items: baskets, diagnoses, places; write a release as for tables."""
         guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)

@@ -25,7 +25,7 @@ from mottle.graph import Graph, Int32s
 from mottle.guarantees import Demand, Guarantee
 from mottle.io.read import as_table
 from mottle.loss import measure
-from mottle.methods import Draw, Effort
+from mottle.methods import Arrangement, Draw, Effort
 from mottle.randomness import Purpose, Secret
 from mottle.release import (
     Links,
@@ -180,19 +180,7 @@ def anonymize(
         if graph.records != codes.records:
             raise PrivacyError("Invariant 1: the graph has more or fewer records than the table.")
         degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
-        draw = str(arrangement.draw)
-        layered = arrangement.draw in (Draw.BUCKETS, Draw.ROTATION)
-        if layered:
-            check_layers(graph, buckets=arrangement.draw is Draw.BUCKETS)
-        unsafe = unsafe_paper_randomization and layered
-        if unsafe_paper_randomization and not unsafe:
-            raise UsageError(
-                f"Method '{chosen.name}' has no unsafe randomization to ask for: its graph does"
-                " not depend on sensitive values.",
-                "Leave --unsafe-paper-randomization out.",
-            )
-        if unsafe or arrangement.draw is Draw.WALK:
-            draw = walk
+        draw, unsafe = decide_draw(chosen.name, arrangement, walk, unsafe_paper_randomization)
     with clock.stage("cover"):
         published = cover(graph, codes)
         loss = measure(published, codes)
@@ -311,6 +299,21 @@ UNSAFE = (
     " occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
     " release."
 )
+
+
+def decide_draw(method: str, arrangement: Arrangement, walk: str, unsafe: bool) -> tuple[str, bool]:
+    """The draw that keeps the guarantee, or the papers'; and whether that one is unsafe."""
+    draw = arrangement.draw
+    layered = draw in (Draw.BUCKETS, Draw.ROTATION)
+    if layered:
+        check_layers(arrangement.graph, buckets=draw is Draw.BUCKETS)
+    elif unsafe:
+        raise UsageError(
+            f"Method '{method}' has no unsafe randomization to ask for: its graph does not depend"
+            " on sensitive values.",
+            "Leave --unsafe-paper-randomization out.",
+        )
+    return (walk if unsafe or draw is Draw.WALK else str(draw)), unsafe
 
 
 def leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:

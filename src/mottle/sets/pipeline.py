@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 import mottle
-from mottle.assignment import WALKS, assign, check_assignment, check_layers
+from mottle.assignment import WALKS, assign, check_assignment
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.exposure import check_within_caps
 from mottle.guarantees import Guarantee
@@ -21,6 +21,7 @@ from mottle.pipeline import (
     Progress,
     as_seconds,
     check_passed,
+    decide_draw,
     describe_values,
     leak,
 )
@@ -30,7 +31,7 @@ from mottle.schema import Schema
 from mottle.sensitive import SensitiveValues, encode_sensitive
 from mottle.sets.items import SetData
 from mottle.sets.measures import error
-from mottle.sets.methods import SetMethod, method_for
+from mottle.sets.methods import method_for
 from mottle.sets.read import as_sets
 from mottle.sets.release import SetRelease, check_names, check_published, publish
 from mottle.sets.voting import check_worlds, vote
@@ -112,7 +113,7 @@ def anonymize_sets(
         if graph.records != data.records:
             raise PrivacyError("Invariant 1: the graph has more or fewer records than the data.")
         degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
-        draw, unsafe = _draw(chosen, arrangement, walk, unsafe_paper_randomization)
+        draw, unsafe = decide_draw(chosen.name, arrangement, walk, unsafe_paper_randomization)
     with clock.stage("cover"):
         votes = vote(graph, sets)
         loss = error(graph, sets, votes)
@@ -164,20 +165,6 @@ def _sensitive(data: SetData) -> tuple[SensitiveValues, ...]:
         return ()
     schema = Schema.of(quasi_identifying=[], sensitive=[data.label_name])
     return encode_sensitive(pa.table({data.label_name: data.labels}), schema)
-
-
-def _draw(method: SetMethod, arrangement: Arrangement, walk: str, unsafe: bool) -> tuple[str, bool]:
-    """The draw that keeps the guarantee, or the paper's; and whether that one is unsafe."""
-    if arrangement.draw is Draw.WALK:
-        if unsafe:
-            raise UsageError(
-                f"Method '{method.name}' has no unsafe randomization to ask for: its graph does"
-                " not depend on labels.",
-                "Leave --unsafe-paper-randomization out.",
-            )
-        return walk, False
-    check_layers(arrangement.graph, buckets=arrangement.draw is Draw.BUCKETS)
-    return (walk, True) if unsafe else (str(arrangement.draw), False)
 
 
 def _describe_columns(data: SetData) -> list[dict[str, object]]:

@@ -1,0 +1,44 @@
+"""Options that several commands have, each said once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+# What is guaranteed; `cli_options.guarantee_from_options` puts them together.
+Anonymity = Annotated[
+    int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
+]
+Diversity = Annotated[
+    int | None,
+    typer.Option("--l", "-l", help="No sensitive value is believed with more than 1/l."),
+]
+Likeness = Annotated[
+    float | None,
+    typer.Option(help="Belief in a sensitive value grows by at most the factor 1 + beta."),
+]
+Enhanced = Annotated[
+    bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent values.")
+]
+Cap = Annotated[
+    list[str] | None,
+    typer.Option(help="VALUE=SHARE: highest belief in a sensitive value. Repeatable."),
+]
+CapRest = Annotated[
+    float | None, typer.Option(help="Highest belief in all other sensitive values.")
+]
+
+# How a text file is read.
+Delimiter = Annotated[
+    str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
+]
+Quote = Annotated[str | None, typer.Option(help="Quote character.", show_default="detected")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of a CSV file.", show_default="detected")
+]
+Missing = Annotated[list[str] | None, typer.Option(help="A word for a missing value. Repeatable.")]
+
+# What happens to the result.
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
