@@ -59,6 +59,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/classic.py
 	$(BIN)/python benchmarks/queries.py
+	$(BIN)/python benchmarks/compare.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,6 +1,6 @@
 """More rows than memory: time, peak memory and growth of streaming and Spark; kills; agreement.
 
-    python benchmarks/scale.py [streaming|freeform|spark|agreement|kills …] [--rows N]
+    python benchmarks/scale.py [streaming|freeform|spark|agreement|kills|plan …] [--rows N]
 
 Without a part, all of them at the sizes of the issue: streaming (nh) and Spark up to 20 million
 rows, freeform at 5 million. ``--rows`` bounds the size. The generated population is kept under the
@@ -25,16 +25,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from _shared import markdown_table, report
+from _shared import RESULTS, markdown_table, report
 
 import mottle
+from mottle import spark as mottle_spark
+from mottle.cli_scale import spark_session
 
 PLACE = Path(tempfile.gettempdir()) / "mottle-scale"
 QI = "age,sex,education,marital_status,origin,workclass,occupation"
 K = 10
 MEMORY = "4GB"
 PAGE = os.sysconf("SC_PAGE_SIZE")
-OPTIONS = ["--qi", QI, "--id", "person_id", "--rest", "insensitive", "--k", str(K)]
+COLUMNS = ["--qi", QI, "--id", "person_id", "--rest", "insensitive"]
+OPTIONS = [*COLUMNS, "--k", str(K)]
 
 
 @dataclass(frozen=True)
@@ -191,9 +194,60 @@ def spark(largest: int) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Agreeing:
+    """A method and a guarantee for which all engines should lose the same."""
+
+    method: str
+    guarantee: mottle.KAnonymity | mottle.LDiversity | mottle.BetaLikeness
+    sensitive: str = ""
+    bins: int = 0
+
+    @property
+    def options(self) -> list[str]:
+        match self.guarantee:
+            case mottle.LDiversity(l):
+                promise = ["--l", str(l)]
+            case mottle.BetaLikeness(beta):
+                promise = ["--beta", str(beta)]
+            case _:
+                promise = ["--k", str(K)]
+        values = ["--sensitive", self.sensitive] if self.sensitive else []
+        values += ["--bins", f"{self.sensitive}={self.bins}"] if self.bins else []
+        return [*COLUMNS, "--method", self.method, *promise, *values]
+
+    def __str__(self) -> str:
+        of = f", {self.sensitive}" if self.sensitive else ""
+        of += f" in {self.bins} bins" if self.bins else ""
+        return f"{self.method}, {self.guarantee.describe()['short']}{of}"
+
+    def audit(self, data: Path, output: Path) -> str:
+        """What all adversaries that apply say about a release."""
+        schema = mottle.Schema.of(
+            quasi_identifying=QI.split(","),
+            identifying=["person_id"],
+            sensitive=[self.sensitive] if self.sensitive else [],
+            bins={self.sensitive: self.bins} if self.bins else {},
+            rest="insensitive",
+        )
+        original, release = mottle.read_table(data), mottle.read_release(output)
+        covering = schema.covering(original.column_names)
+        found = mottle.audit_release(original, release, schema=covering, guarantee=self.guarantee)
+        return "passed" if found.passed else "FAILED"
+
+
+AGREEING = [
+    Agreeing("nh", mottle.KAnonymity(K)),
+    Agreeing("freeform", mottle.KAnonymity(K)),
+    Agreeing("buckets", mottle.LDiversity(2), "diagnosis"),
+    Agreeing("buckets", mottle.LDiversity(5), "income", 10),
+    Agreeing("buckets", mottle.BetaLikeness(2), "income", 10),
+]
+
+
 def agreement(largest: int) -> None:
-    """The same people in memory, streamed and by Spark: GCP beside each other."""
-    rows = min(largest, 200_000)
+    """The same people in memory, streamed and by Spark: GCP and audits beside each other."""
+    rows = min(largest, 500_000)  # three chunks on a cluster
     data, output = people(rows), PLACE / "agreeing"
     engines = {
         "memory": [],
@@ -201,21 +255,32 @@ def agreement(largest: int) -> None:
         "Spark": ["--engine", "spark", "--master", "local[2]"],
     }
     lines = []
-    for method in ("nh", "freeform"):
+    for agreeing in AGREEING:
         found: dict[str, float] = {}
-        for engine, options in engines.items():
+        chunks, verdicts = [], []
+        for engine, more in engines.items():
             shutil.rmtree(output, ignore_errors=True)
+            run = [sys.executable, "-m", "mottle", "anonymize", str(data), "-o", str(output)]
             subprocess.run(
-                command(data, output, "--method", method, "--seconds", "20", *options),
+                [*run, *agreeing.options, "--no-report", *more],
                 check=True, stdout=subprocess.DEVNULL,
+                env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
             )  # fmt: skip
-            found[engine] = json.loads((output / "certificate.json").read_text())["gcp"]
+            certificate = json.loads((output / "certificate.json").read_text())
+            found[engine] = certificate["gcp"]
+            chunks.append(str(certificate.get("engine", {}).get("chunks", 1)))
+            verdicts.append(agreeing.audit(data, output))
         worst = max(abs(gcp / found["memory"] - 1) for gcp in found.values())
-        lines.append([method, *(f"{gcp:.5f}" for gcp in found.values()), f"{worst:.2%}"])
+        losses = [f"{gcp:.5f}" for gcp in found.values()]
+        said = [" / ".join(chunks), " / ".join(verdicts)]
+        lines.append([str(agreeing), *losses, f"{worst:.2%}", *said])
     report(
         "scale-agreement",
-        f"One table of {rows:,} people, three engines: GCP",
-        [markdown_table(["method", *engines, "largest difference"], lines)],
+        f"One table of {rows:,} people, three engines: GCP, and what an audit says",
+        [
+            markdown_table(["method", *engines, "largest difference", "chunks", "audit"], lines),
+            "Improved until it was no longer worth it. The audit has all adversaries that apply.",
+        ],
         "scale.py agreement",
     )
 
@@ -259,12 +324,87 @@ def kills(largest: int) -> None:
     )
 
 
+def plan(largest: int) -> None:
+    """The arithmetic for ten billion rows, at the rates that `streaming` and `spark` measured."""
+    many, machines, cores = 10**10, 20, 16
+    rates = {"Spark": rate("scale-spark", "Spark"), "streaming": rate("scale-streaming", "")}
+    staged = staged_bytes(min(largest, 200_000))
+    chunks = many // mottle_spark.ROWS_PER_CHUNK
+    core_hours = many / rates["Spark"] / 3600
+    shuffled = {"order": "keys and lots", "coded": "coded rows to chunks", "release": "release"}
+    lines = [
+        ["rows per second and core, Spark", "`scale-spark.md`", f"{rates['Spark']:,.0f}"],
+        ["core-hours", "10¹⁰ / r / 3600", f"{core_hours:,.0f}"],
+        [
+            f"{machines} machines of {cores} cores",
+            f"÷ {machines * cores}",
+            f"{core_hours / machines / cores:.1f} h, if no machine waits for another",
+        ],
+        [f"chunks of {mottle_spark.ROWS_PER_CHUNK:,} rows", "", f"{chunks:,}"],
+        *[
+            [f"shuffled: {what}", f"10¹⁰ · {staged[name]:.0f} bytes", terabytes(staged[name])]
+            for name, what in shuffled.items()
+        ],
+        ["written to staging, compressed", " + ".join(staged), terabytes(sum(staged.values()))],
+        [
+            "one machine of two cores, streaming",
+            f"10¹⁰ / (2 · {rates['streaming']:,.0f})",
+            f"{many / rates['streaming'] / 2 / 3600:,.0f} h",
+        ],
+    ]
+    report(
+        "scale-plan",
+        "Ten billion rows, by what was measured",
+        [
+            markdown_table(["quantity", "arithmetic", "result"], lines),
+            "Bytes are those of Parquet files of a run on generated people. Rates are those of two"
+            " cores, divided by two; whether they hold on twenty machines was not measured.",
+        ],
+        "scale.py plan",
+    )
+
+
+def rate(name: str, engine: str) -> float:
+    """Rows per second and core at the largest size that a results file has."""
+    path = RESULTS / f"{name}.md"
+    if not path.exists():
+        sys.exit(f"{path} is not there yet; run that part first.")
+    table = path.read_text().split("\n\n")[2].splitlines()
+    column = [cell.strip() for cell in table[0].split("|")].index("rows/s")
+    last = [line for line in table[2:] if engine in line][-1]
+    return float(last.split("|")[column].replace(",", "")) / 2
+
+
+def staged_bytes(rows: int) -> dict[str, float]:
+    """Bytes per row that every stage of a run on Spark writes."""
+    folder = PLACE / "staging"
+    shutil.rmtree(folder, ignore_errors=True)
+    columns = {"quasi_identifying": QI.split(","), "identifying": ["person_id"]}
+    schema = mottle.Schema.of(**columns, rest="insensitive")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with spark_session("local[2]") as running:
+        frame = running.read.parquet(str(people(rows)))
+        mottle_spark.anonymize(frame, schema, mottle.KAnonymity(K), staging=folder, method="nh")
+    (run,) = folder.iterdir()
+    sizes = {
+        stage.name: sum(path.stat().st_size for path in stage.glob("*.parquet")) / rows
+        for stage in sorted(run.iterdir())
+    }
+    shutil.rmtree(folder)
+    return sizes
+
+
+def terabytes(per_row: float) -> str:
+    return f"{per_row / 100:.2f} TB"
+
+
 PARTS: dict[str, Callable[[int], None]] = {
     "streaming": streaming,
     "freeform": freeform,
     "spark": spark,
     "agreement": agreement,
     "kills": kills,
+    "plan": plan,
 }
 
 if __name__ == "__main__":

@@ -1,73 +1,129 @@
-"""One number of blocks for the whole table, found from stretches of it."""
+"""A table that comes in regions is cut as it would be in memory, and tells as much."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mottle.bucket_cuts import (
-    aligned_cuts,
-    block_starts,
-    broken_by_borders,
-    choose_cut,
-    tried_cuts,
-    try_cuts,
-)
-from mottle.errors import UsageError
-from mottle.guarantees import Demand, allowed
+import mottle
+from mottle import Schema, bucket_cuts
+from mottle.bucket_cuts import Cut, Region, counts_between, decide_cut, pieces_of, profiles_of
+from mottle.coding import Codes, encode
+from mottle.guarantees import Demand
+from mottle.methods._block_cuts import Way, deepest_cut
+from mottle.methods._bucket_records import TableRecords
+from mottle.schema import Representation
 
-
-def demand_for(values: np.ndarray, diversity: int) -> Demand:
-    counts = np.bincount(values, minlength=4).astype(np.int64)
-    return Demand(2, values[:, None].astype(np.int32), np.full(4, 1 / diversity), counts)
+ROWS = 6000
+QI = ["age", "sex", "education", "workclass"]
 
 
-@given(
-    st.lists(st.integers(0, 3), min_size=8, max_size=80),
-    st.lists(st.integers(1, 79), max_size=4),
-    st.integers(2, 3),
-)
-def test_stretches_find_the_blocks_that_break_a_cap(
-    values: list[int], cuts: list[int], diversity: int
-) -> None:
-    marks = np.array(values, np.int32)[:, None]
-    rows, caps = len(values), np.full(4, 1 / diversity)
-    tried = np.arange(rows // 2, 0, -1)
-    ends = sorted({0, rows, *(cut for cut in cuts if cut < rows)})
-    alive = np.ones(len(tried), np.bool_)
-    borders = []
-    for first, last in pairwise(ends):
-        trial = try_cuts(marks[first:last], first, rows, tried, caps, alive)
-        alive &= ~trial.violated
-        borders.append(trial.borders)
-    alive[broken_by_borders(np.concatenate(borders), rows, tried, caps)] = False
-    for place, blocks in enumerate(tried):
-        kept = all(
-            np.all(np.bincount(values[first:last], minlength=4) <= allowed(caps, last - first))
-            for first, last in pairwise(block_starts(rows, int(blocks)).tolist())
-        )
-        assert alive[place] == kept, blocks
+@dataclass(frozen=True)
+class Held:
+    """A line of regions that lie in memory."""
+
+    codes: Codes
+    marks: np.ndarray
+    cuts: np.ndarray
+
+    def over(self, work: Callable[[Region], object]) -> list:
+        return [
+            work(
+                Region(
+                    number,
+                    Codes(self.codes.domains, self.codes.matrix[first:last]),
+                    np.ascontiguousarray(self.marks[first:last]),
+                )
+            )
+            for number, (first, last) in enumerate(pairwise(self.cuts))
+        ]
 
 
-def test_the_most_blocks_whose_buckets_hold_most_records_are_chosen() -> None:
-    values = np.tile(np.arange(4), 5000)
-    demand = demand_for(values, 2)
-    tried = tried_cuts(demand, len(values))
-    blocks = choose_cut(
-        demand, len(values), tried, lambda parts: [demand.values[a:b] for a, b in parts]
+def line(regions: int, diversity: int, seed: int) -> tuple[Held, Demand]:
+    people = mottle.datasets.population(ROWS, seed=seed)
+    schema = Schema.of(quasi_identifying=QI, rest="insensitive").covering(people.column_names)
+    codes = encode(people, schema, Representation.RANGE)
+    order = TableRecords(codes).order(np.random.default_rng(seed).permutation(ROWS))
+    codes = Codes(codes.domains, codes.matrix[order])
+    values = np.random.default_rng(seed).integers(0, 9, ROWS).astype(np.int32)
+    caps = np.full(9, 1 / diversity)
+    demand = Demand(diversity, values[:, None], caps, np.bincount(values))
+    cuts = np.linspace(0, ROWS, regions + 1).astype(np.int64) + 7
+    cuts[[0, -1]] = 0, ROWS
+    return Held(codes, demand.marks, cuts), demand
+
+
+@pytest.mark.parametrize("regions", [1, 2, 5])
+@pytest.mark.parametrize(("diversity", "seed"), [(3, 1), (6, 2), (7, 3)])
+def test_blocks_across_regions_are_those_of_memory(regions, diversity, seed):
+    table, demand = line(regions, diversity, seed)
+    everything = np.arange(ROWS)
+    expected = deepest_cut(
+        demand, everything, diversity, TableRecords(table.codes).borders(everything)
     )
-    assert blocks == tried[0] == len(values) // 400
+    cut = decide_cut(table, demand, diversity)
+    assert cut.starts is not None
+    assert cut.starts.tolist() == expected.tolist()
+    assert cut.blocks == len(expected) - 1
 
 
-def test_chunks_are_whole_blocks_and_more_chunks_than_blocks_are_refused() -> None:
-    starts = block_starts(1000, 7)
-    cuts = aligned_cuts(1000, 7, 3)
-    assert set(cuts) <= set(starts)
-    assert cuts[0] == 0
-    assert cuts[-1] == 1000
-    with pytest.raises(UsageError, match="blocks of 333 rows"):
-        aligned_cuts(1000, 3, 4)
+def test_a_single_region_that_cuts_itself_does_as_memory_does(monkeypatch):
+    monkeypatch.setattr(bucket_cuts, "OWN_BLOCKS", 2)
+    table, demand = line(1, 3, 4)
+    everything = np.arange(ROWS)
+    expected = deepest_cut(demand, everything, 3, TableRecords(table.codes).borders(everything))
+    cut = decide_cut(table, demand, 3)
+    assert cut.starts is None
+    (region,) = table.over(lambda region: region)
+    assert cut.of_region(region, table.cuts, 3).tolist() == expected.tolist()
+
+
+def test_regions_that_cut_themselves_all_keep_the_caps(monkeypatch):
+    monkeypatch.setattr(bucket_cuts, "OWN_BLOCKS", 2)
+    table, demand = line(3, 6, 5)
+    cut = decide_cut(table, demand, 6)
+    assert cut.starts is None
+    for region in table.over(lambda region: region):
+        starts = cut.of_region(region, table.cuts, 6)
+        assert starts[-1] == len(region.marks)
+        for first, last in pairwise(starts):
+            counts = np.bincount(region.marks[first:last, 0], minlength=9)
+            assert np.all(counts <= demand.allowed(int(last - first)))
+
+
+@pytest.mark.parametrize("regions", [1, 3])
+@pytest.mark.parametrize("own", [False, True])
+def test_profiles_of_regions_add_up_to_those_of_memory(regions, own):
+    table, demand = line(regions, 3, 6)
+    if own:
+        cut = Cut(12, Way.EVENLY, None)
+        starts = np.concatenate(
+            [
+                table.cuts[region.number] + cut.of_region(region, table.cuts, 3)[:-1]
+                for region in table.over(lambda region: region)
+            ]
+            + [[ROWS]]
+        )
+    else:
+        starts = np.arange(13) * ROWS // 12
+        cut = Cut(12, Way.EVENLY, starts)
+    expected = TableRecords(table.codes).profiles_by_block(demand, np.arange(ROWS), starts)
+    assert profiles_of(table, cut, 3, 9) == pytest.approx(expected)
+
+
+def test_counts_of_regions_add_up():
+    table, demand = line(4, 3, 7)
+    ends = np.array([10, 1600, 1700, 5000, ROWS])
+    counts = counts_between(table, ends, 9)
+    parts = np.split(demand.values, ends[:-1])
+    assert counts.tolist() == [np.bincount(part, minlength=9).tolist() for part in parts]
+
+
+def test_pieces_cover_a_region_once():
+    ends = np.array([3, 7, 7, 12])
+    assert pieces_of(ends, 3, 12) == [(1, 3, 7), (3, 7, 12)]
+    assert pieces_of(ends, 4, 6) == [(1, 4, 6)]

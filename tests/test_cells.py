@@ -13,7 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mottle import DataError, Form
-from mottle.cells import from_text, published_type, to_text
+from mottle.cells import (
+    from_text,
+    from_texts,
+    published_type,
+    text_columns,
+    to_text,
+    to_texts,
+)
 
 NASTY = st.text(
     st.one_of(st.sampled_from('\\{}|.,;"\n\r\te *'), st.characters(exclude_categories=["Cs"])),
@@ -209,3 +216,43 @@ def test_bytes_are_read_back():
 def test_unusual_types_are_read_back_or_refused_by_name(data_type: pa.DataType, value: object):
     with contextlib.suppress(DataError):
         assert there_and_back(typed([[value]], Form.SET, data_type), Form.SET, data_type)
+
+
+# ----------------------------------------------------------------------------------- sets of items
+
+LISTS = pa.list_(pa.string())
+WORLDS = st.one_of(
+    st.just({"base": None, "uncertain": None, "distance": None, "missing": True}),
+    st.builds(
+        lambda base, uncertain, distance, missing: {
+            "base": base, "uncertain": uncertain, "distance": distance, "missing": missing
+        },
+        st.lists(NASTY, max_size=3), st.lists(NASTY, max_size=3), st.integers(0, 9), st.booleans(),
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(WORLDS, max_size=6), st.integers(0, 5))
+def test_sets_of_items_come_back_from_three_texts(cells: list, first: int):
+    typed = pa.array(cells, published_type(Form.WORLDS, LISTS)).slice(min(first, len(cells)))
+    texts = to_texts(typed, Form.WORLDS)
+    assert len(texts) == len(text_columns("x", Form.WORLDS)) == 3
+    assert not any("" in part.to_pylist() for part in texts)
+    assert from_texts(texts, Form.WORLDS, LISTS).to_pylist() == typed.to_pylist()
+    assert len(to_text(typed, Form.WORLDS)) == len(typed)
+
+
+@pytest.mark.parametrize(
+    "texts", [("a", "{}", "0"), ("{}", None, "0"), ("{}", "{}", "x"), ("{1..2}", "{}", "0")]
+)
+def test_other_text_is_no_set_of_items(texts: tuple):
+    parts = [pa.array([text], pa.string()) for text in texts]
+    with pytest.raises(DataError, match="no set of items"):
+        from_texts(parts, Form.WORLDS, LISTS)
+
+
+def test_other_forms_are_in_one_text():
+    cells = pa.array([["a", "b"]])
+    (text,) = to_texts(cells, Form.SET)
+    assert text_columns("x", Form.SET) == ("x",)
+    assert from_texts([text], Form.SET, pa.string()).equals(cells)

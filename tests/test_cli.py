@@ -404,3 +404,62 @@ def test_unsafe_randomization_says_so(csv: Path, tmp_path: Path) -> None:
     assert not certificate["checks"][3]["passed"]
     assert any(note.startswith("UNSAFE") for note in certificate["notes"])
     assert "UNSAFE" in said(result)
+
+
+# ------------------------------------------------------------------------------- columns of sets
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    path = tmp_path / "patients.csv"
+    diagnoses = ['"asthma"', '"asthma,flu"', "", '","', '"flu,migraine"']  # missing, empty set
+    rows = [f"{20 + i % 40},{'fm'[i % 2]},{diagnoses[i % 5]}" for i in range(60)]
+    path.write_text("\n".join(["age,sex,diagnoses", *rows]) + "\n")
+    return path
+
+
+def test_a_column_of_sets_is_anonymized_and_asked(patients: Path, tmp_path: Path) -> None:
+    result = mottle_command(
+        "anonymize", patients, "--qi", "age,sex,diagnoses", "--kind", "diagnoses=set",
+        "--separator", "diagnoses=,", "--k", "3", "--private", tmp_path / "links.parquet",
+        "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    release = mottle.read_release(tmp_path / "out")
+    assert [column.form for column in release.columns][-1] == "worlds"
+    assert "diagnoses.base" in (tmp_path / "out" / "release.csv").read_text()
+    asked = "SELECT count(*) FROM release WHERE diagnoses = 'asthma'"
+    counted = mottle_command("query", tmp_path / "out", asked)
+    assert counted.exit_code == 0, counted.output
+    for format_ in ("csv", "parquet"):
+        drawn = mottle_command(
+            "sample", tmp_path / "out", "-m", "1", "--format", format_, "-o", tmp_path / "worlds"
+        )
+        assert drawn.exit_code == 0, drawn.output
+        world = mottle.read_table(tmp_path / "worlds" / f"sample-1.{format_}")
+        assert world.num_rows == 60
+    audited = mottle_command(
+        "audit", patients, tmp_path / "out", "--private", tmp_path / "links.parquet"
+    )
+    assert audited.exit_code == 0, audited.output
+
+
+def test_methods_without_sets_and_engines_refuse_the_column(patients: Path, tmp_path: Path) -> None:
+    named = ("--qi", "age,sex,diagnoses", "--separator", "diagnoses=,", "--k", "3")
+    result = mottle_command(
+        "anonymize", patients, *named, "--method", "mondrian", "-o", tmp_path / "out"
+    )
+    refused(result, 2, "takes no sets", "'diagnoses'", "freeform")
+    result = mottle_command(
+        "anonymize", patients, *named, "--memory", "1GB", "-o", tmp_path / "out"
+    )
+    refused(result, 2, "'diagnoses' holds sets of items", "--memory")
+
+
+def test_lists_are_proposed_as_sets(tmp_path: Path) -> None:
+    people = mottle.datasets.with_diagnoses(mottle.datasets.population(200, seed=1))
+    pq.write_table(people, tmp_path / "people.parquet")
+    result = mottle_command("inspect", tmp_path / "people.parquet", "-o", tmp_path / "mottle.toml")
+    assert result.exit_code == 0, result.output
+    described = (tmp_path / "mottle.toml").read_text()
+    assert '[columns.diagnoses]\nrole = "quasi-identifying"\nkind = "set"' in described

@@ -45,7 +45,7 @@ def test_query_prints_json_and_csv(folder: str, release: Release) -> None:
     )  # fmt: skip
     (line,) = csv.DictReader(io.StringIO(run("query", folder, sql, "--csv")))
     assert float(line["n_error"]) == pytest.approx(found.error)
-    fitted = json.loads(run("query", folder, sql, "--json", "--fit", "marginals"))[0]
+    fitted = json.loads(run("query", folder, sql, "--json", "--fit", "fitted"))[0]
     assert fitted["n_low"] == found.certain
 
 

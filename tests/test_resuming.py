@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mottle
-from mottle import KAnonymity, Schema, StorageError, streaming
+from mottle import KAnonymity, LDiversity, Schema, StorageError, streaming
 from mottle.io.staging import resumable_folder
 from mottle.pipeline import Progress
 
@@ -63,6 +63,7 @@ def check_whole(people: Path, folder: Path) -> None:
         "certificate.json",
         "release.csv",
         "release.parquet",
+        "report.html",
     ]
     table = pq.read_table(people)
     release = mottle.read_release(folder)
@@ -133,6 +134,27 @@ def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
             )  # fmt: skip
     streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "a", **run)
     streaming.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "b", **run)
+    one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
+    assert one.equals(two)
+
+
+def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> None:
+    data = tmp_path / "people.parquet"
+    pq.write_table(mottle.datasets.population(9000, seed=5), data)
+    schema = Schema.of(
+        quasi_identifying=["age", "sex", "education"], identifying=["person_id"],
+        sensitive=["income"], bins={"income": 10}, rest="insensitive",
+    )  # fmt: skip
+    run = {"method": "buckets", "chunk_rows": 2000, "effort": 0, "seed": 9}
+    for share in (0.2, 0.6):
+        with pytest.raises(KeyboardInterrupt):
+            streaming.anonymize(
+                data, schema, LDiversity(5), tmp_path / "a",
+                progress=interrupt_at("chunks", share), **run,
+            )  # fmt: skip
+    certificate = streaming.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run)
+    assert certificate["method"]["scouts"] > 0
+    streaming.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)
 

@@ -265,3 +265,24 @@ def test_schema_with_a_hierarchy_survives_being_written_elsewhere(tmp_path: Path
 def test_schema_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path):
     with pytest.raises(StorageError):
         Schema.of(quasi_identifying=["a"]).write(tmp_path / "absent" / "mottle.toml")
+
+
+# ------------------------------------------------------------------------------------------- sets
+
+
+def test_a_separator_makes_a_set_and_survives_the_file(tmp_path: Path):
+    schema = Schema.of(quasi_identifying=["a", "b"], kinds={"a": "set"}, separators={"b": '", '})
+    assert [column.kind for column in schema.columns] == [Kind.SET, Kind.SET]
+    schema.write(tmp_path / "mottle.toml")
+    assert Schema.read(tmp_path / "mottle.toml") == schema
+
+
+@pytest.mark.parametrize("separator", ["", "\n", "a\r"])
+def test_a_separator_is_characters_of_a_line(separator: str):
+    with pytest.raises(SchemaError, match="separator of items"):
+        Schema.of(quasi_identifying=["a"], separators={"a": separator})
+
+
+def test_a_separator_belongs_to_sets():
+    with pytest.raises(SchemaError, match="needs kind = 'set'"):
+        Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, separators={"a": ";"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mottle
-from mottle import Caps, KAnonymity, LDiversity, Schema, UsageError, streaming
+from mottle import BetaLikeness, Caps, KAnonymity, LDiversity, Schema, UsageError, streaming
 from mottle.errors import DataError, GuaranteeError, StorageError
 from mottle.guarantees import Guarantee
 from mottle.io.batches import TextOptions
@@ -21,6 +22,12 @@ from mottle.io.batches import TextOptions
 ROWS = 3000
 QI = ["age", "sex", "education", "marital_status", "workclass"]
 CAPS = Caps({"none": 0.8}, default=0.34)
+APART = 0.02  # by which engines may differ in GCP
+
+
+def described(release: mottle.Release) -> list[object]:
+    """Columns and types; how often values occur is told by releases from memory only."""
+    return [*release.table.schema, *[replace(column, totals=None) for column in release.columns]]
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +50,8 @@ def file(population: tuple[pa.Table, Schema], tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize(
-    ("method", "guarantee", "chunk_rows", "apart"),
-    [
-        ("nh", KAnonymity(5), 800, 0.02),
-        ("freeform", KAnonymity(5), 1000, 0.05),
-        ("buckets", CAPS, 1500, 0.3),  # so few records that two runs in memory differ by as much
-    ],
+    ("method", "guarantee", "chunk_rows"),
+    [("nh", KAnonymity(5), 800), ("freeform", KAnonymity(5), 1500)],
 )
 def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     population: tuple[pa.Table, Schema],
@@ -57,21 +60,20 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     method: str,
     guarantee: Guarantee,
     chunk_rows: int,
-    apart: float,
 ) -> None:
     table, schema = population
-    run = {"method": method, "seed": 1, "effort": 0 if method == "buckets" else None}
+    run = {"method": method, "seed": 1}
     certificate = streaming.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows, **run
     )
     memory = mottle.anonymize(table, schema, guarantee, **run)
     assert memory.gcp is not None
     assert certificate["engine"]["chunks"] > 1
-    assert abs(certificate["gcp"] / memory.gcp - 1) < apart
+    assert abs(certificate["gcp"] / memory.gcp - 1) < APART
     memory.save(tmp_path / "memory")
     expected = mottle.read_release(tmp_path / "memory")
     release = mottle.read_release(tmp_path / "out")
-    assert release.table.schema.equals(expected.table.schema, check_metadata=True)
+    assert described(release) == described(expected)
     assert [check["passed"] for check in certificate["checks"]] == [True] * 5
     report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
     assert report.passed
@@ -80,6 +82,58 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
             table.column(name).to_pylist()
         )
     assert set(certificate) == {*memory.certificate, "engine"}
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "guarantee", "chunk_rows", "scouts"),
+    [
+        ("diagnosis", CAPS, 4000, False),  # many blocks
+        ("income", LDiversity(5), 4000, True),  # one block, four times as large as a region
+        ("income", BetaLikeness(2), 8000, False),
+    ],
+)
+def test_buckets_lose_in_chunks_what_they_lose_in_memory(
+    tmp_path: Path, sensitive: str, guarantee: Guarantee, chunk_rows: int, scouts: bool
+) -> None:
+    table = mottle.datasets.population(16_000, seed=3).select([*QI, sensitive])
+    pq.write_table(table, tmp_path / "people.parquet")
+    bins = {"income": 10} if sensitive == "income" else {}
+    schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
+    streamed, held = [], []
+    for seed in (1, 2, 3):  # chance alone moves single runs by one or two percent
+        run = {"method": "buckets", "effort": 0, "seed": seed}
+        certificate = streaming.anonymize(
+            tmp_path / "people.parquet", schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows,
+            overwrite=True, **run,
+        )  # fmt: skip
+        memory = mottle.anonymize(table, schema, guarantee, **run)
+        assert (
+            certificate["engine"]["chunks"] > 16_000 // chunk_rows
+        )  # regions, what they leave over, and scouts
+        assert (certificate["method"]["scouts"] > 0) == scouts
+        for decided in ("blocks", "scouts"):
+            assert certificate["method"][decided] == memory.certificate["method"][decided]
+        streamed.append(certificate["gcp"])
+        held.append(memory.gcp)
+    assert abs(sum(streamed) / sum(held) - 1) < APART
+    release = mottle.read_release(tmp_path / "out")
+    report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
+    assert report.passed
+    assert Counter(release.table.column(sensitive).to_pylist()) == Counter(
+        table.column(sensitive).to_pylist()
+    )
+
+
+def test_blocks_may_be_much_larger_than_chunks(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    table, schema = population
+    certificate = streaming.anonymize(
+        file, schema, LDiversity(2), tmp_path / "out", chunk_rows=50, effort=0
+    )
+    assert certificate["engine"]["chunks"] > ROWS // 50 > certificate["method"]["blocks"]
+    release = mottle.read_release(tmp_path / "out")
+    assert mottle.audit_release(table, release, schema=schema, guarantee=LDiversity(2)).passed
 
 
 def test_every_kind_of_column_comes_out_as_in_memory(
@@ -100,7 +154,7 @@ def test_every_kind_of_column_comes_out_as_in_memory(
     memory.save(tmp_path / "memory")
     release = mottle.read_release(tmp_path / "out")
     expected = mottle.read_release(tmp_path / "memory")
-    assert release.table.schema.equals(expected.table.schema, check_metadata=True)
+    assert described(release) == described(expected)
     for name in ("diagnosis", "note", "when", "wide", "long"):
         assert sorted(map(str, release.table.column(name).to_pylist())) == sorted(
             map(str, table.column(name).to_pylist())
@@ -172,7 +226,7 @@ def test_text_files_get_the_types_they_would_get_in_memory(
     memory.save(tmp_path / "memory")
     expected = mottle.read_release(tmp_path / "memory")
     release = mottle.read_release(tmp_path / "out")
-    assert release.table.schema.equals(expected.table.schema, check_metadata=True)
+    assert described(release) == described(expected)
     assert release.table.column("diagnosis").null_count == original.column("diagnosis").null_count
 
 
@@ -189,6 +243,7 @@ def test_readers_that_can_be_read_once_are_copied(
         "certificate.json",
         "release.csv",
         "release.parquet",
+        "report.html",
     ]
 
 
@@ -250,8 +305,6 @@ def test_errors_leave_nothing_behind(
     schema = population[1]
     with pytest.raises(GuaranteeError, match="largest feasible"):
         streaming.anonymize(file, schema, LDiversity(4), tmp_path / "out")
-    with pytest.raises(UsageError, match="more memory"):
-        streaming.anonymize(file, schema, LDiversity(2), tmp_path / "out", chunk_rows=50)
     with pytest.raises(StorageError, match="does not exist"):
         streaming.anonymize(tmp_path / "none.csv", schema, KAnonymity(5), tmp_path / "out")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")

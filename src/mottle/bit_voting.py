@@ -54,7 +54,7 @@ def add_growth_of_one(
             spared += turning if held > members else 0
     step = scales.step[column]
     for candidate in range(count):
-        row = codes[candidate]
+        row = scales.rows[column] + codes[candidate]
         first, last = scales.item_starts[row], scales.item_starts[row + 1]
         bits, others = certain + last - first, spared
         for at in range(first, last):
@@ -72,8 +72,9 @@ def add_growth_of_all(
 ) -> None:  # fmt: skip
     """Add to ``cost[:size, :size]`` what each candidate costs as one more voter of each box.
 
-    Only items that some box publishes or may publish make a difference between candidates. They
-    are few, so candidates become short bitmaps over them, and most of the work counting bits.
+    Only items that some box publishes or may publish make a difference between candidates. Where
+    many candidates hold them, candidates become bitmaps over these items, and most of the work
+    counting bits; where few do, each item goes to its holders alone.
     """
     numbered = np.empty(_most_deciding(scales, ordered, boxes, members, size, column), np.int32)
     deciding = np.empty(numbered.size, np.int32)  # box after box: items by number …
@@ -102,9 +103,63 @@ def add_growth_of_all(
                 filled += 1
         _forget(votes, seen, distinct)
         ends[place + 1] = filled
-    held_by = _bitmaps(scales, codes, size, votes, (numbers + 63) // 64)
+    words = (numbers + 63) // 64
+    starts, holders = _holders(scales, codes, size, column, votes, numbers)
+    by_lists = 0  # additions if every item goes to its holders, instead of counting bits
+    for at in range(filled):
+        by_lists += starts[deciding[at] + 1] - starts[deciding[at]]
+    if by_lists < size * size * words:
+        _add_by_lists(
+            scales, codes, size, column, deciding, turning, is_certain, ends, spared,
+            starts, holders, cost,
+        )  # fmt: skip
+    else:
+        held_by = _bitmaps(scales, codes, size, column, votes, words)
+        _add_by_bits(
+            scales, codes, size, column, deciding, turning, is_certain, ends, spared, held_by, cost
+        )
     for number in range(numbers):
         votes[numbered[number] + 2] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_by_lists(
+    scales: Scales, codes: Int32s, size: int, column: int,
+    deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
+    starts: Int32s, holders: Int32s, cost: Float64s,
+) -> None:  # fmt: skip
+    """The costs of `add_growth_of_all` where candidates share few of the deciding items."""
+    step = scales.step[column]
+    weight, whole = np.empty(size), np.empty(size)
+    for candidate in range(size):
+        row = scales.rows[column] + codes[candidate]
+        weight[candidate] = step * scales.weights[row]
+        whole[candidate] = scales.item_starts[row + 1] - scales.item_starts[row]
+    for place in range(size):
+        first, last = ends[place], ends[place + 1]
+        sure = is_certain[first:last].sum()
+        row_cost = cost[place]
+        for candidate in range(size):
+            row_cost[candidate] += weight[candidate] * (sure + whole[candidate])
+            row_cost[candidate] += step * spared[place]
+        for at in range(first, last):
+            held = holders[starts[deciding[at]] : starts[deciding[at] + 1]]
+            if is_certain[at]:
+                for candidate in held:
+                    row_cost[candidate] -= 2.0 * weight[candidate]
+            else:
+                others = step * turning[at]
+                for candidate in held:
+                    row_cost[candidate] -= weight[candidate] + others
+
+
+@njit(cache=True, nogil=True)
+def _add_by_bits(
+    scales: Scales, codes: Int32s, size: int, column: int,
+    deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
+    held_by: Words, cost: Float64s,
+) -> None:  # fmt: skip
+    """The costs of `add_growth_of_all` from candidates as bitmaps over the deciding items."""
     step = scales.step[column]
     certain, either = np.empty(held_by.shape[1], np.uint64), np.empty(held_by.shape[1], np.uint64)
     for place in range(size):
@@ -112,7 +167,7 @@ def add_growth_of_all(
         sure = _split(deciding[first:last], is_certain[first:last], certain, either)
         row_cost = cost[place]
         for candidate in range(size):
-            row = codes[candidate]
+            row = scales.rows[column] + codes[candidate]
             bits = sure + scales.item_starts[row + 1] - scales.item_starts[row]
             for word in range(certain.size):
                 held = held_by[candidate, word]
@@ -147,7 +202,7 @@ def add_pull_of_all(
         step = PULL * scales.step[column]
         row_cost = cost[place]
         for candidate in range(size):
-            row = codes[candidate]
+            row = scales.rows[column] + codes[candidate]
             first, last = scales.item_starts[row], scales.item_starts[row + 1]
             shared = 0
             for at in range(first, last):
@@ -193,7 +248,7 @@ def add_voter_savings(
             even += 1
             even_weight += 2 * votes[item + 1] - total
     for member in range(members):
-        row = ordered[box[member], column]
+        row = scales.rows[column] + ordered[box[member], column]
         weight = scales.weights[row]
         first, last = scales.item_starts[row], scales.item_starts[row + 1]
         bits, others = published + last - first, even_weight + even * weight
@@ -231,7 +286,7 @@ def _count(
     """
     distinct, total = 0, 0
     for member in range(members):
-        row = ordered[box[member], column]
+        row = scales.rows[column] + ordered[box[member], column]
         weight = scales.weights[row]
         total += weight
         for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
@@ -256,7 +311,7 @@ def _most_items(scales: Scales, ordered: Int32s, box: Int32s, members: int, colu
     """How many items the voters of a box hold together, repeats included."""
     held = 0
     for member in range(members):
-        row = ordered[box[member], column]
+        row = scales.rows[column] + ordered[box[member], column]
         held += scales.item_starts[row + 1] - scales.item_starts[row]
     return held
 
@@ -274,11 +329,38 @@ def _most_deciding(
 
 
 @njit(cache=True, nogil=True)
-def _bitmaps(scales: Scales, codes: Int32s, size: int, votes: Int32s, words: int) -> Words:
+def _holders(
+    scales: Scales, codes: Int32s, size: int, column: int, votes: Int32s, numbers: int
+) -> tuple[Int32s, Int32s]:
+    """The candidates that hold each item that has a number, and where those of each begin."""
+    starts = np.zeros(numbers + 1, np.int32)
+    for candidate in range(size):
+        row = scales.rows[column] + codes[candidate]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            starts[votes[PLACES * scales.items[at] + 2]] += 1
+    starts[0] = 0
+    for number in range(numbers):
+        starts[number + 1] += starts[number]
+    holders = np.empty(starts[numbers], np.int32)
+    filled = starts[:numbers].copy()
+    for candidate in range(size):
+        row = scales.rows[column] + codes[candidate]
+        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
+            number = votes[PLACES * scales.items[at] + 2] - 1
+            if number >= 0:
+                holders[filled[number]] = candidate
+                filled[number] += 1
+    return starts, holders
+
+
+@njit(cache=True, nogil=True)
+def _bitmaps(
+    scales: Scales, codes: Int32s, size: int, column: int, votes: Int32s, words: int
+) -> Words:
     """The candidates as bitmaps over the items that have a number."""
     held_by = np.zeros((size, words), np.uint64)
     for candidate in range(size):
-        row = codes[candidate]
+        row = scales.rows[column] + codes[candidate]
         for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
             number = votes[PLACES * scales.items[at] + 2] - 1
             if number >= 0:

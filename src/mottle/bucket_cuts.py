@@ -1,155 +1,343 @@
-"""Into how many blocks `buckets` cuts a table that comes in stretches: one number for all of it.
+"""The cut of `buckets` for a table that comes in regions: what is in memory one function call.
 
-The rule is that of a table in memory (`methods.buckets.deepest_cut`): the most blocks of equal size
-along the order of quasi-identifiers that all keep the caps. Chunks are then whole blocks, so how
-many rows memory holds decides nothing that a sensitive value could be read from.
+The rule is `methods._block_cuts.deepest`. Regions are stretches of the order of quasi-identifiers,
+as many as memory asks for. Numbers of blocks that give every region many blocks are cut by each
+region for itself; fewer blocks are cut where the whole table would cut them, across regions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from mottle import workers
-from mottle.coding import Float64s
-from mottle.errors import UsageError
+from mottle.coding import Codes, Float64s
 from mottle.graph import Int32s, Int64s
-from mottle.guarantees import ROUNDING, Demand
-from mottle.methods.buckets import LARGEST_REST, bucket_count, most_blocks, rest_of, tried_blocks
+from mottle.guarantees import Demand, allowed
+from mottle.methods._block_cuts import (
+    Trial,
+    Way,
+    cut_by,
+    deepest,
+    fewer,
+    keeps_caps,
+    marks_of_values,
+    reach,
+    rest_of,
+    to_whole_buckets,
+    tried_blocks,
+)
+from mottle.methods._bucket_records import TableRecords
+from mottle.methods._profiles import Gathered, block_features, gather_by_block
 
-Stretch = tuple[int, int]  # first row along the order, and the one after the last
+OWN_BLOCKS = 64  # blocks of a region from which it cuts itself
+_TRIED_AT_ONCE = 24  # numbers of blocks that one look over all regions tries
+_LARGEST_COUNTS = 2 * 10**7  # numbers that counts between cuts may take
 
-
-class Trial(NamedTuple):
-    """What one stretch of rows says about cuts into so many blocks."""
-
-    violated: NDArray[np.bool_]  # [tried]: some block inside the stretch breaks a cap
-    borders: Int64s  # [parts, 4]: tried, block, mark, count, of blocks that the stretch cuts off
-
-
-def tried_cuts(demand: Demand, rows: int) -> Int64s:
-    """Numbers of blocks to try, the highest first."""
-    tried = [most_blocks(rows, bucket_count(demand))]
-    while tried[-1] > 1:
-        tried.append(tried[-1] - max(tried[-1] // 40, 1))
-    return np.array(tried, np.int64)
-
-
-def block_starts(rows: int, blocks: int) -> Int64s:
-    """First rows of so many blocks of equal size, and the end.
-
-    >>> block_starts(10, 3)
-    array([ 0,  3,  6, 10])
-    """
-    return np.arange(blocks + 1) * rows // blocks
+Result = TypeVar("Result")
 
 
-def try_cuts(
-    marks: Int32s, first: int, rows: int, tried: Int64s, caps: Float64s, alive: NDArray[np.bool_]
-) -> Trial:
-    """Look at the marks [n, systems] of a stretch that begins at row ``first`` of the order."""
-    found = workers.over_rows(
-        lambda begin, end: [
-            _try_cut(marks, first, rows, tried[place], caps) if alive[place] else None
-            for place in range(begin, end)
-        ],
-        len(tried),
-    )
-    results = [result for part in found for result in part]
-    violated = np.array([result is not None and result[0] for result in results], np.bool_)
-    parts = [
-        np.column_stack([np.full(len(result[1]), place), result[1]])
-        for place, result in enumerate(results)
-        if result is not None and not result[0]
-    ]
-    return Trial(violated, np.concatenate([np.empty((0, 4), np.int64), *parts]))
+class Region(NamedTuple):
+    """Some rows, next to each other along the order, and in it."""
+
+    number: int
+    codes: Codes
+    marks: Int32s  # [n, systems]
+
+    @property
+    def borders(self) -> Int32s:
+        """How much each row has in common with the one before; the first one's is not known."""
+        found = TableRecords(self.codes).borders(np.arange(len(self.marks)))
+        found[:1] = self.codes.matrix.shape[1]
+        return found
 
 
-def broken_by_borders(borders: Int64s, rows: int, tried: Int64s, caps: Float64s) -> Int64s:
-    """Which of the tried cuts have a block that breaks a cap across stretches."""
-    if len(borders) == 0:
-        return np.empty(0, np.int64)
-    block, which = np.unique(borders[:, :3], axis=0, return_inverse=True)
-    counts = np.bincount(which.ravel(), weights=borders[:, 3])
-    return np.unique(block[counts > _most(block, rows, tried, caps), 0])
+class Line(Protocol):
+    """All rows along the order, of which a region is seen at a time, here or elsewhere."""
+
+    @property
+    def cuts(self) -> Int64s:
+        """First row of every region, and the end."""
+
+    def over(self, work: Callable[[Region], Result]) -> list[Result]:
+        """What ``work`` says about every region, in their order."""
 
 
-def _most(block: Int64s, rows: int, tried: Int64s, caps: Float64s) -> Int64s:
-    """How often each mark may occur in its block, for rows of tried, block, mark."""
-    blocks = tried[block[:, 0]]
-    sizes = (block[:, 1] + 1) * rows // blocks - block[:, 1] * rows // blocks
-    most: Int64s = np.floor(caps[block[:, 2]] * sizes + ROUNDING).astype(np.int64)
-    return most
+def cuts_without(cuts: Int64s, scouts: Int64s | None) -> Int64s:
+    """Where regions begin once the scouts [regions, values] are gone."""
+    if scouts is None:
+        return cuts
+    left: Int64s = cuts - np.concatenate([[0], np.cumsum(scouts.sum(axis=1))])
+    return left
 
 
-def choose_cut(
-    demand: Demand,
-    rows: int,
-    kept: Int64s,
-    values_of: Callable[[Sequence[Stretch]], list[Int32s]],
-) -> int:
-    """The first of the cuts that keep the caps whose buckets can hold most of the records."""
-    count = bucket_count(demand)
-    limit = rows
-    for blocks in kept.tolist():
-        if blocks > limit or blocks == 1:
-            continue
-        starts = block_starts(rows, blocks)
-        stretches = [(int(starts[b]), int(starts[b + 1])) for b in tried_blocks(starts)]
-        if rest_of(demand, values_of(stretches), count) <= LARGEST_REST:
-            return int(blocks)
-        limit = blocks - max(blocks // 4, 1)
-    return 1
+@dataclass(frozen=True)
+class Cut:
+    """The decision: so many blocks, cut in this way."""
+
+    blocks: int
+    way: Way
+    starts: Int64s | None  # first row of every block and the end; None: regions cut themselves
+
+    def of_region(self, region: Region, cuts: Int64s, count: int) -> Int64s:
+        """Where a region that cuts itself does so, and its end."""
+        offsets = _offsets(self.blocks, cuts)
+        blocks = int(offsets[region.number + 1] - offsets[region.number])
+        return _cut_region(region, self.way, blocks, count)
 
 
-def aligned_cuts(rows: int, blocks: int, chunks: int) -> Int64s:
-    """First rows of the chunks, each of whole blocks; refuses fewer blocks than chunks."""
-    if blocks < chunks:
-        raise UsageError(
-            f"The sensitive guarantee needs blocks of {rows // blocks:,} rows, more than the"
-            f" {rows // chunks:,} of a chunk.",
-            "Give more memory (or larger chunks), or ask for a weaker guarantee.",
+def decide_cut(line: Line, demand: Demand, count: int) -> Cut:
+    """The most blocks that can be had; ``demand`` has the marks of all combinations of values."""
+    rows = int(line.cuts[-1])
+    table = _Trials(line, demand, count)
+    found = deepest(rows, count, table.of)
+    return Cut(1, Way.EVENLY, np.array([0, rows], np.int64)) if found is None else found
+
+
+class _Trials:
+    """Looks over all regions, each for several numbers of blocks ahead of the question."""
+
+    def __init__(self, line: Line, demand: Demand, count: int) -> None:
+        self.line, self.demand, self.count = line, demand, count
+        self.marks = marks_of_values(demand)
+        self.own = OWN_BLOCKS * (len(line.cuts) - 1)
+        self.known: dict[int, list[tuple[Cut, Trial]]] = {}
+
+    def of(self, blocks: int) -> Iterator[tuple[Cut, Trial]]:
+        if blocks not in self.known:
+            own = blocks >= self.own
+            tried = [blocks]
+            while len(tried) < _TRIED_AT_ONCE and tried[-1] > 1:
+                tried.append(fewer(tried[-1]))
+            tried = [number for number in tried if number > 1 and (number >= self.own) == own]
+            (self._try_own if own else self._try_across)(tried)
+        yield from self.known[blocks]
+
+    def _rest(self, counts: list[Int64s]) -> float:
+        return rest_of(self.marks, self.demand, counts, self.count)
+
+    def _try_own(self, tried: list[int]) -> None:
+        look = partial(
+            _look_at_own, tried, self.line.cuts, self.count, self.demand.caps, len(self.marks)
         )
-    starts = block_starts(rows, blocks)
-    return starts[np.arange(chunks + 1) * blocks // chunks]
+        found = self.line.over(look)
+        for place, blocks in enumerate(tried):
+            self.known[blocks] = []
+            for way in Way:
+                seen = [region[place][way] for region in found]
+                kept = all(counts is not None for counts in seen)
+                counts = [block for counts in seen for block in counts or []]
+                self.known[blocks].append(
+                    (
+                        Cut(blocks, way, None),
+                        Trial(lambda k=kept: k, partial(self._rest, counts)),  # type: ignore[misc]
+                    )
+                )
+
+    def _try_across(self, tried: list[int]) -> None:
+        rows = int(self.line.cuts[-1])
+        budget = _LARGEST_COUNTS // (3 * len(self.demand.caps))
+        within = max(int(np.searchsorted(np.cumsum(tried), budget)), 1)
+        tried = tried[:within]
+        starts = self._starts_across(rows, tried)
+        places = np.unique(np.concatenate([cut[1:] for cuts in starts for cut in cuts]))
+        before = np.concatenate(
+            [
+                np.zeros((1, len(self.demand.caps)), np.int64),
+                np.cumsum(counts_between(self.line, places, len(self.demand.caps)), axis=0),
+            ]
+        )
+        for blocks, cuts in zip(tried, starts, strict=True):
+            self.known[blocks] = []
+            for way, cut in zip(Way, cuts, strict=True):
+                counts = np.diff(before[np.searchsorted(places, cut[1:]) + 1], axis=0, prepend=0)
+                self.known[blocks].append((Cut(blocks, way, cut), self._trial(cut, counts)))
+
+    def _trial(self, starts: Int64s, counts: Int64s) -> Trial:
+        def kept() -> bool:
+            most = allowed(self.demand.caps, np.diff(starts)[:, None])  # type: ignore[arg-type]
+            return bool(np.all(counts <= most))
+
+        values = counts[tried_blocks(len(counts)), : len(self.marks)]
+        return Trial(kept, partial(self._rest, list(values)))
+
+    def _starts_across(self, rows: int, tried: list[int]) -> list[list[Int64s]]:
+        """Starts by number of blocks and way."""
+        even = [np.arange(blocks + 1) * rows // blocks for blocks in tried]
+        wanted = np.concatenate([starts[1:-1] for starts in even])
+        far = np.repeat([reach(rows, blocks) for blocks in tried], [b - 1 for b in tried])
+        moved = _deepest_borders(self.line, wanted, far)
+        found, first = [], 0
+        for blocks, starts in zip(tried, even, strict=True):
+            at_borders = starts.copy()
+            at_borders[1:-1] = moved[first : first + blocks - 1]
+            first += blocks - 1
+            found.append(
+                [
+                    to_whole_buckets(at_borders, self.count),
+                    to_whole_buckets(starts.copy(), self.count),
+                    starts,
+                ]
+            )
+        return found
 
 
-@njit(cache=True, nogil=True)
-def _try_cut(
-    marks: Int32s, first: int, rows: int, blocks: int, caps: Float64s
-) -> tuple[bool, Int64s]:
-    """Whether a block breaks a cap; else block, mark and count of the blocks at both ends."""
-    counts = np.zeros(caps.size, np.int64)
-    borders = np.empty((2 * min(caps.size, marks.size), 3), np.int64)
-    filled = 0
-    position = 0
-    while position < len(marks):
-        block = (first + position) * blocks // rows
-        while (block + 1) * rows // blocks <= first + position:
-            block += 1
-        while block * rows // blocks > first + position:
-            block -= 1
-        begin, end = block * rows // blocks, (block + 1) * rows // blocks
-        stop = min(end - first, len(marks))
-        cut_off = begin < first or end > first + len(marks)
-        for row in range(position, stop):
-            for system in range(marks.shape[1]):
-                mark = marks[row, system]
-                counts[mark] += 1
-                if counts[mark] > np.floor(caps[mark] * (end - begin) + ROUNDING):
-                    return True, borders[:0]
-        for row in range(position, stop):
-            for system in range(marks.shape[1]):
-                mark = marks[row, system]
-                if cut_off and counts[mark] > 0:
-                    borders[filled, 0] = block
-                    borders[filled, 1] = mark
-                    borders[filled, 2] = counts[mark]
-                    filled += 1
-                counts[mark] = 0
-        position = stop
-    return False, borders[:filled]
+# ------------------------------------------------------------------ blocks that regions cut
+
+
+def _offsets(blocks: int, cuts: Int64s) -> Int64s:
+    """Number of the first block of every region, and of all blocks."""
+    shares = np.diff(cuts * blocks // cuts[-1])
+    return np.concatenate([[0], np.cumsum(np.maximum(shares, 1))])
+
+
+def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64s:
+    borders = region.borders if way is Way.BORDERS else None
+    return cut_by(way, len(region.marks), blocks, count, borders)
+
+
+def _look_at_own(
+    tried: list[int], cuts: Int64s, count: int, caps: Float64s, values: int, region: Region
+) -> list[list[list[Int64s] | None]]:
+    """For every number of blocks and way: counts of the blocks to judge by, None if caps break."""
+    borders = region.borders
+    found: list[list[list[Int64s] | None]] = []
+    for number in tried:
+        offsets = _offsets(number, cuts)
+        first, last = offsets[region.number], offsets[region.number + 1]
+        judged = tried_blocks(int(offsets[-1]))
+        judged = judged[(judged >= first) & (judged < last)] - first
+        ways: list[list[Int64s] | None] = []
+        for way in Way:
+            starts = cut_by(way, len(region.marks), int(last - first), count, borders)
+            if not keeps_caps(region.marks, starts, caps):
+                ways.append(None)
+                continue
+            ways.append(
+                [
+                    np.bincount(region.marks[starts[b] : starts[b + 1], 0], minlength=values)
+                    for b in judged
+                ]
+            )
+        found.append(ways)
+    return found
+
+
+# ------------------------------------------------------------------ blocks across regions
+
+
+def _deepest_borders(line: Line, wanted: Int64s, far: Int64s) -> Int64s:
+    """For every wanted cut the deepest border within reach, the nearest of equal ones."""
+    best = np.tile([1 << 20, 0], (len(wanted), 1))
+    for which, found in line.over(partial(_look_for_borders, wanted, far, line.cuts)):
+        known = best[which]
+        better = _rank(found, wanted[which]) < _rank(known, wanted[which])
+        best[which[better]] = found[better]
+    return best[:, 1]
+
+
+def _rank(found: Int64s, wanted: Int64s) -> Int64s:
+    """Depth, distance, and earlier before later, as one number that compares."""
+    away = found[:, 1] - wanted
+    rank: Int64s = found[:, 0] * (1 << 42) + np.abs(away) * 2 + (away > 0)
+    return rank
+
+
+def _look_for_borders(
+    wanted: Int64s, far: Int64s, cuts: Int64s, region: Region
+) -> tuple[Int64s, Int64s]:
+    """Which cuts could lie in a region, and depth and place of the best border for each."""
+    first, last = cuts[region.number], cuts[region.number + 1]
+    low, high = np.maximum(wanted - far, first), np.minimum(wanted + far + 1, last)
+    which = np.flatnonzero(low < high)
+    borders = region.borders
+    found = np.zeros((len(which), 2), np.int64)
+    for place, cut in enumerate(which):
+        window = borders[low[cut] - first : high[cut] - first]
+        depth = window.min()
+        places = np.flatnonzero(window == depth) + low[cut]
+        found[place] = depth, places[np.argmin(np.abs(places - wanted[cut]))]
+    return which, found
+
+
+def counts_between(line: Line, ends: Int64s, marks: int) -> Int64s:
+    """How often each mark occurs in the rows before each of the ascending ``ends``."""
+    total = np.zeros((len(ends), marks), np.int64)
+    for first, counts in line.over(partial(_count_between, ends, line.cuts, marks)):
+        total[first : first + len(counts)] += counts
+    return total
+
+
+def _count_between(ends: Int64s, cuts: Int64s, marks: int, region: Region) -> tuple[int, Int64s]:
+    begin = cuts[region.number]
+    segments = pieces_of(ends, begin, begin + len(region.marks))
+    counts = [
+        np.bincount(region.marks[first - begin : last - begin].ravel(), minlength=marks)
+        for _, first, last in segments
+    ]
+    return segments[0][0] if segments else 0, np.array(counts, np.int64).reshape(-1, marks)
+
+
+def pieces_of(ends: Int64s, begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Stretches that end at ``ends``, as far as they lie in ``begin .. end``: number, first, last.
+
+    >>> pieces_of(np.array([4, 10, 20]), 5, 12)
+    [(1, 5, 10), (2, 10, 12)]
+    """
+    inside = ends[(ends > begin) & (ends < end)]
+    borders = [int(begin), *inside.tolist(), int(end)]
+    number = int(np.searchsorted(ends, begin, side="right"))
+    return [
+        (number + place, first, last)
+        for place, (first, last) in enumerate(pairwise(borders))
+        if last > first
+    ]
+
+
+# ------------------------------------------------------------------ what blocks tell
+
+
+def profiles_of(line: Line, cut: Cut, count: int, values: int) -> Float64s:
+    """Where each sensitive value lies, from how often it occurs in each block of the table."""
+    if cut.starts is None:
+        parts = line.over(partial(_gather_own, cut, line.cuts, count, values))
+        return Gathered.total(parts).profiles()
+    parts_across = line.over(partial(_gather_across, cut.starts, line.cuts, values))
+    blocks = len(cut.starts) - 1
+    counts = np.zeros((blocks, values), np.int64)
+    totals = np.zeros((blocks, parts_across[0][0][1].shape[0]))
+    for region in parts_across:
+        for block, features, found in region:
+            totals[block] += features
+            counts[block] += found
+    lengths = np.diff(cut.starts)
+    features = totals / lengths[:, None]
+    together = Gathered(counts.T @ features, counts.sum(axis=0), totals.sum(axis=0), lengths.sum())
+    return together.profiles()
+
+
+def _gather_own(cut: Cut, cuts: Int64s, count: int, values: int, region: Region) -> Gathered:
+    starts = cut.of_region(region, cuts, count)
+    rows = np.arange(len(region.marks))
+    return gather_by_block(region.codes, region.marks[:, 0], rows, starts, values)
+
+
+def _gather_across(
+    starts: Int64s, cuts: Int64s, values: int, region: Region
+) -> list[tuple[int, Float64s, Int64s]]:
+    begin = cuts[region.number]
+    segments = pieces_of(starts[1:], begin, begin + len(region.marks))
+    local = np.array([first - begin for _, first, _ in segments] + [len(region.marks)])
+    means = block_features(region.codes, np.arange(len(region.marks)), local)
+    return [
+        (
+            block,
+            means[place] * (last - first),
+            np.bincount(region.marks[first - begin : last - begin, 0], minlength=values),
+        )
+        for place, (block, first, last) in enumerate(segments)
+    ]

@@ -7,6 +7,7 @@ a single value   lo = hi, one member, the leaf's label       ``28``
 a range          struct<lo, hi, missing>                     ``28..39``
 a set            list of values, null for missing            ``{Divorced|Widowed}``
 a node           string                                      ``Southern Europe``
+a set of items   struct<base, uncertain, distance, missing>  three cells: ``{flu}``, ``{}``, ``0``
 missing          null, a set of null, lo = hi = null         an empty cell
 or missing       missing = true, null as last member         ``{28..39|}``, ``{Divorced|}``
 ===============  ==========================================  ==================================
@@ -14,11 +15,17 @@ or missing       missing = true, null as last member         ``{28..39|}``, ``{D
 In text values a backslash stands before ``\``, ``{``, ``|`` and ``}``, and before every dot of a
 value that holds two in a row or begins or ends with one. The empty text, which is not a missing
 value, is ``\e``.
+
+A set of items (`mottle.sets.voting`) takes three columns of a CSV file, named after it with
+``.base``, ``.uncertain`` and ``.distance``; that it may be missing is an empty last member of the
+uncertain items, ``{asthma|}``, and where nothing else is possible the base and the distance are
+empty cells.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate
 
 import pyarrow as pa
@@ -28,6 +35,7 @@ from mottle.coding import Form
 from mottle.errors import DataError
 
 BETWEEN = ".."
+PARTS = ("base", "uncertain", "distance")  # of a set of items, where each is a column
 _PART = r"(?:[^\\{|}.]|\\[\\{|}.]|\.(?!\.))+"  # of a range: no two dots in a row
 _MEMBER = re.compile(rf"(\\e|{_PART})(?:\.\.(\\e|{_PART}))?", re.DOTALL)
 _NEXT_MEMBER = re.compile(r"((?:[^\\|]|\\.)*)(\||$)", re.DOTALL)
@@ -49,10 +57,46 @@ def published_type(form: Form, value_type: pa.DataType) -> pa.DataType:
             return pa.list_(value_type)
         case Form.NODE:
             return pa.string()
+        case Form.WORLDS:
+            return pa.struct(
+                [
+                    ("base", value_type),
+                    ("uncertain", value_type),
+                    ("distance", pa.int32()),
+                    ("missing", pa.bool_()),
+                ]
+            )
+
+
+def text_columns(name: str, form: Form | None) -> tuple[str, ...]:
+    """The columns of a CSV file that hold the cells of a published column.
+
+    >>> text_columns("diagnoses", Form.WORLDS)
+    ('diagnoses.base', 'diagnoses.uncertain', 'diagnoses.distance')
+    """
+    return tuple(f"{name}.{part}" for part in PARTS) if form is Form.WORLDS else (name,)
+
+
+def to_texts(cells: pa.Array, form: Form) -> tuple[pa.Array, ...]:
+    """Typed cells as text, an array for each of the columns that `text_columns` names."""
+    return _worlds_text(cells) if form is Form.WORLDS else (to_text(cells, form),)
+
+
+def from_texts(texts: Sequence[pa.Array], form: Form, value_type: pa.DataType) -> pa.Array:
+    """The inverse of `to_texts`. Raises `DataError` on other text."""
+    if form is not Form.WORLDS:
+        (only,) = texts
+        return from_text(only, form, value_type)
+    try:
+        return _typed_worlds(*texts, value_type)
+    except (pa.ArrowException, ValueError):
+        raise DataError("A cell is no set of items.") from None
 
 
 def to_text(cells: pa.Array, form: Form) -> pa.Array:
-    """Typed cells as text; null where only missing is possible.
+    """Typed cells as text, to be read by people; null where only missing is possible.
+
+    All but sets of items can be read back from it.
 
     >>> cells = pa.array([["a", "b"], ["x|y"], ["c", None], [None]])
     >>> to_text(cells, Form.SET).to_pylist()
@@ -65,6 +109,8 @@ def to_text(cells: pa.Array, form: Form) -> pa.Array:
             texts = _set_text(cells)
         case Form.NODE:
             texts = value_text(cells)
+        case Form.WORLDS:
+            texts = _worlds_in_one(cells)
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
@@ -125,6 +171,8 @@ def _typed(parsed: list[list[Member]], form: Form, value_type: pa.DataType) -> p
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
         case Form.NODE:
             return pa.array([_single(member) for (member,) in parsed], pa.string())
+        case Form.WORLDS:
+            raise ValueError("a set of items is in three cells")
 
 
 def _single(member: Member) -> str | None:
@@ -187,9 +235,73 @@ def _range_text(cells: pa.Array) -> pa.Array:
 
 
 def _set_text(cells: pa.Array) -> pa.Array:
+    members, joined = _joined(cells)
+    single = pc.equal(pc.list_value_length(members), 1)
+    return pc.if_else(single, joined, pc.binary_join_element_wise("{", joined, "}", ""))
+
+
+def _joined(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The members of lists as text, and these joined by bars."""
     # flatten() respects a slice, so the offsets are moved to begin at 0 as well
     offsets = pc.subtract(cells.offsets, cells.offsets[0])
     members = pa.ListArray.from_arrays(offsets, value_text(cells.flatten()))
-    joined = pc.binary_join(members, "|")
-    single = pc.equal(pc.list_value_length(members), 1)
-    return pc.if_else(single, joined, pc.binary_join_element_wise("{", joined, "}", ""))
+    return members, pc.binary_join(members, "|")
+
+
+# --------------------------------------------------------------------------------- sets of items
+
+
+def _worlds_text(cells: pa.StructArray) -> tuple[pa.Array, pa.Array, pa.Array]:
+    base, uncertain, distance, missing = cells.flatten()
+    known = base.is_valid()
+    bases, others = (_joined(pc.coalesce(part, _NO_ITEMS))[1] for part in (base, uncertain))
+    nothing = pa.scalar(None, pa.string())
+    bar = pc.if_else(missing, "|", "")
+    return (
+        pc.if_else(known, pc.binary_join_element_wise("{", bases, "}", ""), nothing),
+        pc.binary_join_element_wise("{", others, bar, "}", ""),
+        pc.if_else(known, pc.cast(distance, pa.string()), nothing),
+    )
+
+
+def _worlds_in_one(cells: pa.StructArray) -> pa.Array:
+    """Cells for people: ``{flu} ± 1 of {asthma|diabetes}``, the empty text for missing."""
+    base, uncertain, distance = _worlds_text(cells)
+    doubtful = pc.binary_join_element_wise(base, " ± ", distance, " of ", uncertain, "")
+    return pc.coalesce(pc.if_else(pc.equal(uncertain, "{}"), base, doubtful), "")
+
+
+def _typed_worlds(
+    base: pa.Array, uncertain: pa.Array, distance: pa.Array, value_type: pa.DataType
+) -> pa.Array:
+    bases = [None if text is None else _items(text) for text in base.to_pylist()]
+    others = [_items(text) for text in uncertain.to_pylist()]
+    known = [items is not None for items in bases]
+    missing = [None in items for items in others]
+    listed = [
+        [item for item in items if item is not None] if has_base else None
+        for items, has_base in zip(others, known, strict=True)
+    ]
+    fields = list(published_type(Form.WORLDS, value_type))
+    return pa.StructArray.from_arrays(
+        [
+            pa.array(bases, value_type),
+            pa.array(listed, value_type),
+            pc.cast(distance, pa.int32()),
+            pa.array(missing, pa.bool_()),
+        ],
+        fields=fields,
+    )
+
+
+def _items(text: str | None) -> list[str | None]:
+    """The members of a set that is written with braces, however many they are."""
+    if text is None or not (text.startswith("{") and text.endswith("}")):
+        raise ValueError("not a set")
+    if text == "{}":
+        return []
+    items = [_single(member) for member in parse_cell(text)]
+    return items if items != [None, None] else [None]
+
+
+_NO_ITEMS = pa.scalar([], pa.list_(pa.string()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +19,22 @@ from numpy.typing import NDArray
 
 from mottle import methods
 from mottle.assignment import assign, check_assignment, check_layers
-from mottle.coding import Codes, Domain, encode_in
+from mottle.bucket_cuts import Region
+from mottle.bucket_decision import Decision
+from mottle.chunk_links import LINKS, ROW, links_column
+from mottle.coding import Codes, Domain, Float64s, encode_in
 from mottle.cover import check_covers, cover
 from mottle.errors import PrivacyError
 from mottle.exposure import check_within_caps
+from mottle.graph import Graph
 from mottle.guarantees import Demand
 from mottle.ledger import Measured
 from mottle.loss import measure
 from mottle.methods import Draw, Effort
+from mottle.methods._block_cuts import marks_of_values
+from mottle.methods._bucket_records import TableRecords
+from mottle.methods._registry import Decided
+from mottle.methods.buckets import first_by_lot, scouting_seconds
 from mottle.orders import Packing, by_cardinality
 from mottle.randomness import Purpose, Secret
 from mottle.release import Links, PublishedColumn, check_published, publish
@@ -35,7 +44,7 @@ from mottle.sensitive import SensitiveValues, codes_among
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
-LOT = "lot"
+LOT, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Coding:
     domains: tuple[Domain, ...]
     sensitive: tuple[tuple[Column, SensitiveValues], ...]  # empty when values are not capped
     unchanged: tuple[PublishedColumn, ...]
+    numbered: bool = False  # whether rows carry their number in the input, for the owner's links
 
     @property
     def packing(self) -> Packing:
@@ -77,11 +87,15 @@ class Coding:
                 *[(name, pa.int64()) for name in [*self.keys, LOT]],
                 *[(name, pa.int32()) for name in self.values],
                 *zip(self.kept, types, strict=True),
+                *([(ROW, pa.int64())] if self.numbered else []),
             ]
         )
 
-    def code(self, rows: pa.Table, lots: Int64s) -> pa.Table:
-        """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers."""
+    def code(self, rows: pa.Table, lots: Int64s, first: int = 0) -> pa.Table:
+        """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers.
+
+        ``first`` is the number of the first of them in the input.
+        """
         matrix = np.empty((rows.num_rows, len(self.domains)), np.int32)
         for place, domain in enumerate(self.domains):
             matrix[:, place] = encode_in(rows.column(domain.name), domain)
@@ -90,6 +104,7 @@ class Coding:
             codes_among(rows.column(column.name), column, known) for column, known in self.sensitive
         ]
         columns += [rows.column(column.name).cast(column.value_type) for column in self.unchanged]
+        columns += [np.arange(first, first + rows.num_rows)] if self.numbered else []
         return pa.table(columns, schema=self.fields)
 
     def value_numbers(self, codes: list[Int32s]) -> Int64s:
@@ -118,13 +133,18 @@ class Plan:
     walk: str
     effort: float | None
     secret: Secret
-    cuts: Int64s  # [chunks + 1]: first row of every chunk along the order, then all rows
-    blocks: Int64s | None = None  # where a method's blocks begin, decided for the whole table
+    cuts: Int64s  # [regions + 1]: first row of every region along the order, then all rows
+    decision: Decision | None = None  # of `buckets`
+
+    @property
+    def regions(self) -> int:
+        """Number of stretches of the order that are looked at as one."""
+        return len(self.cuts) - 1
 
     @property
     def chunks(self) -> int:
-        """Number of chunks."""
-        return len(self.cuts) - 1
+        """Number of chunks: the regions, and what `buckets` works on beside them."""
+        return self.regions if self.decision is None else self.decision.chunks
 
     @property
     def largest(self) -> int:
@@ -159,16 +179,36 @@ class Plan:
         The published rows come in an order that tells nothing about the order of ``rows``. The same
         chunk is published alike whenever it is worked on.
         """
-        codes = Codes(self.coding.domains, self._matrix(rows))
-        demand = self._demand(rows)
+        done = self._publish(number, rows, self._decided(number, rows), self.effort, tell)
+        return done.table, done.measured
+
+    def anonymize_scouts(self, rows: pa.Table) -> tuple[pa.Table, Measured, Float64s]:
+        """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
+        values = len(marks_of_values(self.demand))
+        whole = Decided(np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
+        done = self._publish(0, rows, whole, scouting_seconds(self.effort), lambda _: None)
+        told = TableRecords(done.codes).profiles_by_release(done.demand, done.graph, done.truth)
+        profiles = np.zeros((values, told.shape[1]))
+        profiles[: len(told)] = told
+        return done.table, done.measured, profiles
+
+    def _publish(
+        self,
+        number: int,
+        rows: pa.Table,
+        decided: Decided | None,
+        seconds: float | None,
+        tell: Callable[[float], None],
+    ) -> _Done:
+        codes, demand = self._codes(rows), self._demand(rows)
         secret = self.secret.part("chunk", number)
         effort = Effort(
-            self.effort,
+            seconds,
             secret.public_seed,
             tell,
             partial(secret.permutation, Purpose.LOTS),
             partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
-            self._blocks_of(number, rows.num_rows),
+            decided,
         )
         arrangement = methods.get(self.method).arrange(codes, demand, effort)
         graph = arrangement.graph
@@ -190,11 +230,64 @@ class Plan:
         table, columns = publish(self._unchanged(rows), schema, codes, published, links)
         check_published(schema, columns, links)
         table = pa.Table.from_arrays(table.columns, schema=self.fields)
+        if self.coding.numbered:
+            numbers = rows.column(ROW).to_numpy()
+            table = table.append_column(LINKS, links_column(number, links, numbers))
         measured = Measured.of(
             graph, measure(published, codes), degrees, pairs, records, within, draw,
             arrangement.facts,
         )  # fmt: skip
-        return table, measured
+        return _Done(table, measured, codes, demand, graph, truth)
+
+    # ------------------------------------------------------------------ regions, for `buckets`
+
+    def region(self, number: int, rows: pa.Table, scouts: Int64s | None) -> Region:
+        """A region as `buckets` looks at it, from its coded rows in order; without scouts."""
+        rows = self.scouts_apart(number, rows, scouts)[1]
+        return Region(number, self._codes(rows), self.marks(rows))
+
+    def scouts_apart(
+        self, number: int, rows: pa.Table, scouts: Int64s | None
+    ) -> tuple[pa.Table, pa.Table]:
+        """The scouts among the rows of a region, and the others."""
+        if rows.num_rows != self.cuts[number + 1] - self.cuts[number]:
+            raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
+        if scouts is None:
+            return rows.slice(0, 0), rows
+        lots = self.secret.part("scouts of region", number).permutation(Purpose.LOTS, rows.num_rows)
+        goes_first = np.zeros(rows.num_rows, np.bool_)
+        goes_first[first_by_lot(self.marks(rows)[:, 0], lots, scouts[number])] = True
+        return rows.filter(pa.array(goes_first)), rows.filter(pa.array(~goes_first))
+
+    def seated(self, number: int, rows: pa.Table) -> pa.Table:
+        """The rows of a region, without scouts, with chunk and seat; by chunk and in order."""
+        assert self.decision is not None
+        rows = self.scouts_apart(number, rows, self.decision.scouts)[1]
+        if self.decision.seating is None:
+            chunk = np.full(rows.num_rows, self.decision.first_chunk + number, np.int64)
+            seat = np.full(rows.num_rows, -1, np.int64)
+        else:
+            lots = self.secret.part("lots of region", number).permutation(
+                Purpose.LOTS, rows.num_rows
+            )
+            chunk, seat = self.decision.seating.seats(
+                number,
+                int(self.decision.cuts[number]),
+                self.marks(rows)[:, 0],
+                lots,
+                self.decision.buckets,
+            )
+        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
+        return rows.take(pa.array(np.argsort(chunk, kind="stable")))
+
+    def _decided(self, number: int, rows: pa.Table) -> Decided | None:
+        if self.decision is None:
+            return None
+        if self.decision.seating is not None:
+            return Decided(self.decision.profiles, seats=rows.column(SEAT).to_numpy())
+        region = Region(number - self.decision.first_chunk, self._codes(rows), self.marks(rows))
+        starts = self.decision.cut.of_region(region, self.decision.cuts, self.decision.buckets)
+        return Decided(self.decision.profiles, starts)
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Coded rows that arrived in any order, along the locality order."""
@@ -211,9 +304,9 @@ class Plan:
             raise PrivacyError("Invariant 4: a chunk has sensitive values that were not counted.")
         return np.ascontiguousarray(self.demand.marks[places])
 
-    def _matrix(self, rows: pa.Table) -> Int32s:
+    def _codes(self, rows: pa.Table) -> Codes:
         packed = [rows.column(name).to_numpy() for name in self.coding.keys]
-        return self.coding.packing.unpack(packed)
+        return Codes(self.coding.domains, self.coding.packing.unpack(packed))
 
     def _demand(self, rows: pa.Table) -> Demand:
         demand = self.demand
@@ -221,21 +314,22 @@ class Plan:
             return demand
         return Demand(demand.degree, self.marks(rows), demand.caps, demand.counts)
 
-    def _blocks_of(self, number: int, rows: int) -> Int64s | None:
-        if self.blocks is None:
-            return None
-        first, last = self.cuts[number], self.cuts[number + 1]
-        if rows != last - first:
-            raise PrivacyError(f"Invariant 5: chunk {number} has more or fewer rows than planned.")
-        inside = self.blocks[(self.blocks >= first) & (self.blocks <= last)]
-        begins: Int64s = inside - first
-        return begins
-
     def _unchanged(self, rows: pa.Table) -> pa.Table:
         names = [column.name for column in self.coding.unchanged]
         if not names:
             return pa.table({"": pa.nulls(rows.num_rows)})
         return rows.select(self.coding.kept).rename_columns(names)
+
+
+class _Done(NamedTuple):
+    """A chunk that passed its checks."""
+
+    table: pa.Table
+    measured: Measured
+    codes: Codes
+    demand: Demand
+    graph: Graph
+    truth: Int32s
 
 
 def even_cuts(rows: int, largest: int) -> Int64s:

@@ -95,16 +95,17 @@ def compare_command(
     Console().print(f"Wrote {output / CSV} and {output / HTML}.", highlight=False, soft_wrap=True)
 
 
-_DETAILS = ("kind", "weight", "order", "hierarchy", "breaks", "bins")
+_DETAILS = ("kind", "weight", "order", "hierarchy", "separator", "breaks", "bins")
 
 
 def show_comparison(found: Comparison, out: Console) -> None:
     """A table of all lines for people, and why some have no numbers."""
-    shown = Table(title=f"{found.rows:,} records", title_justify="left", box=box.SIMPLE)
+    title = f"{found.rows:,} records; the other quarter of the table was held out"
+    shown = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     shown.add_column("method", no_wrap=True)
     shown.add_column("guarantee", no_wrap=True)
     for heading in _HEADINGS.values():
-        shown.add_column(heading, justify="right")
+        shown.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
     for line in found.lines:
         if not line.note:
             numbers = [_number(name, getattr(line, name)) for name in _HEADINGS]
@@ -116,6 +117,11 @@ def show_comparison(found: Comparison, out: Console) -> None:
             out.print(text, markup=False, highlight=False, soft_wrap=True)
     if found.target is not None:
         out.print(f"Accuracy: of predicting '{found.target}'.", markup=False, highlight=False)
+    if found.commonest is not None:
+        out.print(
+            f"Guessed: {found.commonest:.1%} without any release, by the commonest value.",
+            highlight=False,
+        )
 
 
 def _number(name: str, value: float | None) -> str:

@@ -43,6 +43,10 @@ def schema_from_options(
             name: value.split(",") for name, value in _pairs("--order", options["--order"]).items()
         },
         hierarchies={**_pairs("--hierarchy", options["--hierarchy"])},
+        separators={
+            name: "\t" if value == "\\t" else value
+            for name, value in _pairs("--separator", options["--separator"]).items()
+        },
         breaks={
             name: [_number("--breaks", name, part) for part in value.split(",")]
             for name, value in _pairs("--breaks", options["--breaks"]).items()

@@ -42,3 +42,24 @@ Missing = Annotated[list[str] | None, typer.Option(help="A word for a missing va
 # What happens to the result.
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+
+# How sets are read from a file; see docs/sets.md.
+ItemsColumn = Annotated[
+    str | None,
+    typer.Option("--column", help="Column of a table that holds lists or delimited text."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator", help="What stands between two items of a text.", show_default="blanks"
+    ),
+]
+Record = Annotated[
+    str | None, typer.Option("--record", help="Of a table with one row per item: whose item it is.")
+]
+Item = Annotated[
+    str | None, typer.Option("--item", help="Of a table with one row per item: the item.")
+]
+Label = Annotated[
+    str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
+]

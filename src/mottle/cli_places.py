@@ -124,6 +124,13 @@ class Target:
             raise UsageError("--to and --to-table go together.", "Give both.")
         return cls(output, to or "", to_table or "")
 
+    @property
+    def place(self) -> Path | databases.DatabaseTable:
+        """The place as runs in chunks take it."""
+        if self.folder is not None:
+            return self.folder
+        return databases.DatabaseTable(self.url, self.table)
+
     def check(self, private: Path | None, *, overwrite: bool, internal: Path | None = None) -> None:
         """Raise before a long run what `save` would raise after it."""
         if self.folder is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ from mottle.cli_parameters import Overwrite
 from mottle.errors import UsageError, did_you_mean
 from mottle.io.read_release import read_release
 from mottle.io.staging import staged
+from mottle.release import PublishedColumn
+from mottle.schema import SEPARATOR, Kind
+from mottle.set_domain import as_text_of_items
 from mottle.utility.query import FITS, Queries
 from mottle.utility.sql import notes
 
@@ -59,14 +63,18 @@ def query_command(
     else:
         out = Console()
         show_answer(answer if plain else _for_people(answer), out)
-        if not plain and fit == FITS[0]:
-            out.print(_LEGEND, highlight=False)
+        if not plain:
+            out.print(_LEGENDS[fit], highlight=False)
 
 
-_LEGEND = (
-    "Expected ± standard error, if all values in a cell are equally likely; the truth lies between"
-    " the bounds, whatever the values are."
-)
+_LEGENDS = {
+    fit: f"Expected ± standard error, if {likely}; the truth lies between the bounds, whatever the"
+    " values are."
+    for fit, likely in (
+        (FITS[0], "the values in a cell are as likely as the whole release says"),
+        (FITS[1], "all values in a cell are equally likely"),
+    )
+}
 
 
 def sample_command(
@@ -83,7 +91,10 @@ def sample_command(
     """Draw ordinary tables that RELEASE allows: every cell becomes one of its values."""
     if format_ not in FORMATS:
         raise UsageError(f"There is no format '{format_}'.", did_you_mean(format_, FORMATS))
-    drawn = read_release(release).sample(tables, seed=seed, fit=fit)
+    published = read_release(release)
+    drawn = published.sample(tables, seed=seed, fit=fit)
+    if format_ == "csv":
+        drawn = [_without_lists(table, published.columns) for table in drawn]
     names = [f"sample-{number}.{format_}" for number in range(1, len(drawn) + 1)]
     with staged(output, names, overwrite=overwrite) as stage:
         for name, table in zip(names, drawn, strict=True):
@@ -100,6 +111,17 @@ def sample_command(
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _without_lists(table: pa.Table, columns: Sequence[PublishedColumn]) -> pa.Table:
+    """Sets of items as text, as a CSV file may hold them."""
+    for column in columns:
+        if column.kind is Kind.SET:
+            place = table.column_names.index(column.name)
+            separator = column.separator or SEPARATOR
+            texts = as_text_of_items(table.column(place), column.name, separator)
+            table = table.set_column(place, column.name, texts)
+    return table
 
 
 def _for_people(answer: pa.Table) -> pa.Table:

@@ -13,21 +13,34 @@ import pyarrow.compute as pc
 import typer
 from rich.console import Console
 
-from mottle.cli_parameters import Delimiter, Encoding, Missing, Quote
+from mottle.cli_parameters import (
+    Delimiter,
+    Encoding,
+    Item,
+    ItemsColumn,
+    Label,
+    Missing,
+    Quote,
+    Record,
+    Separator,
+)
 from mottle.cli_places import ARGUMENTS
 from mottle.errors import StorageError, UsageError
+from mottle.io.batches import Source, parquet_source
 from mottle.io.databases import redacted
 from mottle.io.links import LinkFile
 from mottle.io.read import read_table
-from mottle.io.read_release import read_release
+from mottle.io.read_release import check_unchanged, read_release
 from mottle.io.staging import staged
-from mottle.io.write import CERTIFICATE, REPORT, check_private_place, write_secretly
+from mottle.io.write import CERTIFICATE, PARQUET, REPORT, check_private_place, write_secretly
 from mottle.release import Release
+from mottle.sets.items import SetData
+from mottle.sets.read import read_sets
 from mottle.sets.read_release import read_set_release
 from mottle.sets.release import SetRelease
 
 if TYPE_CHECKING:
-    from mottle.report import InternalReport
+    from mottle.report import InternalReport, Parts
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")]
 InternalFile = Annotated[
@@ -62,9 +75,9 @@ class ReportOptions:
         return cls(not no_report, internal, examples)
 
     def internal_report(
-        self, original: pa.Table, source: str, context: typer.Context
+        self, original: pa.Table | SetData | None, source: str, context: typer.Context
     ) -> InternalReport | None:
-        """The internal report to write, if one was asked for."""
+        """The internal report to write, if one was asked for; None for what the run reads."""
         if self.internal is None:
             return None
         from mottle.report import InternalReport, Owner
@@ -72,11 +85,17 @@ class ReportOptions:
         command = redacted(shlex.join(["mottle", *context.meta[ARGUMENTS]]))
         return InternalReport(self.internal, Owner(original, command, source), self.examples)
 
+    def tell(self, as_json: bool) -> None:
+        """Say where the internal report is, to people."""
+        if self.internal is not None and not as_json:
+            Console().print(f"Internal report: {self.internal} (keep it secret)", highlight=False)
+
 
 def report_command(
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
     original: Annotated[
-        Path | None, typer.Option(help="The table it was made from: makes an internal report.")
+        Path | None,
+        typer.Option(help="The table or sets it was made from: makes an internal report."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -95,6 +114,11 @@ def report_command(
     quote: Quote = None,
     encoding: Encoding = None,
     missing: Missing = None,
+    column: ItemsColumn = None,
+    separator: Separator = None,
+    record: Record = None,
+    item: Item = None,
+    label: Label = None,
 ) -> None:
     """Write the report of a release again; with --original, the owner's internal one."""
     from mottle.report import EXAMPLES, Owner, report_html
@@ -115,12 +139,19 @@ def report_command(
         check_private_place(place, release, overwrite=overwrite)
     found = _read(release)
     owner = None
-    if original is not None and not isinstance(found, Release):
-        raise UsageError("Internal reports are for tables, not for sets.", "Leave --original out.")
     if original is not None:
-        table = read_table(
-            original, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
-        )
+        table: pa.Table | Source | SetData
+        if isinstance(found, SetRelease):
+            table = read_sets(
+                original, column=column, record=record, item=item, separator=separator,
+                label=label, encoding=encoding,
+            )  # fmt: skip
+        elif original.suffix.lower() in (".parquet", ".pq"):
+            table = parquet_source(original, str(original), missing or ())
+        else:
+            table = read_table(
+                original, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
+            )
         people = _true_originals(private, EXAMPLES) if private is not None and examples else None
         owner = Owner(table, source=str(original), examples=people)
     page = report_html(found, owner=owner)
@@ -133,14 +164,22 @@ def report_command(
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
 
 
-def _read(folder: Path) -> Release | SetRelease:
-    """A release of a table or of sets, whichever lies there."""
+def _read(folder: Path) -> Release | Parts | SetRelease:
+    """A release of a table or of sets, whichever lies there; a large one stays in its file."""
     try:
         certificate = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
-        of_sets = any(column.get("form") == "worlds" for column in certificate["columns"])
+        of_sets = "error_rate" in certificate
+        as_parts = PARQUET in certificate["sha256"] and "sensitive_table" not in certificate
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        of_sets = False
-    return read_set_release(folder) if of_sets else read_release(folder)
+        of_sets = as_parts = False
+    if of_sets:
+        return read_set_release(folder)
+    if as_parts and (folder / PARQUET).exists():
+        from mottle.report import Parts
+
+        check_unchanged(folder / PARQUET, certificate)
+        return Parts.of_folder(folder, certificate)
+    return read_release(folder)
 
 
 def _true_originals(links: Path, rows: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,14 +21,17 @@ from mottle.cli_places import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees import Guarantee
 from mottle.io import databases
-from mottle.io.batches import TextOptions, copied, open_source
-from mottle.io.staging import hidden_folder, refuse_existing, writing_to
-from mottle.io.write import FILES
+from mottle.io.batches import TextOptions, copied, open_source, parquet_source
+from mottle.io.chunk_places import Place
+from mottle.io.databases import DatabaseTable
+from mottle.io.staging import hidden_folder, writing_to
 from mottle.pipeline import Progress
 from mottle.schema import Schema, parse_word
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from mottle.report import InternalReport
 
 DEFAULT_MEMORY = "4GB"
 DEFAULT_MASTER = "local[*]"
@@ -49,6 +53,12 @@ MasterOption = Annotated[
         "--master", help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"
     ),
 ]
+
+
+_WAYS_OUT = {
+    "--audit full": "Leave it out, and run 'mottle audit DATA RELEASE' on the finished release, on"
+    " a machine whose memory holds both.",
+}
 
 
 class Engine(StrEnum):
@@ -122,7 +132,9 @@ class Scale:
                 raise UsageError(
                     f"{option} needs the whole table in memory; the engine '{chosen}' works in"
                     " chunks.",
-                    f"Leave {option} out, or leave out --engine and --memory.",
+                    _WAYS_OUT.get(
+                        option, f"Leave {option} out, or leave out --engine and --memory."
+                    ),
                 )
         return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER)
 
@@ -131,34 +143,48 @@ class Scale:
         source: Input,
         schema: Schema,
         guarantee: Guarantee,
-        output: Path,
+        output: Path | DatabaseTable,
         *,
         overwrite: bool,
+        report: bool,
+        private: Path | None,
+        internal: InternalReport | None,
         progress: Callable[[Progress], None],
         **options: Any,
     ) -> dict[str, Any]:
         """Write the release to ``output``; returns its certificate."""
+        written: dict[str, Any] = {"overwrite": overwrite, "report": report, "internal": internal}
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(
                     source.reader(), schema, guarantee, output, memory=self.memory,
-                    text=source.text, source=source.name, overwrite=overwrite, progress=progress,
-                    **options,
+                    text=source.text, source=source.name, private=private, progress=progress,
+                    **written, **options,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 typer.echo("What is done is kept: the same command goes on from there.", err=True)
                 raise
         from mottle import spark
 
-        with writing_to(output), hidden_folder(output) as stage:
-            refuse_existing(output, FILES, overwrite=overwrite)
+        if private is not None or (internal is not None and internal.examples):
+            option = "--private" if private is not None else "--report-examples"
+            raise UsageError(
+                f"{option} has to know which row of the input is whose, and rows of Spark have no"
+                " number.",
+                f"Leave {option} out, or take the engine 'streaming'.",
+            )
+        place = Place.of(output, private=None, **written)
+        place.check()
+        with writing_to(place.folder), hidden_folder(place.folder) as stage:
             rows = _parquet_of(source, stage)
-            with _session(self.master) as session:
+            with spark_session(self.master) as session:
                 release = spark.anonymize(
                     session.read.parquet(str(rows)), schema, guarantee, staging=stage.resolve(),
                     progress=progress, **options,
                 )  # fmt: skip
-                return release.save(output, overwrite=overwrite)
+                progress(Progress("write", release.certificate["gcp"]))
+                original = None if internal is None else parquet_source(rows, source.name)
+                return release.save(output, original=original, **written)
 
 
 def _parquet_of(source: Input, stage: Path) -> Path:
@@ -178,8 +204,9 @@ def _parquet_of(source: Input, stage: Path) -> Path:
 
 
 @contextmanager
-def _session(master: str) -> Iterator[SparkSession]:
+def spark_session(master: str) -> Iterator[SparkSession]:
     """A Spark session of our own, with this Python for its workers."""
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     try:
         from pyspark.sql import SparkSession
     except ImportError:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from mottle.assignment import WALKS
@@ -23,9 +20,16 @@ from mottle.cli_parameters import (
     CapRest,
     Diversity,
     Enhanced,
+    Item,
+    ItemsColumn,
+    Label,
     Likeness,
     Overwrite,
+    Record,
+    Separator,
 )
+from mottle.cli_report import InternalFile, NoReport, ReportOptions, WithExamples
+from mottle.cli_terminal import out, progress_bar
 from mottle.io.write import REPORT, check_places
 from mottle.pipeline import Progress
 from mottle.sets.comparison import Comparison, compare_sets
@@ -33,118 +37,103 @@ from mottle.sets.methods import SetMethod, registered
 from mottle.sets.pipeline import anonymize_sets
 from mottle.sets.read import read_sets
 
-ProgressBar = Callable[[], AbstractContextManager[Callable[[Progress], None]]]
 
-
-def command(progress_bar: ProgressBar, out: Console) -> Callable[..., None]:
-    """The command, which shows its progress and its results there."""
-
-    def anonymize_sets_command(
-        data: Annotated[
-            Path,
-            typer.Argument(
-                help="Transaction file, one set per line, or a table with --column or --record."
-            ),
-        ],
-        output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
-        k: Anonymity = None,
-        l_: Diversity = None,
-        beta: Likeness = None,
-        enhanced: Enhanced = False,
-        cap: Cap = None,
-        cap_rest: CapRest = None,
-        column: Annotated[
-            str | None, typer.Option(help="Column of a table that holds lists or delimited text.")
-        ] = None,
-        separator: Annotated[
-            str | None,
-            typer.Option(help="What stands between two items of a text.", show_default="blanks"),
-        ] = None,
-        record: Annotated[
-            str | None, typer.Option(help="Of a table with one row per item: whose item it is.")
-        ] = None,
-        item: Annotated[
-            str | None, typer.Option(help="Of a table with one row per item: the item.")
-        ] = None,
-        label: Annotated[
-            str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
-        ] = None,
-        encoding: Annotated[
-            str | None, typer.Option(help="Encoding of a transaction file.")
-        ] = None,
-        method: Annotated[str, typer.Option(help="See 'mottle methods --sets'.")] = "auto",
-        seconds: Annotated[
-            float | None,
-            typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
-        ] = None,
-        walk: Annotated[
-            str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
-        ] = "closed",
-        seed: Annotated[
-            int | None, typer.Option(help="Repeatable randomness, for experiments only.")
-        ] = None,
-        private: Annotated[
-            Path | None, typer.Option(help="Also write the owner's secret link file here.")
-        ] = None,
-        unsafe_paper_randomization: Annotated[
-            bool,
-            typer.Option(
-                "--unsafe-paper-randomization",
-                help="Draw by the paper's walk although it leaks labels; experiments only.",
-            ),
-        ] = False,
-        measure: Annotated[
-            bool, typer.Option("--measure", help="Compare counts with those in the original.")
-        ] = False,
-        no_report: Annotated[
-            bool, typer.Option("--no-report", help="Leave report.html out.")
-        ] = False,
-        overwrite: Overwrite = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Anonymize sets of items: baskets, diagnoses, places; write a release as for tables."""
-        guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
-        check_places(output, private, overwrite=overwrite)
-        began = time.perf_counter()
-        with progress_bar() as tell:
-            sets = read_sets(
-                data,
-                column=column,
-                record=record,
-                item=item,
-                separator=separator,
-                label=label,
-                encoding=encoding,
-            )
-            read = time.perf_counter() - began
-            release = anonymize_sets(
-                sets,
-                guarantee,
-                method=method,
-                walk=walk,
-                effort=seconds,
-                seed=seed,
-                progress=tell,
-                unsafe_paper_randomization=unsafe_paper_randomization,
-            )
-            taken = {"read": round(read, 4), **release.certificate["seconds"]}
-            release.certificate["seconds"] = taken
-            tell(Progress("write", release.error_rate))
-            certificate = release.save(
-                output, private=private, overwrite=overwrite, report=not no_report
-            )
-            measured = compare_sets(sets, release) if measure else None
-        if as_json:
-            shown = (
-                certificate if measured is None else certificate | {"measured": asdict(measured)}
-            )
-            print(json.dumps(shown, indent=2, ensure_ascii=False))
-            return
-        out.print(_result(certificate, output, private, measured, time.perf_counter() - began))
-        for note in certificate["notes"]:
-            out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
-
-    return anonymize_sets_command
+def anonymize_sets_command(
+    context: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Transaction file, one set per line, or a table with --column or --record."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    k: Anonymity = None,
+    l_: Diversity = None,
+    beta: Likeness = None,
+    enhanced: Enhanced = False,
+    cap: Cap = None,
+    cap_rest: CapRest = None,
+    column: ItemsColumn = None,
+    separator: Separator = None,
+    record: Record = None,
+    item: Item = None,
+    label: Label = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a transaction file.")] = None,
+    method: Annotated[str, typer.Option(help="See 'mottle methods --sets'.")] = "auto",
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
+    ] = None,
+    walk: Annotated[
+        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
+    ] = "closed",
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable randomness, for experiments only.")
+    ] = None,
+    private: Annotated[
+        Path | None, typer.Option(help="Also write the owner's secret link file here.")
+    ] = None,
+    unsafe_paper_randomization: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-paper-randomization",
+            help="Draw by the paper's walk although it leaks labels; experiments only.",
+        ),
+    ] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Compare counts with those in the original.")
+    ] = False,
+    no_report: NoReport = False,
+    internal_report: InternalFile = None,
+    report_examples: WithExamples = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize sets of items: baskets, diagnoses, places; write a release as for tables."""
+    guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
+    reports = ReportOptions.of(no_report, internal_report, report_examples)
+    check_places(output, private, overwrite=overwrite, internal=internal_report)
+    began = time.perf_counter()
+    with progress_bar() as tell:
+        sets = read_sets(
+            data,
+            column=column,
+            record=record,
+            item=item,
+            separator=separator,
+            label=label,
+            encoding=encoding,
+        )
+        read = time.perf_counter() - began
+        release = anonymize_sets(
+            sets,
+            guarantee,
+            method=method,
+            walk=walk,
+            effort=seconds,
+            seed=seed,
+            progress=tell,
+            unsafe_paper_randomization=unsafe_paper_randomization,
+        )
+        taken = {"read": round(read, 4), **release.certificate["seconds"]}
+        release.certificate["seconds"] = taken
+        tell(Progress("write", release.error_rate))
+        certificate = release.save(
+            output,
+            private=private,
+            overwrite=overwrite,
+            report=reports.publishable,
+            internal=reports.internal_report(sets, str(data), context),
+        )
+        measured = compare_sets(sets, release) if measure else None
+    if as_json:
+        shown = certificate if measured is None else certificate | {"measured": asdict(measured)}
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    out.print(_result(certificate, output, private, measured, time.perf_counter() - began))
+    for note in certificate["notes"]:
+        out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+    reports.tell(as_json)
 
 
 def _result(
@@ -178,7 +167,7 @@ def _result(
     return shown
 
 
-def list_methods(as_json: bool, out: Console) -> None:
+def list_methods(as_json: bool) -> None:
     """Show the methods for sets."""
     if as_json:
         described = [

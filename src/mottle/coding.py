@@ -1,13 +1,13 @@
 """Arrow columns ↔ small integer codes: what methods compute on, and how it is read back.
 
 A code is the position of a value in its column's *domain*: numbers and dates ascending, ordered
-categories in their order, hierarchy leaves in in-order position, categories by their text. The
-missing value, where it occurs, is one more value with the last code.
+categories in their order, hierarchy leaves in in-order position, categories by their text, sets of
+items in Gray order. The missing value, where it occurs, is one more value with the last code.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from mottle.errors import DataError, SchemaError
 from mottle.hierarchy import Hierarchy
-from mottle.schema import Column, Kind, Representation, Role, Schema
+from mottle.schema import SEPARATOR, Column, Kind, Representation, Role, Schema
+from mottle.set_domain import SetDomain, encode_sets
+from mottle.sets.distance import steps
+from mottle.sets.lists import is_list
 from mottle.values import as_days, as_text, dictionary_order, is_plain
 
 Int32s = NDArray[np.int32]
@@ -30,6 +33,7 @@ class Form(StrEnum):
     RANGE = "range"  # lowest and highest value, and whether missing is possible
     SET = "set"  # the possible values
     NODE = "node"  # a node of the column's hierarchy
+    WORLDS = "worlds"  # a base set, uncertain items, and how many of these may be otherwise
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Domain:
     missing: int  # code of the missing value, the last one; -1 when nothing is missing
     positions: Float64s  # RANGE: [size] where each value lies, 0 lowest, 1 highest; else empty
     hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
+    sets: SetDomain | None = None  # WORLDS: the items of every code
 
     @property
     def size(self) -> int:
@@ -87,8 +92,9 @@ def encode(table: pa.Table, schema: Schema, representation: Representation) -> C
     matrix = np.empty((table.num_rows, len(columns)), np.int32)
     for place, (_, codes) in enumerate(coded):
         matrix[:, place] = codes
-    notes = [note for column in columns for note in _notes(table.column(column.name), column)]
-    return Codes(tuple(domain for domain, _ in coded), matrix, tuple(notes))
+    domains = tuple(domain for domain, _ in coded)
+    notes = [note for domain in domains for note in _notes(table.column(domain.name), domain)]
+    return Codes(domains, matrix, tuple(notes))
 
 
 def encode_column(
@@ -97,6 +103,8 @@ def encode_column(
     """The domain of one column and the codes of its rows."""
     kind = kind_of(values.type, column)
     column = column.model_copy(update={"kind": kind})
+    if kind is Kind.SET:
+        return _encode_sets(values, column)
     representation = column.representation or representation
     form = _FORMS[kind] if representation is Representation.RANGE else Form.SET
     order = _order_of_dictionary(values, column)
@@ -127,6 +135,36 @@ def encode_column(
         ),
         indices.astype(np.int32, copy=False),
     )
+
+
+def _encode_sets(values: pa.ChunkedArray, column: Column) -> tuple[Domain, Int32s]:
+    """The domain of a column of sets and the codes of its rows."""
+    sets, known, codes = encode_sets(values, column.name, column.separator or SEPARATOR)
+    missing = len(known) if len(sets.sets.sizes) > len(known) else -1
+    if missing >= 0:
+        known = pa.concat_arrays([known, pa.nulls(1, known.type)])
+    domain = Domain(column, Form.WORLDS, known, missing, np.empty(0), None, sets)
+    return domain, np.where(codes < 0, np.int32(missing), codes)
+
+
+def along_orders(codes: Codes) -> Codes:
+    """The same codes with sets taken for values on a line: for methods that count no votes.
+
+    A set lies as far from the one before it in Gray order as items differ.
+    """
+    if all(domain.sets is None for domain in codes.domains):
+        return codes
+    return replace(codes, domains=tuple(map(_on_a_line, codes.domains)))
+
+
+def _on_a_line(domain: Domain) -> Domain:
+    if domain.sets is None:
+        return domain
+    known = domain.size - (domain.missing >= 0)
+    positions = np.zeros(domain.size)
+    apart = steps(domain.sets.sets, np.arange(known))[: max(known - 1, 0)]
+    positions[1:known] = np.cumsum(apart) / max(apart.sum(), 1)
+    return replace(domain, form=Form.RANGE, positions=positions, sets=None)
 
 
 def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32s:
@@ -168,11 +206,14 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
     )
     is_date = pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)
     kind = column.kind
+    if is_list(data_type) and kind in (None, Kind.SET) and is_plain(data_type.value_type):
+        return Kind.SET
     if pa.types.is_nested(data_type):
         raise SchemaError(
-            f"Column '{column.name}' holds lists or structures ({data_type}), which cannot be a"
-            " quasi-identifier.",
-            "Flatten it, or give it another role.",
+            f"Column '{column.name}' holds {data_type} values, which cannot be a quasi-identifier"
+            f"{'' if kind is None else f' of kind {kind}'}.",
+            "Lists of text, numbers or dates can, as kind 'set'; flatten others, or give the column"
+            " another role.",
         )
     if not is_plain(data_type) or pa.types.is_duration(data_type):
         raise SchemaError(
@@ -231,12 +272,14 @@ def comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     return values
 
 
-def _notes(values: pa.ChunkedArray, column: Column) -> list[str]:
-    """Say when NaN is taken for missing."""
+def _notes(values: pa.ChunkedArray, domain: Domain) -> list[str]:
+    """Say when NaN is taken for missing, and what was done to items."""
+    if domain.sets is not None:
+        return list(domain.sets.notes)
     if not pa.types.is_floating(values.type):
         return []
     nans = pc.sum(pc.is_nan(values)).as_py() or 0
-    return [f"Column '{column.name}': {nans} NaN cells are taken for missing."] if nans else []
+    return [f"Column '{domain.name}': {nans} NaN cells are taken for missing."] if nans else []
 
 
 def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32s, pa.Array]:

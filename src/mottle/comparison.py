@@ -18,6 +18,8 @@ from mottle.io.read import as_table
 from mottle.pipeline import anonymize
 from mottle.release import Release
 from mottle.schema import Role, Schema
+from mottle.set_domain import sets_as_lists
+from mottle.sets.lists import is_list
 from mottle.utility import Queries
 from mottle.utility.condition import Where
 from mottle.utility.learning import learn
@@ -58,6 +60,7 @@ class Comparison:
     lines: tuple[Line, ...]
     target: str | None  # the column that models predict
     conditions: int
+    commonest: float | None = None  # share of people guessed right without any release
 
     def to_arrow(self) -> pa.Table:
         """The lines as a table."""
@@ -116,15 +119,19 @@ def compare(
             raise UsageError(f"There is no method '{name}'.", did_you_mean(name, known))
     table = as_table(data)
     schema = schema.covering(table.column_names)
+    table = sets_as_lists(table, schema)
     if table.num_rows < 8:
         raise UsageError("A table of fewer than eight rows tells no methods apart.")
     task = _prepare(table, schema, target, seed)
+    runs = [(guarantee, name) for guarantee in guarantees for name in names]
+    tell("original")
     lines = [_measured(Line(ORIGINAL, "–", loss=0.0), task.train, task)]
-    for guarantee in guarantees:
-        for name in names:
-            tell(f"{name}, {guarantee.describe()['short']}")
-            lines.append(_line(name, guarantee, task, effort))
-    return Comparison(task.train.num_rows, tuple(lines), task.target, _conditions(schema))
+    for number, (guarantee, name) in enumerate(runs, start=1):
+        words = f"{number} of {len(runs)}: {name}, {guarantee.describe()['short']}"
+        lines.append(_line(name, guarantee, task, effort, lambda what: tell(f"{words}, {what}")))  # noqa: B023 - called at once
+    return Comparison(
+        task.train.num_rows, tuple(lines), task.target, _conditions(schema), _commonest(task)
+    )
 
 
 def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> _Task:
@@ -160,7 +167,22 @@ def _is_class(table: pa.Table, name: str) -> bool:
     return 2 <= len(pc.unique(table.column(name)).drop_null()) <= MOST_CLASSES
 
 
-def _line(name: str, guarantee: Guarantee, task: _Task, effort: float | None) -> Line:
+def _commonest(task: _Task) -> float | None:
+    """How many people are guessed right by naming the commonest sensitive value for everybody."""
+    shares = [
+        max(pc.value_counts(task.train.column(column.name)).field("counts").to_pylist())
+        for column in task.schema.with_role(Role.SENSITIVE)
+    ]
+    return max(shares) / task.train.num_rows if shares else None
+
+
+def _line(
+    name: str,
+    guarantee: Guarantee,
+    task: _Task,
+    effort: float | None,
+    tell: Callable[[str], None],
+) -> Line:
     """Run one method under one guarantee, or say why it cannot be done."""
     facts = guarantee.describe()
     family = next((key for key in ("k", "l", "beta") if key in facts), "")
@@ -168,13 +190,16 @@ def _line(name: str, guarantee: Guarantee, task: _Task, effort: float | None) ->
     line = Line(name, str(facts["short"]), family, parameter)
     try:
         began = time.perf_counter()
+        tell("anonymize")
         if name == PRIVBAYES:
             return _private_line(line, guarantee, task)
         release = anonymize(
             task.train, task.schema, guarantee, method=name, effort=effort, seed=task.seed
         )
         line = replace(line, loss=release.gcp, seconds=time.perf_counter() - began)
+        tell("attack")
         linked, guessed = _attacked(release, guarantee, task)
+        tell("ask and learn")
         return replace(_measured(line, release, task), linked=linked, guessed=guessed)
     except (GuaranteeError, UsageError) as error:
         return replace(line, note=error.problem)
@@ -183,6 +208,8 @@ def _line(name: str, guarantee: Guarantee, task: _Task, effort: float | None) ->
 def _private_line(line: Line, guarantee: Guarantee, task: _Task) -> Line:
     if not isinstance(guarantee, BetaLikeness) or guarantee.beta == 0:
         return replace(line, note="differential privacy corresponds to β-likeness only")
+    if any(is_list(task.train.schema.field(name).type) for name in task.asked.names):
+        return replace(line, note="PrivBayes takes no sets of items")
     began = time.perf_counter()
     epsilon = epsilon_of(guarantee.beta)
     synthetic = privbayes(task.train, list(task.asked.names), epsilon, seed=task.seed)

@@ -1,4 +1,4 @@
-"""From graph to published cells: the range, set or hierarchy node that covers all preimages.
+"""From graph to published cells: the range, set, hierarchy node or worlds that cover all preimages.
 
 Published records of a complete block are identical, so cells are kept once per *row* of the cover
 and ``row_of`` says which row each published record has.
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from mottle import workers
 from mottle.coding import Codes, Domain, Form, Int32s
 from mottle.errors import PrivacyError
-from mottle.graph import Graph, Int64s, preimage
+from mottle.graph import Graph, Int64s, preimage, rows_of
+from mottle.sets.items import Sets
+from mottle.sets.voting import Votes, check_worlds, vote
 
 Bools = NDArray[np.bool_]
 
@@ -60,7 +62,30 @@ class NodeCells:
         return NodeCells(self.nodes[rows])
 
 
-Cells = RangeCells | SetCells | NodeCells
+@dataclass(frozen=True)
+class WorldCells:
+    """Sets of items of one column, as bit voting publishes them (`mottle.sets.voting`)."""
+
+    base: SetCells  # items that most of the preimages hold that are not missing
+    uncertain: SetCells  # items that some of these hold and others do not
+    distance: Int32s  # [rows] how many uncertain items may be otherwise than in the base
+    known: Bools  # [rows] whether there is a set at all; not where only missing is possible
+    missing: Bools  # [rows] whether the missing value is possible
+    wrong: NDArray[np.float64]  # [rows] items told wrongly of a preimage, the mean over all
+
+    def take(self, rows: Int32s) -> WorldCells:
+        """The cells of the given rows."""
+        return WorldCells(
+            self.base.take(rows),
+            self.uncertain.take(rows),
+            self.distance[rows],
+            self.known[rows],
+            self.missing[rows],
+            self.wrong[rows],
+        )
+
+
+Cells = RangeCells | SetCells | NodeCells | WorldCells
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,8 @@ def cover(graph: Graph, codes: Codes) -> Cover:
     def cells(column: int, domain: Domain) -> Cells:
         if domain.form is Form.SET:
             return sets(column)
+        if domain.form is Form.WORLDS:
+            return _cover_worlds(graph, codes, column)
         extent = ranges(column, domain.missing)
         return nodes_of_ranges(extent, domain) if domain.form is Form.NODE else extent
 
@@ -119,6 +146,27 @@ def cover(graph: Graph, codes: Codes) -> Cover:
         place_of,
         tuple(cells(column, domain) for column, domain in enumerate(codes.domains)),
     )
+
+
+def _cover_worlds(graph: Graph, codes: Codes, column: int) -> WorldCells:
+    votes = vote(graph, *_sets_of_records(codes, column))
+    degrees = graph.degrees[votes.block_of]
+    return WorldCells(
+        base=SetCells(votes.base_starts, votes.base),
+        uncertain=SetCells(votes.uncertain_starts, votes.uncertain),
+        distance=votes.distance,
+        known=votes.voters > 0,
+        missing=votes.voters < degrees,
+        wrong=votes.wrong / degrees,
+    )
+
+
+def _sets_of_records(codes: Codes, column: int) -> tuple[Sets, Bools]:
+    """The items of every record, and whether it has a set at all."""
+    domain = codes.domains[column]
+    assert domain.sets is not None
+    own = codes.matrix[:, column]
+    return domain.sets.sets.take(own), own != domain.missing
 
 
 def nodes_of_ranges(extent: RangeCells, domain: Domain) -> NodeCells:
@@ -152,6 +200,9 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
             raise PrivacyError(
                 f"Invariant 2: the cells of column '{domain.name}' are not one for each row."
             )
+        if isinstance(cells, WorldCells):
+            _check_worlds(graph, codes, column, cells, published)
+            continue
         allowed = _as_sets_or_ranges(cells, domain)
         uncovered = sum(
             workers.over_rows(
@@ -169,28 +220,76 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
     return pairs * len(codes.domains)
 
 
+def _check_worlds(
+    graph: Graph, codes: Codes, column: int, cells: WorldCells, published: Cover
+) -> None:
+    """Every preimage is a possible world, or missing where that is possible."""
+    sets, present = _sets_of_records(codes, column)
+    votes = Votes(
+        published.row_of, published.block_of, published.place_of,
+        cells.base.offsets, cells.base.values, cells.uncertain.offsets, cells.uncertain.values,
+        np.where(cells.known, cells.distance, -1).astype(np.int32),
+        np.empty(0, np.int32), np.empty(0, np.int64),
+    )  # fmt: skip
+    try:
+        check_worlds(graph, sets, votes, present)
+    except PrivacyError as error:
+        name = codes.domains[column].name
+        raise PrivacyError(f"{error.problem} This is column '{name}'.") from None
+    rows = len(cells.missing)
+    ordered = np.ascontiguousarray(np.where(present, 1, 0)[graph.members, None], np.int32)
+    anything, nothing = np.ones(rows, np.int32), np.empty(0, np.int32)
+    uncovered = workers.over_rows(
+        partial(
+            _uncovered, graph, published.block_of, published.place_of, ordered, 0, 0,
+            anything, anything, cells.missing, np.empty(0, np.int64), nothing,
+        ),
+        rows,
+    )  # fmt: skip
+    if sum(uncovered):
+        raise PrivacyError(
+            f"Invariant 2: {sum(uncovered)} cells of column '{codes.domains[column].name}' miss"
+            " that a preimage is missing."
+        )
+
+
 def _is_well_formed(cells: Cells, rows: int, domain: Domain) -> bool:
     """Whether there is one cell for each row, so that kernels stay inside the arrays."""
     match cells:
         case RangeCells():
             return len(cells.lowest) == len(cells.highest) == len(cells.missing) == rows
         case SetCells():
-            ends = cells.offsets
-            return bool(
-                len(ends) == rows + 1
-                and ends[0] == 0
-                and ends[-1] == len(cells.values)
-                and np.all(np.diff(ends) >= 0)
-            )
+            return _are_lists(cells, rows)
         case NodeCells():
             assert domain.hierarchy is not None
             return bool(
                 len(cells.nodes) == rows and np.all(cells.nodes < len(domain.hierarchy.labels))
             )
+        case WorldCells():
+            assert domain.sets is not None
+            items = np.concatenate([cells.base.values, cells.uncertain.values, [0]])
+            return bool(
+                _are_lists(cells.base, rows)
+                and _are_lists(cells.uncertain, rows)
+                and len(cells.distance) == len(cells.known) == len(cells.missing) == rows
+                and items.min() >= 0
+                and items.max() < max(domain.sets.universe, 1)
+            )
+
+
+def _are_lists(cells: SetCells, rows: int) -> bool:
+    """Whether offsets cut the values into one list for each row."""
+    ends = cells.offsets
+    return bool(
+        len(ends) == rows + 1
+        and ends[0] == 0
+        and ends[-1] == len(cells.values)
+        and np.all(np.diff(ends) >= 0)
+    )
 
 
 def _as_sets_or_ranges(
-    cells: Cells, domain: Domain
+    cells: RangeCells | SetCells | NodeCells, domain: Domain
 ) -> tuple[Int32s, Int32s, Bools, Int64s, Int32s]:
     """Cells in the terms of `_uncovered`: a code interval and missing flag, or a set of codes."""
     nothing = np.empty(0, np.int32)
@@ -206,20 +305,6 @@ def _as_sets_or_ranges(
             lowest = np.where(cells.nodes < 0, -1, first[cells.nodes]).astype(np.int32)
             highest = np.where(cells.nodes < 0, -1, last[cells.nodes]).astype(np.int32)
             return lowest, highest, missing, np.empty(0, np.int64), nothing
-
-
-def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
-    """Rows of the cover: one per complete block, one per published record elsewhere."""
-    sizes = graph.sizes
-    complete = graph.degrees == sizes
-    rows_in_block = np.where(complete, 1, sizes)
-    first_row = np.concatenate([[0], np.cumsum(rows_in_block)])
-    block_of_record = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(graph.records) - graph.starts[block_of_record]
-    row_of = first_row[block_of_record] + np.where(complete[block_of_record], 0, place)
-    block_of = np.repeat(np.arange(len(sizes)), rows_in_block)
-    place_of = np.arange(first_row[-1]) - first_row[block_of]
-    return row_of.astype(np.int32), block_of.astype(np.int32), place_of.astype(np.int32)
 
 
 @njit(cache=True, nogil=True)

@@ -169,8 +169,10 @@ def certify(
     ]
     chosen = methods.get(plan.method)
     facts = readable(total.facts, plan.chunks)
-    if plan.blocks is not None:
-        facts["blocks"] = len(plan.blocks) - 1
+    if plan.decision is not None:
+        scouts = plan.decision.scouts
+        facts["blocks"] = plan.decision.cut.blocks
+        facts["scouts"] = 0 if scouts is None else int(scouts.sum())
     if settings.method == "auto":
         facts = {"picked": plan.method, **facts}
         chosen = methods.get("auto")

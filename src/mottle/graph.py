@@ -125,6 +125,23 @@ def _edge_starts(starts: Int64s, degrees: Int32s) -> Int64s:
     return np.concatenate([[0], np.cumsum(np.diff(starts) * degrees)]).astype(np.int64)
 
 
+def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
+    """Rows of a cover: one per complete block, whose records are alike, one per record elsewhere.
+
+    Returns the row of every published record, and the block and place of every row.
+    """
+    sizes = graph.sizes
+    complete = graph.degrees == sizes
+    rows_in_block = np.where(complete, 1, sizes)
+    first_row = np.concatenate([[0], np.cumsum(rows_in_block)])
+    block_of_record = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(graph.records) - graph.starts[block_of_record]
+    row_of = first_row[block_of_record] + np.where(complete[block_of_record], 0, place)
+    block_of = np.repeat(np.arange(len(sizes)), rows_in_block)
+    place_of = np.arange(first_row[-1]) - first_row[block_of]
+    return row_of.astype(np.int32), block_of.astype(np.int32), place_of.astype(np.int32)
+
+
 def is_order(items: Int32s | Int64s) -> bool:
     """Whether ``items`` holds each of 0 .. len - 1 exactly once.
 

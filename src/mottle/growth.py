@@ -4,8 +4,9 @@
 that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP of its cells,
 between 0 and 1, and the mean over records is GCP.
 
-A column may hold sets (`bit_scales`). Its codes are row numbers of the lists ``items``, and what is
-lost is the error of bit voting (`mottle.bit_voting`).
+A column may hold sets of items. Its codes are row numbers of the lists ``items``, and what is lost
+is the error of bit voting (`mottle.bit_voting`). That being missing is one more item makes it a
+vote like any other.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from mottle.bit_voting import (
     votes_loss,
 )
 from mottle.coding import Codes, Domain, Float64s, Form, Int32s
-from mottle.loss import node_penalties, range_scale
+from mottle.loss import items_held, node_penalties, range_scale
 
 Int64s = NDArray[np.int64]
 Int8s = NDArray[np.int8]
 
 SET, RANGE, NODE, BITS = 0, 1, 2, 3
-_FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE}
+_FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
 _WORD = 64  # values that one machine word can mark
 FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
 
@@ -50,6 +51,7 @@ class Scales(NamedTuple):
     first_leaf: Int32s  # [all nodes] lowest code below the node
     last_leaf: Int32s  # [all nodes] highest code below the node
     penalty: Float64s  # [all nodes] weighted NCP of the node
+    rows: Int64s  # [d] BITS: the row of the column's code 0
     item_starts: Int64s  # [rows + 1] BITS: where each row's items begin
     items: Int32s  # BITS: the items of all rows; each has `PLACES` in flat arrays over domains
     weights: Int32s  # [rows] BITS: what a wrong bit of the row costs, in steps
@@ -60,13 +62,18 @@ class Scales(NamedTuple):
         return len(self.position)
 
 
-def scales(codes: Codes) -> Scales:
-    """The loss of ``codes`` in the form kernels take."""
-    sizes = codes.sizes
-    offset = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-    step = np.zeros(len(sizes))
-    position = np.zeros(int(sizes.sum()))
-    node = np.zeros(int(sizes.sum()), np.int32)
+def scales(codes: Codes, degree: int = 1) -> Scales:
+    """The loss of ``codes`` in the form kernels take.
+
+    ``degree`` is the size of boxes, which matters where they vote.
+    """
+    places = np.array([_places(domain) for domain in codes.domains], np.int64)
+    offset = np.concatenate([[0], np.cumsum(places)])[:-1]
+    step = np.zeros(len(places))
+    position = np.zeros(int(places.sum()))
+    node = np.zeros(int(places.sum()), np.int32)
+    rows = np.zeros(len(places), np.int64)
+    lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
     trees: list[tuple[Int32s, Int32s, Int32s, Float64s]] = []
     nodes = 0
     all_weights = sum(domain.column.weight for domain in codes.domains)
@@ -79,11 +86,16 @@ def scales(codes: Codes) -> Scales:
             scale, missing_step = range_scale(domain)
             step[column] = weight * missing_step / scale
             position[here] = domain.positions * (weight / scale)
+        elif domain.form is Form.WORLDS:
+            step[column] = weight / (degree * items_held(domain))
+            rows[column] = sum(len(ends) for ends, _ in lists) - 1
+            lists.append(_item_lists(domain))
         else:
             parent, first, last, penalty = _tree(domain)
             node[here] = nodes + _nodes_of_codes(domain)
             trees.append((parent + nodes, first, last, weight * penalty))
             nodes += len(parent)
+    sizes = np.concatenate([ends for ends, _ in lists])
     parents, firsts, lasts, penalties = zip(*trees, strict=True) if trees else ((), (), (), ())
     return Scales(
         form=np.array([_FORMS[domain.form] for domain in codes.domains], np.int8),
@@ -96,9 +108,10 @@ def scales(codes: Codes) -> Scales:
         first_leaf=_joined(firsts, np.int32),
         last_leaf=_joined(lasts, np.int32),
         penalty=_joined(penalties, np.float64),
-        item_starts=np.zeros(1, np.int64),
-        items=np.zeros(0, np.int32),
-        weights=np.zeros(0, np.int32),
+        rows=rows,
+        item_starts=np.cumsum(sizes),
+        items=np.concatenate([items for _, items in lists]),
+        weights=np.ones(len(sizes) - 1, np.int32),
     )
 
 
@@ -122,10 +135,28 @@ def bit_scales(
         first_leaf=nothing,
         last_leaf=nothing,
         penalty=np.zeros(1),
+        rows=np.zeros(1, np.int64),
         item_starts=np.ascontiguousarray(item_starts, np.int64),
         items=np.ascontiguousarray(items, np.int32),
         weights=np.ascontiguousarray(weights, np.int32),
     )
+
+
+def _places(domain: Domain) -> int:
+    """How much room a column needs in flat arrays over all domains."""
+    if domain.sets is None:
+        return domain.size
+    return PLACES * (domain.sets.universe + 1)
+
+
+def _item_lists(domain: Domain) -> tuple[Int64s, Int32s]:
+    """Sizes of the item lists of all codes, and the lists; the missing value is an item itself."""
+    assert domain.sets is not None
+    sizes, items = domain.sets.sets.sizes, domain.sets.sets.items
+    if domain.missing >= 0:
+        sizes = sizes + (np.arange(domain.size) == domain.missing)
+        items = np.append(items, np.int32(domain.sets.universe))
+    return sizes.astype(np.int64), items
 
 
 def _tree(domain: Domain) -> tuple[Int32s, Int32s, Int32s, Float64s]:

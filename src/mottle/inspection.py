@@ -14,6 +14,8 @@ from mottle.coding import encode_column, kind_of
 from mottle.errors import DataError
 from mottle.orders import lexicographic
 from mottle.schema import Column, Kind, Representation, Role, Schema
+from mottle.sets.lists import is_list
+from mottle.values import is_plain
 
 _NAMES_A_PERSON = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|name|names|surname|ssn|bsn|nhs|mrn|e-?mail|phone|mobile|address"
@@ -116,20 +118,23 @@ def inspect(table: pa.Table) -> Inspection:
 
 
 def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[np.int32], int]:
-    if pa.types.is_nested(values.type):
+    column = Column(name=name, role=Role.QUASI_IDENTIFYING)
+    is_set = is_list(values.type) and is_plain(values.type.value_type)
+    if pa.types.is_nested(values.type) and not is_set:
         report = ColumnReport(
             name, str(values.type), 0, values.null_count, 0.0, Role.IDENTIFYING, None,
-            "lists and structures cannot be generalized",
+            "structures cannot be generalized",
         )  # fmt: skip
         return report, np.empty(0, np.int32), 0
-    column = Column(name=name, role=Role.QUASI_IDENTIFYING)
     kind = kind_of(values.type, column)
-    as_values = column.model_copy(update={"kind": Kind.CATEGORY})
+    as_values = column.model_copy(update={"kind": Kind.SET if is_set else Kind.CATEGORY})
     domain, codes = encode_column(values, as_values, Representation.SET)
     counts = np.bincount(codes, minlength=domain.size)
     nulls = int(counts[domain.missing]) if domain.missing >= 0 else 0
     distinct = domain.size - (domain.missing >= 0)
     role, why = _propose_role(name, values, distinct, nulls)
+    if kind is Kind.SET and role is not Role.IDENTIFYING:  # which cannot be published unchanged
+        role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
     report = ColumnReport(
         name=name,
         type=str(values.type),

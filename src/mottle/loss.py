@@ -5,13 +5,19 @@ For a published cell of attribute A the normalized certainty penalty is
 - range:  (highest - lowest) / (max A - min A)                        (FAST07 §2.1, HKA15 eq. 1)
 - set:    (count - 1) / (|A| - 1)                                     (NH10 Def. 8, HKA15 eq. 2)
 - node u: 0 for a leaf, else (leaves below u) / |A|                   (FAST07 §2.1)
+- worlds: items told wrongly of a preimage / items that a record holds, means over the preimages of
+  the cell and over all records                                       (after SET12's error rate)
 
 and GCP is the weighted mean of all cells' NCP: 0 for the original, 1 when nothing is left.
 
 A missing value counts as one more value. In a set it is a member like any other; in a hierarchy it
 hangs below the root; beside a range it lies one mean step g = (max A - min A) / (|A| - 1) away, so
 that NCP = (highest - lowest + g·[value or missing]) / (max A - min A + g), which for whole numbers
-without gaps is the set formula again.
+without gaps is the set formula again. In a column of sets, being missing is one more item.
+
+Of worlds, a single cell may lose more than 1, where many items are told wrongly of people who hold
+more than others do. Their mean over a release never does, since at most half of the preimages vote
+against what is told: over all cells, no more items are told wrongly than are held.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mottle.coding import Codes, Domain, Float64s
-from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
+from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,14 @@ def ncp(cells: Cells, domain: Domain) -> Float64s:
             return (np.diff(cells.offsets) - 1) / max(domain.size - 1, 1)
         case NodeCells():
             return _ncp_of_nodes(cells, domain)
+        case WorldCells():
+            return cells.wrong / items_held(domain)
+
+
+def items_held(domain: Domain) -> float:
+    """Denominator of the loss of sets: the mean items of a record; 1 where nobody holds any."""
+    assert domain.sets is not None
+    return domain.sets.mean_items or 1.0
 
 
 def range_scale(domain: Domain) -> tuple[float, float]:

@@ -38,6 +38,7 @@ from mottle.release import (
 from mottle.schema import Representation, Role, Schema, parse_word
 from mottle.sensitive import SensitiveValues, encode_sensitive
 from mottle.separate import INSTEAD, check_published_apart, disclosing, publish_apart
+from mottle.totals import LEAST_TOTAL
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
@@ -85,6 +86,7 @@ def anonymize(
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
     audit: str = AUDITS[0],
+    totals: bool = True,
 ) -> Release:
     """Anonymize a table: nothing is returned unless all invariants hold.
 
@@ -119,6 +121,9 @@ def anonymize(
     audit
         "basic" puts on the certificate what the run's own measurements show; "full" plays all
         adversaries against the release, see `mottle.audit_release`.
+    totals
+        Whether the release says how often the values of quasi-identifiers occur, which makes
+        answers to questions much more accurate (docs/queries.md). Rare ones are counted together.
 
     Examples
     --------
@@ -170,11 +175,12 @@ def anonymize(
             demand = demand.with_dummies(chosen.dummies(demand))
             table = add_dummies(table, schema, lots(table.num_rows)[: demand.dummies])
         codes = encode(table, schema, representation)
+        codes_to_arrange = chosen.codes_to_arrange(codes, guarantee)
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
         preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
         arrangement = chosen.arrange(
-            codes, demand, Effort(effort, secret.public_seed, telling, lots, preview)
+            codes_to_arrange, demand, Effort(effort, secret.public_seed, telling, lots, preview)
         )
         graph = arrangement.graph
         if graph.records != codes.records:
@@ -190,6 +196,7 @@ def anonymize(
         links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
     checks: list[dict[str, object]] = []
     apart = arrangement.draw is Draw.APART
+    least_total = max(demand.degree, LEAST_TOTAL) if totals else None
     with clock.stage("check"):
         covered: dict[str, object] = {"pairs": check_covers(graph, codes, published)}
         if apart:
@@ -208,7 +215,7 @@ def anonymize(
             released, columns, values_apart = publish_apart(table, schema, links)
             anonymous = check_published_apart(schema, released, values_apart, links)
         else:
-            released, columns = publish(table, schema, codes, published, links)
+            released, columns = publish(table, schema, codes, published, links, least_total)
             anonymous = check_published(schema, columns, links)
         checks.append(check_passed(5, "anonymous", anonymous))
     clock.tell(Progress("done", loss.gcp))
@@ -221,7 +228,12 @@ def anonymize(
             "paper": chosen.paper,
             **arrangement.facts,
         },
-        "parameters": {"representation": str(representation), "draw": draw, "effort": effort},
+        "parameters": {
+            "representation": str(representation),
+            "draw": draw,
+            "effort": effort,
+            "least_total": None if apart else least_total,
+        },
         "rows": table.num_rows,
         "columns": describe_columns(schema, codes, columns),
         "sensitive": [describe_values(values) for values in sensitive],
@@ -354,6 +366,8 @@ def describe_columns(
             domain = coded[column.name]
             if published[column.name].form is not None:
                 facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
+                if domain.column.separator is not None:
+                    facts["separator"] = domain.column.separator
             facts["weight"] = column.weight
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)

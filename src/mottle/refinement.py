@@ -63,12 +63,13 @@ def refine(
     preimages: Int32s,
     effort: Effort,
     piles: Int64s | None = None,
+    together: int = DEALT_TOGETHER,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
     Ctrl-C ends it with what has been reached. Every pass puts the published records, each seen as
     a random one of its preimages, into the next of ``orders`` (`table_orders` for tables), cuts the
-    order into sets J of `DEALT_TOGETHER`, and deals each of them about k/2 times. Sets of one pass
+    order into sets J of ``together``, and deals each of them about k/2 times. Sets of one pass
     are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass
     costs O(n · k · |J| · d).
 
@@ -83,7 +84,7 @@ def refine(
         effort.tell(gcp)
         while time.perf_counter() < until:
             before = gcp
-            _one_pass(scales, ordered, orders, preimages, random, passes, until, piles)
+            _one_pass(scales, ordered, orders, preimages, random, passes, until, piles, together)
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
             effort.tell(gcp)
@@ -125,12 +126,13 @@ def _one_pass(
     number: int,
     until: float,
     piles: Int64s | None,
+    together: int,
 ) -> None:
     records, degree = preimages.shape
     shown = preimages[np.arange(records), random.integers(0, degree, records)]
     in_turn = orders(shown, number, random)
     if piles is None:
-        sets = max(records // DEALT_TOGETHER, 1)
+        sets = max(records // together, 1)
         starts = np.linspace(0, records, sets + 1).astype(np.int64)
     else:
         pile_of = np.repeat(np.arange(len(piles) - 1), np.diff(piles))
@@ -138,11 +140,11 @@ def _one_pass(
         starts = _cut_piles(piles)
     order = in_turn.astype(np.int32)
     seeds = random.integers(1, 2**63, len(starts) - 1).astype(np.uint64)
-    together = piles is not None
+    same_layer = piles is not None
 
     def deal(first: int, last: int) -> None:
         if time.perf_counter() < until:
-            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds, together)
+            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds, same_layer)
 
     workers.over_blocks(deal, starts, rows_at_once=20_000)
 

@@ -14,13 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from mottle.cells import published_type, to_text
+from mottle.cells import published_type, text_columns, to_texts
 from mottle.coding import Codes, Domain, Form
-from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells
+from mottle.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph import Graph, Int32s, Int64s, is_order, preimage
 from mottle.hierarchy import Hierarchy
 from mottle.schema import Kind, Role, Schema
+from mottle.sets.lists import is_list
+from mottle.totals import Totals
 from mottle.values import as_text, dictionary_order, is_plain
 
 if TYPE_CHECKING:
@@ -47,9 +49,11 @@ class PublishedColumn:
     value_type: pa.DataType  # the type of the original values
     order: tuple[str, ...] | None = None
     hierarchy: Hierarchy | None = None
+    separator: str | None = None  # between the items of sets that the original has as text
+    totals: Totals | None = None  # how often its values occur
 
     @classmethod
-    def of_domain(cls, domain: Domain) -> PublishedColumn:
+    def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
         """Describe a generalized column."""
         order = None
         if domain.column.kind is Kind.ORDERED:
@@ -62,6 +66,8 @@ class PublishedColumn:
             value_type=domain.values.type,
             order=order,
             hierarchy=domain.hierarchy,
+            separator=domain.column.separator,
+            totals=totals,
         )
 
     @classmethod
@@ -88,6 +94,10 @@ class PublishedColumn:
             facts["order"] = self.order
         if self.hierarchy is not None:
             facts["hierarchy"] = self.hierarchy.rows()
+        if self.separator is not None:
+            facts["separator"] = self.separator
+        if self.totals is not None:
+            facts["totals"] = self.totals.facts
         return pa.field(self.name, data_type, metadata={_METADATA_KEY: json.dumps(facts)})
 
     @classmethod
@@ -100,6 +110,8 @@ class PublishedColumn:
             value_type = described.type.field("lo").type
         elif form is Form.SET:
             value_type = described.type.value_type
+        elif form is Form.WORLDS:
+            value_type = described.type.field("base").type
         rows = facts.get("hierarchy")
         return cls(
             name=described.name,
@@ -109,6 +121,8 @@ class PublishedColumn:
             value_type=value_type,
             order=tuple(facts["order"]) if "order" in facts else None,
             hierarchy=Hierarchy.from_rows(rows, name=described.name) if rows else None,
+            separator=facts.get("separator"),
+            totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
         )
 
 
@@ -178,13 +192,14 @@ class Release:
         return self.table
 
     def to_text(self) -> pa.Table:
-        """The release with its cells as text, as in ``release.csv``."""
-        return pa.table(
-            {
-                column.name: _text_column(self.table.column(column.name), column.form)
-                for column in self.columns
-            }
-        )
+        """The release with its cells as text, as in ``release.csv``; sets of items in three."""
+        texts: dict[str, pa.ChunkedArray] = {}
+        for column in self.columns:
+            names = text_columns(column.name, column.form)
+            texts |= zip(
+                names, _text_columns(self.table.column(column.name), column.form), strict=True
+            )
+        return pa.table(texts)
 
     def slice(self, first: int, length: int) -> Release:
         """Rows ``first .. first + length - 1``, without links."""
@@ -194,12 +209,12 @@ class Release:
         """The release as a pandas DataFrame, cells as text."""
         return self.to_text().to_pandas()
 
-    def count(self, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+    def count(self, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
         """How many true records satisfy conditions: expected, bounds and standard error.
 
         ``where`` maps a column to a value, a range ``(low, high)``, a list of values or None for
-        missing; see docs/queries.md. ``fit`` is "uniform" (all values of a cell equally likely) or
-        "marginals" (as likely as they are in the whole release).
+        missing; see docs/queries.md. ``fit`` is "fitted" (values of a cell as likely as the whole
+        release says) or "uniform" (all equally likely, as in the papers).
 
         >>> import mottle
         >>> ages = pa.table({"age": [20, 21, 22, 23]})
@@ -210,11 +225,11 @@ class Release:
         """
         return self._queries(fit).count(where)
 
-    def total(self, column: str, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+    def total(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
         """The sum of a number column over the true records that satisfy conditions."""
         return self._queries(fit).total(column, where)
 
-    def average(self, column: str, where: Where | None = None, *, fit: str = "uniform") -> Estimate:
+    def average(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
         """The mean of a number column over the true records that satisfy conditions."""
         return self._queries(fit).average(column, where)
 
@@ -224,7 +239,7 @@ class Release:
         where: Where | None = None,
         *,
         breaks: Mapping[str, Sequence[object]] | None = None,
-        fit: str = "uniform",
+        fit: str = "fitted",
     ) -> pa.Table:
         """Counts for every combination of the columns' values; ``breaks`` groups by ranges."""
         return self._queries(fit).group_by(columns, where, breaks)
@@ -235,12 +250,12 @@ class Release:
         where: Where | None = None,
         *,
         breaks: Mapping[str, Sequence[object]] | None = None,
-        fit: str = "uniform",
+        fit: str = "fitted",
     ) -> pa.Table:
         """`group_by` for every subset of the columns."""
         return self._queries(fit).cube(columns, where, breaks)
 
-    def query(self, sql: str, *, plain: bool = False, fit: str = "uniform") -> pa.Table:
+    def query(self, sql: str, *, plain: bool = False, fit: str = "fitted") -> pa.Table:
         """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
 
         ``plain`` hands the SQL to DuckDB as it is, over the typed cells of ``to_arrow()``.
@@ -252,9 +267,7 @@ class Release:
             return query_plain(self.table, self.sensitive, sql)
         return query(self._queries(fit), sql)
 
-    def sample(
-        self, m: int = 5, *, seed: int | None = None, fit: str = "uniform"
-    ) -> list[pa.Table]:
+    def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
         """Draw ``m`` complete ordinary tables that the release allows.
 
         Estimate on each of them and pool by `mottle.utility.combine` (Rubin's rules).
@@ -306,7 +319,19 @@ class Release:
 
 
 def check_publishable(table: pa.Table, schema: Schema) -> None:
-    """Refuse columns that are to be published unchanged but cannot be written as text."""
+    """Refuse columns that are to be published unchanged but cannot be written as text.
+
+    Also columns that have the name of a part of another one.
+    """
+    for column in schema.with_role(Role.QUASI_IDENTIFYING):
+        is_set = column.kind is Kind.SET or is_list(table.column(column.name).type)
+        for name in text_columns(column.name, Form.WORLDS) if is_set else ():
+            if name in table.column_names:
+                raise SchemaError(
+                    f"Column '{name}' has the name of a part of column '{column.name}', as its"
+                    " sets are published.",
+                    "Rename one of them.",
+                )
     for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
         values = table.column(column.name)
         if not is_plain(values.type):
@@ -325,22 +350,29 @@ def publish(
     codes: Codes,
     published: Cover,
     links: Links,
+    least_total: int | None = None,
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
-    """Put the released table together: generalized cells, and the true records' other columns."""
+    """Put the released table together: generalized cells, and the true records' other columns.
+
+    ``least_total``: say how often values occur as well, counting no fewer records together.
+    """
     cover_row_of_row = published.row_of[links.position_of_row]
     original_of_row = links.original_of_row
     described: list[PublishedColumn] = []
     arrays: list[pa.ChunkedArray] = []
     generalized = {
-        domain.name: (domain, cells)
-        for domain, cells in zip(codes.domains, published.cells, strict=True)
+        domain.name: (place, domain, cells)
+        for place, (domain, cells) in enumerate(zip(codes.domains, published.cells, strict=True))
     }
     for column in schema.columns:
         if column.role is Role.IDENTIFYING:
             continue
         if column.role is Role.QUASI_IDENTIFYING:
-            domain, cells = generalized[column.name]
-            described.append(PublishedColumn.of_domain(domain))
+            place, domain, cells = generalized[column.name]
+            totals = None
+            if least_total is not None:
+                totals = Totals.of(domain, codes.matrix[:, place], least_total)
+            described.append(PublishedColumn.of_domain(domain, totals))
             arrays.append(_published_cells(cells, domain, cover_row_of_row))
         else:
             values = table.column(column.name)
@@ -396,6 +428,23 @@ def decode(cells: Cells, domain: Domain) -> pa.Array:
         case NodeCells():
             assert domain.hierarchy is not None
             return _take(pa.array(domain.hierarchy.labels, pa.string()), cells.nodes)
+        case WorldCells():
+            assert domain.sets is not None
+            unknown = pa.array(~cells.known)
+            return pa.StructArray.from_arrays(
+                [
+                    _lists(domain.sets.names, cells.base, unknown),
+                    _lists(domain.sets.names, cells.uncertain, unknown),
+                    pa.array(cells.distance, mask=~cells.known),
+                    pa.array(cells.missing),
+                ],
+                fields=list(published_type(Form.WORLDS, domain.values.type)),
+            )
+
+
+def _lists(names: pa.Array, cells: SetCells, unknown: pa.Array) -> pa.Array:
+    members = names.take(pa.array(cells.values))
+    return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members, mask=unknown)
 
 
 def check_published(
@@ -417,11 +466,13 @@ def check_published(
     return {"identifying_columns": len(identifying), "row_order": "uniformly random"}
 
 
-def _text_column(column: pa.ChunkedArray, form: Form | None) -> pa.ChunkedArray:
+def _text_columns(column: pa.ChunkedArray, form: Form | None) -> list[pa.ChunkedArray]:
     """A published column as text; columns published unchanged stay as they are."""
     if form is None:
-        return column
-    return pa.chunked_array([to_text(chunk, form) for chunk in column.chunks], pa.string())
+        return [column]
+    parts = zip(*(to_texts(chunk, form) for chunk in column.chunks), strict=True)
+    texts = [pa.chunked_array(list(part), pa.string()) for part in parts]
+    return texts or [pa.chunked_array([], pa.string()) for _ in text_columns("", form)]
 
 
 def _take(values: pa.Array, codes: Int32s) -> pa.Array:

@@ -38,13 +38,17 @@ class Kind(StrEnum):
     CATEGORY = "category"
     ORDERED = "ordered"
     HIERARCHY = "hierarchy"
+    SET = "set"  # a set of items: diagnoses, articles bought, places visited
+
+
+SEPARATOR = ";"  # between the items of a set that is written as text, unless the schema says other
 
 
 class Representation(StrEnum):
     """How a generalized cell is published (NH10 §5.3)."""
 
     RANGE = "range"  # numbers, dates, ordered: range; hierarchy: node; category: set
-    SET = "set"  # every column: the set of possible values
+    SET = "set"  # every column: the set of possible values; sets of items as ever
 
 
 class Column(BaseModel):
@@ -63,6 +67,7 @@ class Column(BaseModel):
     order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
     hierarchy: Hierarchy | None = None
     hierarchy_file: Path | None = None  # where the hierarchy was read from
+    separator: str | None = None  # set: what stands between two items where they are text
     representation: Representation | None = None  # None: as the run asks
     breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
@@ -85,6 +90,8 @@ class Column(BaseModel):
             object.__setattr__(self, "kind", Kind.HIERARCHY)
         if self.order is not None and self.kind is None:
             object.__setattr__(self, "kind", Kind.ORDERED)
+        if self.separator is not None:
+            self._check_separator()
         if self.hierarchy is not None and self.kind is not Kind.HIERARCHY:
             raise ValueError(f"a hierarchy needs kind = 'hierarchy', not '{self.kind}'")
         if self.hierarchy is None and self.kind is Kind.HIERARCHY:
@@ -99,6 +106,14 @@ class Column(BaseModel):
         if self.cells is not None:
             self._check_cells()
         return self
+
+    def _check_separator(self) -> None:
+        if self.kind is None:
+            object.__setattr__(self, "kind", Kind.SET)
+        if self.kind is not Kind.SET:
+            raise ValueError(f"a separator needs kind = 'set', not '{self.kind}'")
+        if self.separator == "" or set(self.separator or "") & set("\r\n"):
+            raise ValueError("the separator of items must be one or more characters of a line")
 
     def _check_cells(self) -> None:
         if self.role is not Role.QUASI_IDENTIFYING:
@@ -159,6 +174,7 @@ class Schema(BaseModel):
         weights: Mapping[str, float] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
         hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
+        separators: Mapping[str, str] | None = None,
         breaks: Mapping[str, Sequence[float]] | None = None,
         bins: Mapping[str, int] | None = None,
     ) -> Schema:
@@ -181,6 +197,7 @@ class Schema(BaseModel):
             ("weight", weights),
             ("order", orders),
             ("hierarchy", hierarchies),
+            ("separator", separators),
             ("breaks", breaks),
             ("bins", bins),
         ):
@@ -241,6 +258,8 @@ class Schema(BaseModel):
                 lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
             if column.hierarchy is not None:
                 lines.append(f"hierarchy = {_quoted(_hierarchy_file(column, folder))}")
+            if column.separator is not None:
+                lines.append(f"separator = {_quoted(column.separator)}")
             if column.representation is not None:
                 lines.append(f"representation = {_quoted(column.representation)}")
             if column.breaks is not None:
@@ -356,7 +375,8 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
 
 _ENTRIES = ("columns", "rest", "release")
 _OPTIONS = (
-    "role", "kind", "weight", "order", "hierarchy", "representation", "breaks", "bins", "cells",
+    "role", "kind", "weight", "order", "hierarchy", "separator", "representation", "breaks", "bins",
+    "cells",
 )  # fmt: skip
 
 
@@ -405,7 +425,8 @@ _TOML_HEADER = """\
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
-# kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv")
+# kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv"),
+#       set (of items, in lists or in text: separator = ";")
 # weight: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 """

@@ -13,7 +13,7 @@ import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,53 +21,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
-from numpy.typing import NDArray
 
-from mottle.bucket_cuts import (
-    Stretch,
-    aligned_cuts,
-    block_starts,
-    broken_by_borders,
-    choose_cut,
-    tried_cuts,
-)
-from mottle.chunks import LOT, Coding, Plan, even_cuts
+from mottle.chunks import CHUNK, Coding, Plan, even_cuts
 from mottle.engines import Settings, certify, demand_of
 from mottle.errors import PrivacyError, UsageError
-from mottle.graph import Int32s, Int64s
+from mottle.graph import Int64s
 from mottle.guarantees import Guarantee
+from mottle.io.batches import ROWS_PER_BATCH, Source
 from mottle.io.chunk_files import write_release
+from mottle.io.chunk_places import Place
+from mottle.io.databases import DatabaseTable
 from mottle.io.read import normalize
-from mottle.io.staging import staged
-from mottle.io.write import CERTIFICATE, CSV, FILES, PARQUET
+from mottle.io.staging import resumable_folder, writing_to
 from mottle.ledger import Measured
+from mottle.methods.buckets import bucket_count
 from mottle.pipeline import Clock, Progress
 from mottle.randomness import Secret
 from mottle.release import PublishedColumn
 from mottle.schema import Role, Schema
 from mottle.sensitive import SensitiveValues
+from mottle.spark_buckets import decided, seated
+from mottle.spark_frames import arrow_schema, named, spark_schema
+from mottle.spark_order import Order
 from mottle.spark_workers import (
-    CHUNK,
     MEASURED,
-    PART,
-    PLACE,
     RANDOM,
-    add_chunk,
-    add_place,
-    add_random,
     code_rows,
-    count_values_of_chunk,
     grouped,
     publish_chunk,
-    sortable,
-    try_cuts_of_chunk,
+    published_fields,
 )
 from mottle.survey import Survey
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from mottle.report import InternalReport
 
 ROWS_PER_CHUNK = 200_000
+_BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 @dataclass(frozen=True)
@@ -79,16 +71,39 @@ class SparkRelease:
     columns: tuple[PublishedColumn, ...]
     folder: str  # where the data frame's Parquet files lie
 
-    def save(self, output: str | Path, *, overwrite: bool = False) -> dict[str, Any]:
-        """Write ``release.parquet``, ``release.csv`` and ``certificate.json``, all or none.
+    def save(
+        self,
+        output: str | Path | DatabaseTable,
+        *,
+        overwrite: bool = False,
+        report: bool = True,
+        internal: InternalReport | None = None,
+        original: Source | None = None,
+    ) -> dict[str, Any]:
+        """Write mottle's own files, report.html included, all or none; or tables of a database.
 
         For staging folders that this machine can read; the rows pass through it one batch after
         the other. Elsewhere, write ``dataframe`` with Spark and keep ``certificate`` beside it.
+        ``internal`` asks for the owner's report, which compares with ``original``
+        (`mottle.io.batches.parquet_source`).
         """
-        names = (PARQUET, CSV, CERTIFICATE)
-        others = [name for name in FILES if name not in names]
-        with staged(Path(output), names, overwrite=overwrite, obsolete=others) as stage:
-            return write_release(self._tables(), self.columns, self.certificate, stage)
+        place = Place.of(
+            output, report=report, private=None, internal=internal, overwrite=overwrite
+        )
+        if internal is not None and (internal.examples or original is None):
+            raise UsageError(
+                "An internal report on a Spark release needs the original, and has no examples.",
+                "Give original=parquet_source(path, name), and leave examples out.",
+            )
+        target = place.folder
+        with writing_to(target), resumable_folder(target, secrets.token_hex(16)) as stage:
+            place.check()
+            certificate = write_release(
+                self._tables(), self.columns, self.certificate, stage, beside=place.beside,
+                original=original, text=not isinstance(output, DatabaseTable),
+            )  # fmt: skip
+            place.publish(stage, certificate)
+        return certificate
 
     def _tables(self) -> Iterator[pa.Table]:
         fields = pa.schema([column.field() for column in self.columns])
@@ -134,16 +149,24 @@ def anonymize(
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
     place = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
     clock = Clock(progress or (lambda _: None))
-    with _quiet():
+    with _in_large_batches(df.sparkSession):
         return _Job(df, schema, guarantee, settings, place, chunk_rows, clock).release()
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """PySpark warns about every pandas newer than itself; mottle uses Arrow only."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-        yield
+def _in_large_batches(session: SparkSession) -> Iterator[None]:
+    """Workers get batches that are worth a call.
+
+    PySpark warns about every pandas newer than itself; mottle uses Arrow only.
+    """
+    before = session.conf.get(_BATCHES)
+    session.conf.set(_BATCHES, str(ROWS_PER_BATCH))
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            yield
+    finally:
+        session.conf.set(_BATCHES, str(before))
 
 
 @dataclass(frozen=True)
@@ -171,28 +194,30 @@ class _Job:
             )
         with self.clock.stage("code"):
             work = partial(code_rows, coding, survey.types, secret)
-            coded = self._kept("coded", self.df.mapInArrow(work, _spark_schema(coding.fields)))
+            coded = self._kept("coded", self.df.mapInArrow(work, spark_schema(coding.fields)))
             combinations, counts = self._combinations(coded, coding)
             demand, sensitive = demand_of(self.guarantee, coding, survey.rows, combinations, counts)
         with self.clock.stage("cut"):
-            rows = max(self.chunk_rows, 2 * demand.degree)
+            degree = bucket_count(demand) if demand.capped else demand.degree
+            rows = max(self.chunk_rows, 2 * degree)
             plan = Plan(
                 coding, demand, combinations,
                 self.settings.method_for(self.guarantee, survey.rows),
                 self.settings.walk, self.settings.effort, secret, even_cuts(survey.rows, rows),
             )  # fmt: skip
-            order = _Order(self, coded, coding, survey.rows)
+            order = Order(self._kept, coded, coding, survey.rows, self.chunk_rows)
+            chunks = order.in_regions(plan.cuts)
+            scouts = None
             if demand.capped:
-                plan = _in_whole_blocks(plan, order)
+                plan, scouts = decided(plan, chunks, self._kept)
+                chunks = seated(plan, chunks, self._kept)
         with self.clock.stage("chunks"):
-            fields = plan.fields.append(pa.field(CHUNK, pa.int64()))
-            fields = fields.append(pa.field(MEASURED, pa.string()))
-            published = self._kept(
-                "chunks",
-                order.in_chunks(plan.cuts)
-                .groupBy(CHUNK)
-                .applyInArrow(grouped(publish_chunk, plan), _spark_schema(fields)),
-            )
+            publishing = grouped(publish_chunk, plan)
+            fields = spark_schema(published_fields(plan))
+            made = chunks.groupBy(CHUNK).applyInArrow(publishing, fields)
+            published = self._kept("chunks", made)
+            if scouts is not None:
+                published = published.union(scouts)
             measured = self._measured(published, plan)
         with self.clock.stage("shuffle"):
             released = self._shuffled(published, plan)
@@ -204,12 +229,12 @@ class _Job:
         """Distinct values and counts by one aggregation, and one for each sensitive column."""
         from pyspark.sql import functions as sql
 
-        types = normalize(_arrow_schema(self.df).empty_table()).schema
+        types = normalize(arrow_schema(self.df).empty_table()).schema
         survey = Survey(schema, types, self.guarantee.about_values)
         known = schema.with_role(Role.QUASI_IDENTIFYING)
         sums = [sql.count(sql.lit(1)).alias("rows")]
         for number, column in enumerate(known):
-            values = sql.col(_named(column.name))
+            values = sql.col(named(column.name))
             sums += [
                 sql.collect_set(values).alias(f"values{number}"),
                 sql.count_if(values.isNull()).alias(f"missing{number}"),
@@ -223,7 +248,7 @@ class _Job:
             table = normalize(pa.table({column.name: values}))
             survey.add_values(column, table.column(column.name))
         for column in schema.with_role(Role.SENSITIVE) if self.guarantee.about_values else ():
-            counted = self.df.groupBy(_named(column.name)).count().toArrow()
+            counted = self.df.groupBy(named(column.name)).count().toArrow()
             table = normalize(counted.select([column.name]))
             counts = counted.column("count").to_numpy()
             survey.add_counts(column.name, table.column(column.name), counts)
@@ -271,12 +296,12 @@ class _Job:
         return self.df.sparkSession.read.schema(made.schema).parquet(path)
 
     def _shuffled(self, published: DataFrame, plan: Plan) -> DataFrame:
-        """All rows by random numbers: a uniformly random order."""
-        fields = plan.fields.append(pa.field(RANDOM, pa.int64()))
-        work = partial(add_random, plan.secret, plan.fields)
-        numbered = published.drop(CHUNK, MEASURED).mapInArrow(work, _spark_schema(fields))
-        parts = max(plan.chunks, 1)
-        ordered = numbered.repartitionByRange(parts, RANDOM).sortWithinPartitions(RANDOM)
+        """All rows by random numbers: a uniformly random order.
+
+        Which part a row comes to is a function of its number alone, and so is its place there.
+        """
+        numbered = published.drop(CHUNK, MEASURED)
+        ordered = numbered.repartition(plan.chunks, RANDOM).sortWithinPartitions(RANDOM)
         return self._kept("release", ordered.drop(RANDOM))
 
     def _certified(
@@ -300,101 +325,3 @@ class _Job:
         )  # fmt: skip
         self.clock.tell(Progress("done", certificate["gcp"]))
         return SparkRelease(released, certificate, plan.columns, f"{self.place}/release")
-
-
-class _Order:
-    """The rows along their order: which rank a row has, which chunk it belongs to."""
-
-    def __init__(self, job: _Job, coded: DataFrame, coding: Coding, rows: int) -> None:
-        self._names = [*coding.keys, LOT]
-        self._coded = coded
-        parts = max(-(-rows // job.chunk_rows), 1)
-        thin = coded.select(*self._names)
-        ordered = thin.repartitionByRange(parts, *self._names).sortWithinPartitions(*self._names)
-        fields = pa.schema([(name, pa.int64()) for name in [*self._names, PART, PLACE]])
-        self._places = job._kept("order", ordered.mapInArrow(add_place, _spark_schema(fields)))
-        counted = self._places.groupBy(PART).count().toArrow()
-        sizes = dict(zip(*(column.to_pylist() for column in counted.columns), strict=True))
-        self._parts = np.array(sorted(sizes), np.int64)
-        ends = np.cumsum([sizes[part] for part in sorted(sizes)])
-        self._starts = np.concatenate([[0], ends])
-
-    def in_chunks(self, cuts: Int64s) -> DataFrame:
-        """The coded rows, each with the number of its chunk."""
-        fields = _arrow_schema(self._coded).append(pa.field(CHUNK, pa.int64()))
-        work = partial(add_chunk, self._names, self._rows_at(cuts[1:-1]))
-        return self._coded.mapInArrow(work, _spark_schema(fields))
-
-    def _rows_at(self, ranks: Int64s) -> NDArray[np.bytes_]:
-        """Keys and lots of the rows at some ranks: where chunks begin."""
-        from pyspark.sql import functions as sql
-
-        part = np.searchsorted(self._starts, ranks, side="right") - 1
-        wanted = [
-            (sql.col(PART) == int(self._parts[p])) & (sql.col(PLACE) == int(rank - self._starts[p]))
-            for rank, p in zip(ranks, part, strict=True)
-        ]
-        if not wanted:
-            return np.empty(0, f"S{8 * len(self._names)}")
-        found = []
-        for first in range(0, len(wanted), 100):  # Spark compiles a condition as one expression
-            either = wanted[first]
-            for condition in wanted[first + 1 : first + 100]:
-                either = either | condition
-            found.append(self._places.where(either).select(*self._names).toArrow())
-        bounds = np.sort(sortable(pa.concat_tables(found), self._names))
-        if len(bounds) != len(ranks):
-            raise PrivacyError("Invariant 5: the cuts between chunks are not all to be found.")
-        return bounds
-
-
-def _in_whole_blocks(plan: Plan, order: _Order) -> Plan:
-    """The plan with one number of blocks for the whole table, and chunks of whole blocks."""
-    from pyspark.sql import functions as sql
-
-    demand, total = plan.demand, plan.rows
-    tried = tried_cuts(demand, total)
-    chunks = order.in_chunks(plan.cuts).groupBy(CHUNK)
-    fields = _spark_schema(pa.schema([(n, pa.int64()) for n in ("tried", "block", "mark", "n")]))
-    found = (
-        chunks.applyInArrow(grouped(try_cuts_of_chunk, plan, tried), fields)
-        .groupBy("tried", "block", "mark")
-        .agg(sql.sum("n").alias("n"))
-        .toArrow()
-    )
-    borders = np.stack([column.to_numpy() for column in found.columns], axis=1)
-    alive = np.ones(len(tried), np.bool_)
-    alive[borders[borders[:, 1] < 0, 0]] = False
-    across = borders[borders[:, 1] >= 0]
-    alive[broken_by_borders(across, total, tried, demand.caps)] = False
-
-    def values_of(stretches: Sequence[Stretch]) -> list[Int32s]:
-        counts = pa.schema([("stretch", pa.int64()), ("value", pa.int64()), ("n", pa.int64())])
-        work = grouped(count_values_of_chunk, plan, list(stretches))
-        counted = chunks.applyInArrow(work, _spark_schema(counts)).toArrow()
-        stretch, value, n = (column.to_numpy() for column in counted.columns)
-        return [
-            np.repeat(value[stretch == place], n[stretch == place]).astype(np.int32)
-            for place in range(len(stretches))
-        ]
-
-    blocks = choose_cut(demand, total, tried[alive], values_of)
-    cuts = aligned_cuts(total, blocks, plan.chunks)
-    return replace(plan, cuts=cuts, blocks=block_starts(total, blocks))
-
-
-def _named(name: str) -> str:
-    """A column's name as Spark's expressions take it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _spark_schema(fields: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(fields)
-
-
-def _arrow_schema(df: DataFrame) -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(df.schema, timezone="UTC")

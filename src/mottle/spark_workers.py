@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mottle.bucket_cuts import Stretch, try_cuts
-from mottle.chunks import Coding, Plan
+from mottle.bucket_cuts import Region
+from mottle.chunks import CHUNK, Coding, Plan
 from mottle.graph import Int64s
 from mottle.io.read import normalize
+from mottle.ledger import Measured
 from mottle.randomness import Secret
 
-CHUNK, MEASURED, PART, PLACE, RANDOM = "chunk", "measured", "part", "place", "random"
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MEASURED, PROFILES, PART, PLACE, RANDOM = "measured", "profiles", "part", "place", "random"
 
 Batches = Iterator[pa.RecordBatch]
+Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes what a stage has made, under a name
 
 
 def code_rows(coding: Coding, types: pa.Schema, secret: Secret, batches: Batches) -> Batches:
@@ -50,51 +56,68 @@ def add_chunk(names: list[str], bounds: NDArray[np.bytes_], batches: Batches) ->
         yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, CHUNK])
 
 
-def add_random(secret: Secret, fields: pa.Schema, batches: Batches) -> Batches:
-    """A random number for every row."""
-    mine = secret.part("row order of partition", _partition())
-    for number, batch in enumerate(batches):
-        random = mine.part("batch", number).numbers(batch.num_rows)
-        columns = [*batch.select(fields.names).columns, pa.array(random)]
-        yield pa.RecordBatch.from_arrays(columns, names=[*fields.names, RANDOM])
+def published_fields(plan: Plan) -> pa.Schema:
+    """What `publish_chunk` returns."""
+    beside = [(CHUNK, pa.int64()), (MEASURED, pa.string()), (RANDOM, pa.int64())]
+    return pa.schema([*plan.fields, *pa.schema(beside)])
 
 
 def publish_chunk(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
-    """Publish one chunk; its first row carries what was measured."""
-    os.environ.setdefault("MOTTLE_THREADS", "1")  # Spark has a worker for every core already
+    """Publish one chunk: rows with random numbers, the first with what was measured."""
+    _one_thread()
     number = key[0].as_py()
     table, measured = plan.anonymize(number, plan.in_order(rows.drop_columns([CHUNK])))
+    return _numbered(plan, number, table, measured)
+
+
+def publish_scouts(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """Publish the scouts; their first row carries also what their release tells."""
+    _one_thread()
+    ordered = plan.in_order(rows.drop_columns([CHUNK]))
+    table, measured, profiles = plan.anonymize_scouts(ordered)
+    told = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
+    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
+
+
+def _numbered(plan: Plan, number: int, table: pa.Table, measured: Measured) -> pa.Table:
+    random = plan.secret.part("row order of chunk", number).numbers(table.num_rows)
     line = pa.array([measured.to_json(), *[None] * (table.num_rows - 1)], pa.string())
     chunk = pa.array(np.full(table.num_rows, number, np.int64))
-    return table.append_column(CHUNK, chunk).append_column(MEASURED, line)
+    table = table.append_column(CHUNK, chunk).append_column(MEASURED, line)
+    return table.append_column(RANDOM, pa.array(random))
 
 
-def try_cuts_of_chunk(
-    plan: Plan, tried: Int64s, key: tuple[pa.Scalar, ...], rows: pa.Table
+def _one_thread() -> None:
+    """Spark has a worker for every core already."""
+    os.environ.setdefault("MOTTLE_THREADS", "1")
+
+
+def look_at_region(
+    plan: Plan,
+    scouts: Int64s | None,
+    work: Callable[[Region], Any],
+    key: tuple[pa.Scalar, ...],
+    rows: pa.Table,
 ) -> pa.Table:
-    """What one chunk says about numbers of blocks; block -1 stands for a broken cap."""
-    first = int(plan.cuts[key[0].as_py()])
-    marks = plan.marks(plan.in_order(rows))
-    alive = np.ones(len(tried), np.bool_)
-    trial = try_cuts(marks, first, plan.rows, tried, plan.demand.caps, alive)
-    broken = np.flatnonzero(trial.violated)
-    lines = np.column_stack([broken, -np.ones((len(broken), 2), np.int64), np.ones(len(broken))])
-    both = np.concatenate([trial.borders, lines.astype(np.int64)])
-    return pa.table(list(both.T), names=["tried", "block", "mark", "n"])
+    """What ``work`` says about one region, as bytes."""
+    _one_thread()
+    number = key[0].as_py()
+    found = work(plan.region(number, plan.in_order(rows), scouts))
+    return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 
-def count_values_of_chunk(
-    plan: Plan, stretches: list[Stretch], key: tuple[pa.Scalar, ...], rows: pa.Table
+def choose_scouts(
+    plan: Plan, scouts: Int64s, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """How often each value occurs in those parts of some stretches that lie in one chunk."""
-    begin = int(plan.cuts[key[0].as_py()])
-    values = plan.marks(plan.in_order(rows))[:, 0]
-    lines = []
-    for place, (first, last) in enumerate(stretches):
-        inside = values[max(first - begin, 0) : max(last - begin, 0)]
-        found, counts = np.unique(inside, return_counts=True)
-        lines.append(np.column_stack([np.full(len(found), place), found, counts]))
-    return pa.table(list(np.concatenate(lines).T), names=["stretch", "value", "n"])
+    """The scouts of one region; together they are chunk 0."""
+    chosen = plan.scouts_apart(key[0].as_py(), plan.in_order(rows), scouts)[0]
+    place = chosen.schema.get_field_index(CHUNK)
+    return chosen.set_column(place, CHUNK, pa.array(np.zeros(chosen.num_rows, np.int64)))
+
+
+def seat_region(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """The rows of one region without scouts, each with its chunk and seat."""
+    return plan.seated(key[0].as_py(), plan.in_order(rows.drop_columns([CHUNK])))
 
 
 def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:

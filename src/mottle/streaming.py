@@ -9,27 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 import mottle
 from mottle import workers
-from mottle.bucket_cuts import (
-    Stretch,
-    aligned_cuts,
-    block_starts,
-    broken_by_borders,
-    choose_cut,
-    tried_cuts,
-    try_cuts,
-)
 from mottle.chunks import LOT, Coding, Plan, even_cuts
 from mottle.engines import (
     BASE_BYTES,
@@ -40,37 +30,46 @@ from mottle.engines import (
     rows_per_chunk,
 )
 from mottle.errors import DataError
-from mottle.graph import Int32s, Int64s
+from mottle.graph import Int64s
 from mottle.guarantees import Guarantee
-from mottle.io.batches import Source, TextOptions, content_hash, copied, open_source
+from mottle.io.batches import (
+    Source,
+    TextOptions,
+    content_hash,
+    copied,
+    open_source,
+    rows_hash,
+)
 from mottle.io.chunk_files import ChunkFiles, write_release
+from mottle.io.chunk_places import Place
+from mottle.io.databases import DatabaseTable
 from mottle.io.external_sort import SortedRows, sort_to_parquet
 from mottle.io.staging import (
     empty_folder,
     finish_interrupted,
-    move_complete,
-    refuse_existing,
     resumable_folder,
     write_whole,
     writing_to,
 )
-from mottle.io.write import CERTIFICATE, CSV, FILES, PARQUET
+from mottle.io.write import CERTIFICATE
 from mottle.ledger import Measured
+from mottle.methods.buckets import bucket_count
 from mottle.pipeline import Clock, Progress
 from mottle.randomness import Secret
 from mottle.schema import Schema
 from mottle.sensitive import SensitiveValues
+from mottle.streaming_buckets import ChunkRows, decided
 from mottle.survey import Survey
 
-WRITTEN = (PARQUET, CSV, CERTIFICATE)
-OTHERS = tuple(name for name in FILES if name not in WRITTEN)  # that another release may have
+if TYPE_CHECKING:
+    from mottle.report import InternalReport
 
 
 def anonymize(
     data: str | Path | pa.RecordBatchReader,
     schema: Schema,
     guarantee: Guarantee,
-    output: str | Path,
+    output: str | Path | DatabaseTable,
     *,
     memory: str | int = "4GB",
     method: str = "auto",
@@ -82,12 +81,16 @@ def anonymize(
     source: str = "",
     chunk_rows: int | None = None,
     overwrite: bool = False,
+    report: bool = True,
+    private: str | Path | None = None,
+    internal: InternalReport | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Any]:
     """Anonymize a table that does not fit into memory; returns the certificate.
 
-    ``release.parquet``, ``release.csv`` and ``certificate.json`` appear in the folder ``output``
-    together, or not at all. After an interruption the same call goes on where the last one was.
+    ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json`` appear in the
+    folder ``output`` together, or not at all; or the release appears in a database, in one
+    transaction. After an interruption the same call goes on where the last one was.
 
     Parameters
     ----------
@@ -109,8 +112,12 @@ def anonymize(
         What ``data`` is when it is a reader, so that an interrupted run is known again.
     chunk_rows
         Rows worked on at once, instead of what ``memory`` suggests.
+    output
+        A folder, or `DatabaseTable(url, table)`; then the run works in the current folder.
     overwrite
         Replace an earlier release in ``output``.
+    report, private, internal
+        As for `Release.save`; the owner of ``internal`` may leave the original out.
 
     Examples
     --------
@@ -130,16 +137,18 @@ def anonymize(
         seed=seed,
     )  # fmt: skip
     limit = memory_bytes(memory)
-    target = Path(output)
+    place = Place.of(output, report=report, private=private, internal=internal, overwrite=overwrite)
+    target = place.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
-    key = _key(named, schema, guarantee, settings, limit, chunk_rows, text or TextOptions())
+    key = _key(named, schema, guarantee, settings, limit, chunk_rows, text or TextOptions(),
+               place.named, place.beside.numbered)  # fmt: skip
     if finish_interrupted(target, key):
         return _written_certificate(target)
     with writing_to(target), resumable_folder(target, key) as stage:
-        refuse_existing(target, FILES, overwrite=overwrite)
-        run = _Run(stage, schema, guarantee, settings, limit, chunk_rows, progress)
+        place.check()
+        run = _Run(stage, schema, guarantee, settings, limit, chunk_rows, progress, place)
         certificate = run.release(run.open(data, text or TextOptions(), named))
-        move_complete(stage, WRITTEN, OTHERS)
+        place.publish(stage, certificate)
     return certificate
 
 
@@ -172,6 +181,7 @@ class _Run:
     memory: int
     chunk_rows: int | None
     progress: Callable[[Progress], None] | None
+    place: Place
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.progress or (lambda _: None))
@@ -189,9 +199,11 @@ class _Run:
             arriving = self.stage / "arriving.parquet"
             arriving.unlink(missing_ok=True)
             copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
-            found = content_hash(arriving)
-            self._forget_unless(found, spare=arriving)
-            os.replace(arriving, copy)
+            self._forget_unless(rows_hash(arriving), spare=arriving)
+            if copy.exists():
+                arriving.unlink()  # the same rows, which a database may send in another order
+            else:
+                os.replace(arriving, copy)
             return open_source(copy, copy, TextOptions(missing=text.missing))
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
@@ -232,6 +244,7 @@ class _Run:
                 survey.domains(self.settings.representation),
                 survey.sensitive_columns(),
                 survey.unchanged_columns(),
+                self.place.beside.numbered,
             )
             if self.guarantee.about_values and len(coding.sensitive) < 2:
                 self._demand(coding, survey.rows, *_single_combinations(coding))
@@ -242,16 +255,23 @@ class _Run:
         with SortedRows(ordered, coding.fields) as rows:
             with self.clock.stage("cut"):
                 plan, sensitive = self._plan(coding, survey, rows)
-            files = ChunkFiles(self.stage, plan.chunks, self.secret)
+                files = ChunkFiles(self.stage, plan.regions, self.secret)
+                if plan.demand.capped:
+                    plan = decided(plan, rows, files, self.stage)
+                chunks = ChunkRows(plan, rows, self.stage)
             with self.clock.stage("chunks"):
-                measured = self._publish(plan, rows, files)
+                measured = self._publish(plan, chunks, files)
         engine = {"name": "streaming", "memory": self.memory, "rows_per_chunk": plan.largest}
         certificate = certify(
             plan, self.settings, self.guarantee, sensitive, measured, engine, survey.notes,
             self.clock.seconds,
         )  # fmt: skip
         tell = partial(self._tell_share, "write", plan.rows)
-        certificate = write_release(files.heaps(), plan.columns, certificate, self.stage, tell)
+        certificate = write_release(
+            files.heaps(plan.chunks), plan.columns, certificate, self.stage, tell,
+            beside=self.place.beside, original=source, blocks=[part.blocks for part in measured],
+            text=not isinstance(self.place.output, DatabaseTable),
+        )  # fmt: skip
         self.clock.tell(Progress("done", certificate["gcp"]))
         return certificate
 
@@ -272,7 +292,7 @@ class _Run:
             done = 0
             for number, table in enumerate(source.read()):
                 lots = self.secret.part("lots of batch", number).numbers(table.num_rows)
-                rows = coding.code(table, lots)
+                rows = coding.code(table, lots, done)
                 if coding.sensitive:
                     columns = [rows.column(name).to_numpy() for name in coding.values]
                     found, times = np.unique(coding.value_numbers(columns), return_counts=True)
@@ -304,23 +324,24 @@ class _Run:
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
         demand, sensitive = self._demand(coding, rows.rows, combinations, counts)
         method = self.settings.method_for(self.guarantee, rows.rows)
+        edges = bucket_count(demand) if demand.capped else demand.degree
+        row_bytes = survey.kept_bytes / rows.rows + (8 * edges if coding.numbered else 0)
         largest = self.chunk_rows or rows_per_chunk(
-            self.memory, method, demand.degree, len(coding.domains), survey.kept_bytes / rows.rows
+            self.memory, method, edges, len(coding.domains), row_bytes
         )
-        cuts = even_cuts(rows.rows, max(largest, 2 * demand.degree))
+        cuts = even_cuts(rows.rows, max(largest, 2 * edges))
         plan = Plan(
             coding, demand, combinations, method, self.settings.walk, self.settings.effort,
             self.secret, cuts,
         )  # fmt: skip
-        return (_in_whole_blocks(plan, rows) if demand.capped else plan), sensitive
+        return plan, sensitive
 
-    def _publish(self, plan: Plan, rows: SortedRows, files: ChunkFiles) -> list[Measured]:
+    def _publish(self, plan: Plan, chunks: ChunkRows, files: ChunkFiles) -> list[Measured]:
         measured: list[Measured] = []
         for number in range(plan.chunks):
             known = files.measured(number)
             if known is None:
-                chunk = rows.read(int(plan.cuts[number]), int(plan.cuts[number + 1]))
-                table, known = plan.anonymize(number, chunk)
+                table, known = plan.anonymize(number, chunks.read(number))
                 files.write(number, table, known)
             measured.append(known)
             done = Measured.total(measured)
@@ -338,25 +359,3 @@ def _single_combinations(coding: Coding) -> tuple[Int64s, Int64s]:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     counts = coding.sensitive[0][1].counts
     return np.arange(len(counts)), counts
-
-
-def _in_whole_blocks(plan: Plan, rows: SortedRows) -> Plan:
-    """The plan with one number of blocks for the whole table, and chunks of whole blocks."""
-    demand, total = plan.demand, plan.rows
-    tried = tried_cuts(demand, total)
-    alive = np.ones(len(tried), np.bool_)
-    borders = []
-    for first, last in pairwise(plan.cuts.tolist()):
-        marks = plan.marks(rows.read(first, last, plan.coding.values))
-        trial = try_cuts(marks, first, total, tried, demand.caps, alive)
-        alive &= ~trial.violated
-        borders.append(trial.borders)
-    alive[broken_by_borders(np.concatenate(borders), total, tried, demand.caps)] = False
-
-    def values_of(stretches: Sequence[Stretch]) -> list[Int32s]:
-        parts = [rows.read(first, last, plan.coding.values) for first, last in stretches]
-        return [np.ascontiguousarray(plan.marks(part)[:, 0]) for part in parts]
-
-    blocks = choose_cut(demand, total, tried[alive], values_of)
-    cuts = aligned_cuts(total, blocks, plan.chunks)
-    return replace(plan, cuts=cuts, blocks=block_starts(total, blocks))

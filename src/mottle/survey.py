@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.coding import Domain, comparable, encode_column, kind_of
-from mottle.errors import DataError
+from mottle.errors import DataError, UsageError
 from mottle.release import PublishedColumn, check_publishable
 from mottle.schema import Column, Kind, Representation, Role, Schema
 from mottle.sensitive import SensitiveValues, count_values, with_breaks
@@ -45,6 +45,13 @@ class Survey:
 
     def __post_init__(self) -> None:
         check_publishable(self.types.empty_table(), self.schema)
+        for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
+            if kind_of(self.types.field(column.name).type, column) is Kind.SET:
+                raise UsageError(
+                    f"Column '{column.name}' holds sets of items, which are anonymized in memory"
+                    " only.",
+                    "Leave --memory and --engine out, or give the column another role.",
+                )
 
     def add(self, rows: pa.Table) -> None:
         """Look at some more rows."""

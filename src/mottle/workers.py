@@ -7,13 +7,15 @@ layer does, and between two ranges the program can show progress or be interrupt
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _RANGES_PER_THREAD = 4
@@ -56,6 +58,29 @@ def over_blocks(
     targets = np.linspace(0, starts[-1], parts + 1)
     bounds = np.unique(np.searchsorted(starts, targets))
     return _run(work, bounds.astype(np.int64))
+
+
+def in_turn(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Call ``work`` on every item; results in order, few of which wait to be taken.
+
+    >>> list(in_turn(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    threads = thread_count()
+    if threads == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _run(work: Callable[[int, int], Result], bounds: NDArray[np.int64]) -> list[Result]:

@@ -227,6 +227,16 @@ def test_intervals_of_text_are_refused(written):
         mottle.audit(ORIGINAL, path, schema=schema)
 
 
+def test_sets_of_items_are_refused(written):
+    columns = COLUMNS.replace(
+        '[columns.sex]\nrole = "quasi-identifying"',
+        '[columns.sex]\nrole = "quasi-identifying"\nkind = "set"',
+    )
+    path, schema = written(ARX, f'[release]\ntool = "arx"\n{columns}')
+    with pytest.raises(SchemaError, match="'sex' holds sets of items"):
+        mottle.audit(ORIGINAL, path, schema=schema)
+
+
 def test_a_file_that_is_no_release_of_ours_says_how_to_describe_it(written):
     path, schema = written(ARX, COLUMNS)
     for described in (None, schema):

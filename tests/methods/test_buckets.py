@@ -150,7 +150,7 @@ def test_belief_stays_within_caps_with_scouts(monkeypatch):
 
 def test_belief_stays_within_caps_in_fixed_blocks(monkeypatch):
     cut = np.array([0, 2, 4])
-    monkeypatch.setattr(module, "_FEWEST_BLOCKS", 1)
+    monkeypatch.setattr(module, "FEWEST_BLOCKS", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
 
     def always_two(demand, order, count, borders=None):
@@ -354,7 +354,7 @@ def test_needs_a_sensitive_guarantee():
 
 def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
     """The release the method learned from is the one that appears."""
-    monkeypatch.setattr(module, "_FEWEST_BLOCKS", 100)
+    monkeypatch.setattr(module, "FEWEST_BLOCKS", 100)
     previews = []
     original = _bucket_records.profiles_by_release
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from mottle import KAnonymity, LDiversity, Release, Schema, anonymize
+from mottle import KAnonymity, LDiversity, Release, Schema, anonymize, streaming
 from mottle.comparison import compare
-from mottle.report import Owner, report_html
+from mottle.report import InternalReport, Owner, report_html
 from mottle.report.comparison_page import comparison_html
+from mottle.sets.items import SetData
 from mottle.sets.pipeline import anonymize_sets
 
 
@@ -27,22 +29,42 @@ def pages(
     apart = anonymize(*people, LDiversity(3), method="anatomy", seed=1)
     audited = anonymize(*people, KAnonymity(4), audit="full", representation="set", seed=1)
     compared = compare(*people, [KAnonymity(3), KAnonymity(5)], ["hilbert", "mondrian"])
-    baskets = anonymize_sets([{"milk", "tea"}, {"milk"}, {"tea"}, {"rum"}], KAnonymity(2), seed=1)
+    held = SetData.of([{"milk", "tea"}, {"milk"}, {"tea"}, {"rum"}], ["a", "b", "a", "b"])
+    baskets = anonymize_sets(held, KAnonymity(2), seed=1)
+    assert baskets.links is not None
+    shoppers = Owner(held, examples=baskets.links.original_of_row.tolist())
     html = {
         "publishable": report_html(release),
         "internal": report_html(release, owner=owner),
         "apart": report_html(apart),
         "audited": report_html(audited),
         "sets": report_html(baskets),
+        "sets, internal": report_html(baskets, owner=shoppers),
         "compared": comparison_html(compared),
     }
     folder = tmp_path_factory.mktemp("pages")
+    html |= _in_chunks(*people, folder)
     for name, text in html.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in html}
 
 
-REPORTS = ["publishable", "internal", "apart", "audited", "sets"]
+def _in_chunks(table: pa.Table, schema: Schema, folder: Path) -> dict[str, str]:
+    """Reports of a release that was made chunk by chunk."""
+    pq.write_table(table, folder / "people.parquet")
+    internal = InternalReport(folder / "internal", Owner(None), examples=True)
+    streaming.anonymize(
+        folder / "people.parquet", schema, KAnonymity(4), folder / "out", chunk_rows=14,
+        internal=internal,
+    )  # fmt: skip
+    public = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    return {"chunked": public, "chunked, internal": internal.path.read_text(encoding="utf-8")}
+
+
+REPORTS = [
+    "publishable", "internal", "apart", "audited", "sets", "sets, internal", "chunked",
+    "chunked, internal",
+]  # fmt: skip
 Faults = Callable[[list[Path]], list[str]]
 KINDS = [*REPORTS, "compared"]
 
@@ -91,17 +113,21 @@ def test_dark_and_light_have_readable_contrast(browser, pages) -> None:
         assert abs(paper - ink) > 0.6
 
 
-def test_charts_are_drawn(browser, pages) -> None:
-    browser.open(pages["internal"])
-    assert browser.run("document.querySelectorAll('svg.chart').length") == 6
+@pytest.mark.parametrize(
+    ("kind", "charts"), [("internal", 6), ("chunked, internal", 6), ("sets, internal", 5)]
+)
+def test_charts_are_drawn(browser, pages, kind: str, charts: int) -> None:
+    browser.open(pages[kind])
+    assert browser.run("document.querySelectorAll('svg.chart').length") == charts
     widths = "[...document.querySelectorAll('svg.chart .bar')].map(bar => bar.getBBox().width)"
     assert browser.run(f"Math.max(...{widths})") > 50
-    assert browser.run("document.querySelectorAll('svg.chart .before').length") > 10
+    assert browser.run("document.querySelectorAll('svg.chart .before').length") >= 6
 
 
+@pytest.mark.parametrize("kind", ["internal", "sets, internal", "chunked"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_prints_dark_on_white(browser, pages, scheme: str) -> None:
-    browser.open(pages["internal"], scheme=scheme)
+def test_it_prints_dark_on_white(browser, pages, scheme: str, kind: str) -> None:
+    browser.open(pages[kind], scheme=scheme)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.send("Emulation.setEmulatedMedia", media="print", features=features)
     paper = browser.run("getComputedStyle(document.body).backgroundColor")

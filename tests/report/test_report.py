@@ -26,7 +26,7 @@ from mottle import (
     anonymize,
     read_release,
 )
-from mottle.report import InternalReport, Owner, content, gather, page_of, report_html
+from mottle.report import InternalReport, Owner, gather, page_of, report_html, tables
 from mottle.report.reproduce import command_of, schema_of
 from mottle.schema import Role
 
@@ -117,7 +117,7 @@ def test_a_defect_in_the_report_does_not_cost_the_release(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret value 42")
 
-    monkeypatch.setattr(content, "describe_columns", broken)
+    monkeypatch.setattr(tables, "describe_columns", broken)
     with caplog.at_level(logging.WARNING):
         release.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -170,7 +170,7 @@ def test_expected_shares_of_a_column_sum_to_one(release: Release, owner: Owner):
 
 def test_truth_always_lies_within_the_bounds(release: Release, owner: Owner):
     lines = gather(release, release.certificate, owner).accuracy
-    assert [line.conditions for line in lines] == [1, 2, 3]
+    assert [line.question for line in lines] == ["1 condition", "2 conditions", "3 conditions"]
     assert all(line.within_bounds == 1.0 for line in lines)
 
 

@@ -218,7 +218,7 @@ def test_counts_are_the_mean_and_the_extremes_over_all_worlds(
     question: tuple[dict[str, list[Any]], dict[str, tuple[Condition, ...]]],
 ) -> None:
     cells, where = question
-    found = release_of(cells).count(where)
+    found = release_of(cells).count(where, fit="uniform")
     records = worlds_of_records(cells)
     chances = [sum(w for world, w in worlds if fits(world, where)) for worlds in records]
     variance = sum(chance * (1 - chance) for chance in chances)
@@ -240,7 +240,7 @@ def test_sums_and_averages_are_those_over_all_worlds(
     cells = {name: values[:rows] for name, values in cells.items()}
     if column not in cells:
         cells[column] = data.draw(st.lists(CELLS[column], min_size=rows, max_size=rows))
-    queries = Queries.of(release_of(cells))
+    queries = Queries.of(release_of(cells), "uniform")
     total, average = queries.total(column, where), queries.average(column, where)
     sums, means, expected, square, likely = [], [], 0.0, 0.0, 0.0
     for together in product(*worlds_of_records(cells)):
@@ -281,7 +281,7 @@ def test_groups_are_counts_with_one_more_condition(
 ) -> None:
     cells, where = question
     columns = data.draw(st.lists(st.sampled_from(sorted(cells)), min_size=1, unique=True))
-    queries = Queries.of(release_of(cells))
+    queries = Queries.of(release_of(cells), data.draw(st.sampled_from(["fitted", "uniform"])))
     table = queries.group_by(columns, where)
     for row in table.to_pylist():
         group = {name: (*where.get(name, ()), Condition.of(row[name], name)) for name in columns}
@@ -313,7 +313,7 @@ def test_ranges_of_numbers_that_are_not_whole_are_measured_by_length() -> None:
         column.field().type,
     )
     queries = Queries.of(
-        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {})
+        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {}), "uniform"
     )
     half = queries.count({"weight": (1.0, 2.0)})
     assert half.expected == pytest.approx(1 / 2 + 1 + 2 / 3 / 2)
@@ -429,7 +429,8 @@ def test_a_csv_without_orders_says_what_it_lacks(release: Release, tmp_path: Pat
     release.save(tmp_path)
     (tmp_path / "release.parquet").unlink()
     read = mottle.read_release(tmp_path)
-    assert read.count({"age": (20, 30)}) == release.count({"age": (20, 30)})
+    asked = {"age": (20, 30)}
+    assert read.count(asked, fit="uniform") == release.count(asked, fit="uniform")
     with pytest.raises(UsageError, match=r"order of column 'size'.*release.parquet"):
         read.count({"size": "M"})
     with pytest.raises(UsageError, match=r"release.parquet, which does"):
@@ -460,12 +461,12 @@ def test_the_truth_lies_within_the_bounds(method: str) -> None:
             people, ["age", "sex", "origin", "workclass", "income"], "diagnosis",
             conditions=conditions, number=300, seed=conditions,
         )  # fmt: skip
-        for fit in ("uniform", "marginals"):
+        for fit in ("uniform", "fitted"):
             found = query_error(people, release, wheres, fit)
             assert found.within_bounds == found.asked == 300
 
 
-@pytest.mark.parametrize("fit", ["uniform", "marginals"])
+@pytest.mark.parametrize("fit", ["uniform", "fitted"])
 def test_bounds_hold_expected_values_between_them(fit: str) -> None:
     people, schema = population(400)
     release = mottle.anonymize(people, schema, mottle.KAnonymity(7), method="nh", seed=1)

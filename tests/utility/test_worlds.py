@@ -47,7 +47,7 @@ def holds(release: Release, table: pa.Table) -> bool:
     return True
 
 
-@pytest.mark.parametrize("fit", ["uniform", "marginals"])
+@pytest.mark.parametrize("fit", ["uniform", "fitted"])
 def test_every_value_drawn_lies_in_its_cell(release: Release, fit: str) -> None:
     for table in release.sample(20, seed=1, fit=fit):
         assert table.column_names == release.table.column_names
@@ -69,7 +69,7 @@ def test_a_seed_repeats_the_draw_and_tables_differ(release: Release) -> None:
     assert not first.equals(second)
 
 
-@pytest.mark.parametrize("fit", ["uniform", "marginals"])
+@pytest.mark.parametrize("fit", ["uniform", "fitted"])
 def test_samples_have_the_expected_counts(release: Release, fit: str) -> None:
     tables = [Queries.of(table) for table in release.sample(100, seed=2, fit=fit)]
     for where in (
@@ -95,7 +95,7 @@ def numbers(*cells: tuple[float, float, bool], degree: int = 0) -> Release:
 
 def test_numbers_that_are_not_whole_are_drawn_from_all_of_their_range() -> None:
     release = numbers((0.5, 2.5, False), (1.25, 1.25, False), (0.5, 2.5, True))
-    drawn = [table.column("x").to_pylist() for table in release.sample(2000, seed=3)]
+    drawn = [table.column("x").to_pylist() for table in release.sample(2000, seed=3, fit="uniform")]
     wide, single, missing = zip(*drawn, strict=True)
     assert min(wide) >= 0.5
     assert max(wide) <= 2.5
@@ -109,11 +109,11 @@ def test_what_made_a_cell_large_has_its_share_of_the_originals() -> None:
     """Of 4 originals behind 1..9, one is 1 and one is 9; the others follow the other records."""
     cells = [(1.0, 9.0, False)] + [(5.0, 5.0, False)] * 50
     release = numbers(*cells, degree=4)
-    ends = release.count({"x": [1, 9]}, fit="marginals")
-    middle = release.count({"x": 5}, fit="marginals")
+    ends = release.count({"x": [1, 9]}, fit="fitted")
+    middle = release.count({"x": 5}, fit="fitted")
     assert ends.expected == pytest.approx(0.5, abs=0.05)
     assert middle.expected == pytest.approx(50.5, abs=0.05)
-    uniform = release.count({"x": 5})
+    uniform = release.count({"x": 5}, fit="uniform")
     assert uniform.expected == pytest.approx(50 + 1 / 9)
 
 
@@ -122,9 +122,9 @@ def test_fitted_marginals_find_the_frequent_value() -> None:
     cells = [["a"]] * 80 + [["b"]] * 20 + [["a", "b"]] * 100
     table = pa.table([pa.array(cells, column.field().type)], schema=pa.schema([column.field()]))
     release = Release(table, (column,), {})
-    assert release.count({"c": "a"}).expected == pytest.approx(130)
-    assert release.count({"c": "a"}, fit="marginals").expected == pytest.approx(160, abs=4)
-    drawn = Counter(release.sample(1, seed=1, fit="marginals")[0].column("c").to_pylist())
+    assert release.count({"c": "a"}, fit="uniform").expected == pytest.approx(130)
+    assert release.count({"c": "a"}, fit="fitted").expected == pytest.approx(160, abs=4)
+    drawn = Counter(release.sample(1, seed=1, fit="fitted")[0].column("c").to_pylist())
     assert drawn["a"] == pytest.approx(160, abs=16)
 
 

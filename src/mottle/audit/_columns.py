@@ -15,10 +15,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle import workers
+from mottle.audit._worlds import members_of_cells, read_worlds
 from mottle.coding import Form
 from mottle.errors import DataError, UsageError
 from mottle.release import PublishedColumn, Release
-from mottle.schema import Kind, Role
+from mottle.schema import SEPARATOR, Kind, Role
+from mottle.set_domain import sorted_lists
+from mottle.sets.lists import is_list
+from mottle.values import is_plain
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -31,7 +35,8 @@ class CodedColumn(NamedTuple):
     """Originals and published cells of one column in common integer codes.
 
     A cell is a list of disjoint code intervals, ascending: a range is one, a set one per member, a
-    node the interval of its leaves; that the value may be missing is one more.
+    node the interval of its leaves, worlds one per set of an original that is among them; that the
+    value may be missing is one more.
     """
 
     codes: Int32s  # [originals]
@@ -98,6 +103,9 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
             return _code_sets(values, cells)
         case Form.NODE:
             return _code_nodes(values, cells, column)
+        case Form.WORLDS:
+            codes, offsets, members = members_of_cells(read_worlds(values, cells))
+            return CodedColumn(codes, offsets, members, members)
         case None:
             codes, exact = _ranks(values, comparable(cells, column))
             return CodedColumn(codes, np.arange(len(exact) + 1), exact, exact)
@@ -105,6 +113,8 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
 
 def comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
     """The originals in the type they were published in; a time is its day, NaN is missing."""
+    if column.form is Form.WORLDS:
+        return _sets(values, column)
     target = pa.string() if column.form is Form.NODE else column.value_type
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
@@ -118,6 +128,18 @@ def comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, target), values)
         values = pc.add(values, pa.scalar(0.0, target))  # -0.0 and 0.0 are one value
     return values
+
+
+def _sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
+    """The sets of originals as lists, from lists or from text."""
+    if not is_list(values.type) and not is_plain(values.type):
+        raise DataError(
+            f"Column '{column.name}' holds {values.type} values in the original and sets of items"
+            " in the release.",
+            "Give the table the release was made from.",
+        )
+    separator = column.separator or SEPARATOR
+    return sorted_lists(pa.chunked_array([values]), column.name, separator).combine_chunks()
 
 
 def _code_ranges(values: pa.Array, cells: pa.StructArray, column: PublishedColumn) -> CodedColumn:

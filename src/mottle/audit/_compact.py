@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.audit._columns import CodedColumn, Int32s, Int64s, offsets_of
+from mottle.audit._lists import distinct_lists
 
 
 def group_rows(rows: NDArray[np.integer]) -> tuple[Int64s, Int32s]:
@@ -63,7 +62,7 @@ def compact(column: CodedColumn, people: Int64s | None) -> Compact:
     counts = np.bincount(cell_of, minlength=len(column.offsets) - 1)
     width = float((high - low + 1).sum()) / max(len(counts), 1)
     bounds = np.stack([low, high], axis=1).astype(np.int32)
-    first, number = _distinct_lists(offsets_of(counts), bounds)
+    first, number = distinct_lists(offsets_of(counts), bounds)
     kept = bounds[runs(offsets_of(counts)[first], counts[first])]
     return Compact(
         codes=dense.ravel().astype(np.int32),
@@ -73,19 +72,3 @@ def compact(column: CodedColumn, people: Int64s | None) -> Compact:
         highest=np.ascontiguousarray(kept[:, 1]),
         mean_width=max(width, 1e-9),
     )
-
-
-def _distinct_lists(offsets: Int64s, items: Int32s) -> tuple[Int64s, Int32s]:
-    """Where each different list occurs first, and which one each list is.
-
-    List i is items[offsets[i]:offsets[i + 1]]; lists are compared by their bytes, in Arrow.
-    """
-    width = items.itemsize * items.shape[1]
-    lists = pa.Array.from_buffers(
-        pa.large_binary(),
-        len(offsets) - 1,
-        [None, pa.py_buffer(offsets * width), pa.py_buffer(np.ascontiguousarray(items))],
-    )
-    number = pc.dictionary_encode(lists).indices.to_numpy().astype(np.int32)
-    _, first = np.unique(number, return_index=True)
-    return first, number

@@ -19,6 +19,7 @@ from mottle.audit._columns import (
     CodedColumn,
     Int32s,
     Int64s,
+    comparable,
     count_outside,
     quasi_identifiers,
 )
@@ -27,8 +28,10 @@ from mottle.audit._evidence import Evidence, View
 from mottle.audit._registry import register
 from mottle.audit._report import Outcome
 from mottle.audit._sensitive import same_numbers, values_by_record
+from mottle.audit._worlds import read_worlds, unlike_votes
 from mottle.coding import Form
 from mottle.hierarchy import Hierarchy
+from mottle.release import PublishedColumn
 from mottle.schema import Role
 
 
@@ -144,10 +147,19 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
         return found
     found["edges_outside_cells"] = count_outside(view.columns, originals, published)
     found["cells_unlike_their_preimages"] = sum(
-        _inexact(coded, edges, kept, column.form, column.hierarchy)
+        _unlike_votes(view, edges, kept, column)
+        if column.form is Form.WORLDS
+        else _inexact(coded, edges, kept, column.form, column.hierarchy)
         for coded, column in zip(view.columns, quasi_identifiers(view.release), strict=True)
     )
     return found
+
+
+def _unlike_votes(view: View, edges: Edges, kept: Bools, column: PublishedColumn) -> int:
+    """Cells that are not what their preimages' votes make them."""
+    values = comparable(view.people.column(column.name).combine_chunks(), column)
+    worlds = read_worlds(values, view.release.table.column(column.name).combine_chunks())
+    return int(np.count_nonzero(unlike_votes(worlds, edges.offsets, edges.originals) & kept))
 
 
 def _inexact(

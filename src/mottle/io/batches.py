@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -65,6 +66,20 @@ def content_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def rows_hash(path: Path) -> str:
+    """A checksum of the rows of a Parquet file, whatever their order.
+
+    Databases promise none, so an interrupted run has to know its rows again in any.
+    """
+    with duckdb.connect() as connection:
+        connection.read_parquet(str(path)).create_view("rows")
+        columns = connection.execute("DESCRIBE rows").fetchall()
+        sums = connection.execute(
+            "SELECT count(*), sum(hash(rows)), bit_xor(hash(rows, 1)) FROM rows"
+        ).fetchall()
+    return hashlib.sha256(repr((columns, sums)).encode()).hexdigest()
+
+
 def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
     """A file in batches; a text file by way of ``copy``, which is written unless it is there."""
     magic = first_bytes(path)
@@ -85,17 +100,22 @@ def copied(read: Batches, copy: Path, name: str, missing: Sequence[str] = ()) ->
 
 
 def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source:
-    """A Parquet file in batches."""
-    with _damage_named(name), pq.ParquetFile(path) as file:
-        rows = file.metadata.num_rows
+    """A Parquet file in batches, or a folder of such files."""
+    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not paths:
+        raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
+    with _damage_named(name):
+        rows = sum(pq.read_metadata(one).num_rows for one in paths)
+    with _damage_named(name), pq.ParquetFile(paths[0]) as file:
         first = next(file.iter_batches(batch_size=1), None)
         empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
     types = checked(_uniform(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
-        with _damage_named(name), pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=ROWS_PER_BATCH):
-                yield _uniform(pa.Table.from_batches([batch]), missing)
+        for one in paths:
+            with _damage_named(name), pq.ParquetFile(one) as file:
+                for batch in file.iter_batches(batch_size=ROWS_PER_BATCH):
+                    yield _uniform(pa.Table.from_batches([batch]), missing)
 
     return Source(name, types, rows, read)
 
@@ -118,15 +138,21 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
     """Write all batches, or no file."""
     partial = copy.with_name(f"{copy.name}.partial")
     writer: pq.ParquetWriter | None = None
-    with _damage_named(name):
-        for table in batches:
-            if writer is None:
-                checked(table.slice(0, 1) if table.num_rows else table, name)
-                writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
-            writer.write_table(table)
-    if writer is None:
-        raise DataError(f"{name} has no rows.", "Give a table with at least one row.")
-    writer.close()
+    try:
+        with _damage_named(name):
+            for table in batches:
+                if writer is None:
+                    checked(table.slice(0, 1) if table.num_rows else table, name)
+                    writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
+                writer.write_table(table)
+        if writer is None:
+            raise DataError(f"{name} has no rows.", "Give a table with at least one row.")
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    finally:
+        if writer is not None:
+            writer.close()
     partial.rename(copy)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mottle.chunk_links import LinkWriter
 from mottle.errors import PrivacyError
+from mottle.io.batches import Source
+from mottle.io.chunk_places import INTERNAL, LINK_FILE, Beside
 from mottle.io.staging import write_whole
-from mottle.io.write import CSV, PARQUET, ROWS_PER_GROUP, append_csv, sha256_of, write_certificate
+from mottle.io.write import (
+    CSV,
+    PARQUET,
+    REPORT,
+    ROWS_PER_GROUP,
+    append_csv,
+    sha256_of,
+    write_certificate,
+    write_secretly,
+)
 from mottle.ledger import Measured
 from mottle.randomness import Purpose, Secret
 from mottle.release import PublishedColumn, Release
+
+EXAMPLES = 10  # records whose people an internal report may show
 
 
 class ChunkFiles:
     """The published chunks of a run in ``folder``, those of an earlier attempt included."""
 
-    def __init__(self, folder: Path, chunks: int, secret: Secret) -> None:
+    def __init__(self, folder: Path, heaps: int, secret: Secret) -> None:
         self._folder = folder
-        self._chunks = chunks
+        self._heaps = heaps
         self._secret = secret
 
     def measured(self, number: int) -> Measured | None:
@@ -42,9 +56,9 @@ class ChunkFiles:
     def write(self, number: int, table: pa.Table, measured: Measured) -> None:
         """Keep a chunk: first its rows, then the word that they are complete."""
         secret = self._secret.part("heaps of chunk", number)
-        heap = secret.numbers(table.num_rows, bound=self._chunks)
+        heap = secret.numbers(table.num_rows, bound=self._heaps)
         by_heap = table.take(pa.array(np.argsort(heap, kind="stable")))
-        ends = np.cumsum(np.bincount(heap, minlength=self._chunks))
+        ends = np.cumsum(np.bincount(heap, minlength=self._heaps))
         path = self._path(number, "arrow")
         with pa.OSFile(str(path), "wb") as file:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -57,10 +71,16 @@ class ChunkFiles:
             os.fsync(written.fileno())
         write_whole(self._path(number, "json"), measured.to_json())
 
-    def heaps(self) -> Iterator[pa.Table]:
+    def forget(self, first: int) -> None:
+        """Chunks from number ``first`` on have to be worked on again."""
+        for path in self._folder.glob("chunk-*.json"):
+            if int(path.stem.removeprefix("chunk-")) >= first:
+                path.unlink()
+
+    def heaps(self, chunks: int) -> Iterator[pa.Table]:
         """The rows of the release, in their order, a heap at a time."""
-        for number in range(self._chunks):
-            parts = [self._batch(chunk, number) for chunk in range(self._chunks)]
+        for number in range(self._heaps):
+            parts = [self._batch(chunk, number) for chunk in range(chunks)]
             table = pa.Table.from_batches(parts)
             order = self._secret.part("order of heap", number).permutation(
                 Purpose.ROW_ORDER, table.num_rows
@@ -72,7 +92,7 @@ class ChunkFiles:
             pa.OSFile(str(self._path(chunk, "arrow"))) as file,
             pa.ipc.open_file(file) as reader,
         ):
-            if reader.num_record_batches != self._chunks:
+            if reader.num_record_batches != self._heaps:
                 raise PrivacyError(f"Invariant 5: chunk {chunk} has not been shuffled.")
             return reader.get_batch(heap)
 
@@ -90,29 +110,85 @@ def write_release(
     certificate: dict[str, Any],
     folder: Path,
     tell: Callable[[int], None] = lambda _: None,
+    *,
+    beside: Beside | None = None,
+    original: Source | None = None,
+    blocks: Sequence[int] = (),
+    text: bool = True,
 ) -> dict[str, Any]:
-    """Write the rows of a release, which come in their order, and its certificate.
+    """Write the rows of a release, which come in their order, its reports and its certificate.
 
-    Returns the certificate as written. Refuses rows that are more or fewer than it says.
+    Rows bring the owner's links with them if what is written ``beside`` has need of them;
+    ``blocks`` are then the numbers of blocks of all chunks. ``original`` is what an internal report
+    compares with; without ``text`` no CSV file is written. Returns the certificate as written.
+    Refuses rows that are more or fewer than it says.
     """
+    beside = beside or Beside(report=False)
+    links = LinkWriter(folder / LINK_FILE, blocks) if beside.numbered else None
+    began = time.perf_counter()
+    written = _write_rows(tables, columns, folder, tell, links, text)
+    if written != certificate["rows"]:
+        raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
+    names = [PARQUET, CSV] if text else []
+    certificate = {
+        **certificate,
+        "seconds": {**certificate["seconds"], "write": round(time.perf_counter() - began, 4)},
+        "sha256": {name: sha256_of(folder / name) for name in names},
+    }
+    _write_reports(folder, certificate, beside, original, [] if links is None else links.examples)
+    write_certificate(certificate, folder)
+    return certificate
+
+
+def _write_rows(
+    tables: Iterator[pa.Table],
+    columns: tuple[PublishedColumn, ...],
+    folder: Path,
+    tell: Callable[[int], None],
+    links: LinkWriter | None,
+    with_text: bool,
+) -> int:
+    """Write all rows, as Parquet and as text; returns how many they are."""
     fields = pa.schema([column.field() for column in columns])
-    began, written = time.perf_counter(), 0
+    written = 0
     with (
         pq.ParquetWriter(folder / PARQUET, fields, compression="zstd") as parquet,
         open(folder / CSV, "wb") as text,
     ):
         for table in tables:
-            part = Release(table, columns, {})
+            if links is not None:
+                links.add(table.columns[-1], EXAMPLES)
+                table = table.remove_column(table.num_columns - 1)
             parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
-            append_csv(table, lambda *rows: part.slice(*rows).to_text(), text, header=written == 0)  # noqa: B023 - called at once
+            if with_text:
+                part = Release(table, columns, {})
+                append_csv(
+                    table, lambda *rows: part.slice(*rows).to_text(), text, header=written == 0  # noqa: B023 - called at once
+                )  # fmt: skip
             written += table.num_rows
             tell(written)
-    if written != certificate["rows"]:
-        raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
-    certificate = {
-        **certificate,
-        "seconds": {**certificate["seconds"], "write": round(time.perf_counter() - began, 4)},
-        "sha256": {name: sha256_of(folder / name) for name in (PARQUET, CSV)},
-    }
-    write_certificate(certificate, folder)
-    return certificate
+    if links is not None:
+        links.close()
+    return written
+
+
+def _write_reports(
+    folder: Path,
+    certificate: dict[str, Any],
+    beside: Beside,
+    original: Source | None,
+    examples: Sequence[int],
+) -> None:
+    """The publishable report and the owner's, from the rows that are written by now."""
+    if not beside.report and beside.internal is None:
+        return
+    from mottle.report import Parts, page_of
+
+    parts = Parts.of_folder(folder, certificate)
+    if beside.report:
+        (folder / REPORT).write_text(page_of(parts)(certificate), encoding="utf-8")
+    if beside.internal is not None:
+        assert original is not None
+        owner = beside.internal.owner_of(original, examples)
+        (folder / INTERNAL).unlink(missing_ok=True)  # of an earlier attempt
+        write_secretly(page_of(parts, owner)(certificate), folder / INTERNAL)

@@ -164,6 +164,12 @@ def _form(column: Column, data_type: pa.DataType) -> tuple[Form, Kind]:
     """What the cells of a column are, by the schema or by its kind."""
     kind = kind_of(data_type, column)
     numeric = kind in (Kind.NUMBER, Kind.DATE)
+    if kind is Kind.SET:
+        raise SchemaError(
+            f"Column '{column.name}' holds sets of items, which are audited in releases of mottle"
+            " only.",
+            "Give the column another kind, or the role insensitive.",
+        )
     if column.cells is Cells.INTERVAL and not numeric:
         raise SchemaError(
             f"Column '{column.name}' has cells 'interval' but is of kind '{kind}'.",

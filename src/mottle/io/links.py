@@ -26,15 +26,20 @@ if TYPE_CHECKING:
 
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
-_BLOCKS = b"mottle.blocks"
+BLOCKS = b"mottle.blocks"
 _ROWS_PER_BATCH = 1 << 20
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that only its owner can read."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def write_links(links: Links, path: Path) -> None:
     """Write the link file, readable by its owner only."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    private_file(path)
     blocks = b64encode(zlib.compress(links.block_of_row.astype("<i4").tobytes()))
-    schema = links.SCHEMA.with_metadata({_BLOCKS: blocks})
+    schema = links.SCHEMA.with_metadata({BLOCKS: blocks})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
@@ -54,7 +59,7 @@ class LinkFile:
         self._path = path
         try:
             schema = pq.read_schema(path)
-            packed = (schema.metadata or {}).get(_BLOCKS)
+            packed = (pq.read_metadata(path).metadata or {}).get(BLOCKS)
             self.blocks = None
             if packed is not None:
                 blocks = zlib.decompress(b64decode(packed, validate=True))

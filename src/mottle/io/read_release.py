@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from mottle.cells import from_text, published_type
+from mottle.cells import from_texts, published_type, text_columns
 from mottle.coding import Form
 from mottle.errors import DataError, StorageError
 from mottle.io.write import (
@@ -24,6 +24,7 @@ from mottle.io.write import (
 )
 from mottle.release import PublishedColumn, Release
 from mottle.schema import Kind, Role
+from mottle.set_domain import LISTS
 
 
 def read_release(path: str | Path) -> Release:
@@ -65,7 +66,7 @@ def _sensitive_beside(path: Path, certificate: dict[str, Any]) -> pa.Table | Non
             f"It is in {' or '.join(names)}.",
         )
     file = path.parent / present[0]
-    _check_unchanged(file, certificate)
+    check_unchanged(file, certificate)
     if file.suffix == ".parquet":
         return _read_parquet(file)[0]
     described = certificate.get("sensitive_table")
@@ -83,11 +84,12 @@ def _certificate_beside(path: Path) -> dict[str, Any]:
         raise DataError(f"{file} is not valid JSON.") from None
     if not isinstance(certificate, dict) or not isinstance(certificate.get("sha256", {}), dict):
         raise DataError(f"{file} is no certificate written by mottle.")
-    _check_unchanged(path, certificate)
+    check_unchanged(path, certificate)
     return certificate
 
 
-def _check_unchanged(path: Path, certificate: dict[str, Any]) -> None:
+def check_unchanged(path: Path, certificate: dict[str, Any]) -> None:
+    """Refuse a file that has another checksum than its certificate says."""
     stated = certificate.get("sha256", {}).get(path.name)
     if stated is not None and stated != sha256_of(path):
         raise DataError(
@@ -120,7 +122,11 @@ def _read_csv(
 ) -> tuple[pa.Table, _Columns]:
     """Read text cells; their columns are those of ``parquet`` beside it or, else, as described."""
     columns = _described_columns(path, parquet, described, certificate)
-    types = {column.name: _type_in_csv(column) for column in columns}
+    types = {
+        name: _type_in_csv(column)
+        for column in columns
+        for name in text_columns(column.name, column.form)
+    }
     try:
         texts = pyarrow.csv.read_csv(
             path,
@@ -133,7 +139,7 @@ def _read_csv(
                 null_values=[""],
             ),
         )
-        arrays = [_typed(texts.column(column.name), column) for column in columns]
+        arrays = [_typed(texts, column) for column in columns]
     except (pa.ArrowException, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
     schema = pa.schema([column.field() for column in columns])
@@ -149,12 +155,13 @@ def _type_in_csv(column: PublishedColumn) -> pa.DataType:
     return pa.string() if is_text else column.value_type
 
 
-def _typed(values: pa.ChunkedArray, column: PublishedColumn) -> pa.ChunkedArray:
+def _typed(texts: pa.Table, column: PublishedColumn) -> pa.ChunkedArray:
     """A column as it was before it was written as text."""
     if column.form is None:
-        return values.cast(column.value_type)
+        return texts.column(column.name).cast(column.value_type)
     form, value_type = column.form, column.value_type
-    cells = [from_text(chunk, form, value_type) for chunk in values.chunks]
+    batches = texts.select(list(text_columns(column.name, form))).to_batches()
+    cells = [from_texts(batch.columns, form, value_type) for batch in batches]
     return pa.chunked_array(cells, published_type(form, value_type))
 
 
@@ -164,7 +171,7 @@ def _described_columns(
     """What the columns of a CSV file are, by the Parquet file beside it or the certificate."""
     beside = path.parent / parquet
     if certificate and beside.exists():
-        _check_unchanged(beside, certificate)
+        check_unchanged(beside, certificate)
         try:
             return _columns_of(pq.read_schema(beside), beside)
         except (pa.ArrowException, OSError):
@@ -188,6 +195,7 @@ def _column(facts: dict[str, Any]) -> PublishedColumn:
         kind=Kind(facts["kind"]) if "kind" in facts else None,
         form=Form(facts["form"]) if "form" in facts else None,
         value_type=_type_of(facts["type"]),
+        separator=facts.get("separator"),
     )
 
 
@@ -199,6 +207,8 @@ def _type_of(text: str) -> pa.DataType:
         return make(int(precision), int(scale))
     if stamp := re.fullmatch(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]", text):
         return pa.timestamp(*stamp.groups())
+    if text.startswith("list<"):
+        return LISTS
     if text.startswith("date32"):
         return pa.date32()
     try:

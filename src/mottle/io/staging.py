@@ -12,13 +12,14 @@ an interrupted renaming instead of putting anything back.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -96,8 +97,8 @@ def resumable_folder(target: Path, key: str) -> Iterator[Path]:
     """Yield the hidden folder of the command ``key`` inside ``target``: a new one or its old one.
 
     It is removed when the run ends, with a result or an error of ours. It stays when the run is
-    interrupted, or when the disk fails; then the same command finds it again. Folders that other
-    commands have left behind go.
+    interrupted, or when a disk or a connection fails and there is something in it; then the same
+    command finds it again. Folders that other commands have left behind go.
     """
     made = _make_folder(target)
     stage = target / f"{_PREFIX}{key}"
@@ -117,6 +118,9 @@ def resumable_folder(target: Path, key: str) -> Iterator[Path]:
                 yield stage
             except (KeyboardInterrupt, SystemExit, OSError):
                 keep = True
+                raise
+            except StorageError:
+                keep = any(path.name != _LOCK for path in stage.iterdir())
                 raise
     finally:
         if not keep:
@@ -150,15 +154,23 @@ def empty_folder(stage: Path, spare: Path | None = None) -> None:
             path.unlink()
 
 
-def move_complete(stage: Path, names: Sequence[str], obsolete: Sequence[str] = ()) -> None:
+def move_complete(
+    stage: Path,
+    names: Sequence[str],
+    obsolete: Sequence[str] = (),
+    elsewhere: Mapping[str, Path] | None = None,
+) -> None:
     """Give complete files of a `resumable_folder` their places; the last one says they are there.
 
     From here on the new files count: an interruption is made good by the next run. ``obsolete`` are
-    names that an earlier set may have had and this one has not.
+    names that an earlier set may have had and this one has not; ``elsewhere`` are files that belong
+    to the set and go first, to places of their own.
     """
-    for name in names:
+    away = {name: str(place.absolute()) for name, place in (elsewhere or {}).items()}
+    for name in (*away, *names):
         _flush_to_disk(stage / name)
-    write_whole(stage / _COMPLETE, json.dumps({"move": names, "remove": obsolete}))
+    content = {"move": away | {name: name for name in names}, "remove": obsolete}
+    write_whole(stage / _COMPLETE, json.dumps(content))
     _finish_moves(stage)
 
 
@@ -168,9 +180,24 @@ def _finish_moves(stage: Path) -> None:
         files = json.loads((stage / _COMPLETE).read_text(encoding="utf-8"))
         for name in files["remove"]:
             (stage.parent / name).unlink(missing_ok=True)
-        for name in files["move"]:
+        for name, place in files["move"].items():
             if (stage / name).exists():
-                os.replace(stage / name, stage.parent / name)
+                _move(stage / name, stage.parent / place)
+
+
+def _move(file: Path, place: Path) -> None:
+    """Rename a file, also onto another disk: there it gets its name when it is complete."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.replace(file, place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with hidden_folder(place.parent) as stage:
+            shutil.copy2(file, stage / place.name)  # its mode included
+            _flush_to_disk(stage / place.name)
+            os.replace(stage / place.name, place)
+        file.unlink()
 
 
 def write_whole(path: Path, text: str) -> None:

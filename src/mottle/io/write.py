@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mottle import workers
 from mottle.errors import StorageError, UsageError
 from mottle.io.links import write_links
 from mottle.io.staging import Move, hidden_folder, refuse_existing, staged, writing_to
@@ -195,12 +196,16 @@ def append_csv(
     table: pa.Table, to_text: Callable[[int, int], pa.Table], file: IO[bytes], *, header: bool
 ) -> None:
     """Write the rows of a table after those that ``file`` has already."""
-    for first in range(0, table.num_rows, _ROWS_PER_BATCH):
+    if header:
+        names = pa.array(to_text(0, 0).column_names)
+        file.write(_lines([names.slice(place, 1) for place in range(len(names))]))
+
+    def lines(first: int) -> pa.Buffer:
         texts = to_text(first, _ROWS_PER_BATCH)
-        if first == 0 and header:
-            names = pa.array(texts.column_names)
-            file.write(_lines([names.slice(place, 1) for place in range(len(names))]))
-        file.write(_lines([column.combine_chunks() for column in texts.columns]))
+        return _lines([column.combine_chunks() for column in texts.columns])
+
+    for part in workers.in_turn(lines, range(0, table.num_rows, _ROWS_PER_BATCH)):
+        file.write(part)
 
 
 def _lines(columns: list[pa.Array]) -> pa.Buffer:

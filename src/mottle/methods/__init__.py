@@ -10,9 +10,9 @@ import importlib
 import pkgutil
 
 from mottle.errors import UsageError, did_you_mean
-from mottle.methods._registry import Arrangement, Draw, Effort, Method, registered
+from mottle.methods._registry import Arrangement, Draw, Effort, Method, SetColumns, registered
 
-__all__ = ["Arrangement", "Draw", "Effort", "Method", "get", "registered"]
+__all__ = ["Arrangement", "Draw", "Effort", "Method", "SetColumns", "get", "registered"]
 
 for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):

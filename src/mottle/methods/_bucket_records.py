@@ -11,9 +11,10 @@ from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s
 from mottle.growth import Scales, scales
 from mottle.guarantees import Demand
+from mottle.methods._mixed_orders import refinement_orders
 from mottle.methods._profiles import profiles_by_block, profiles_by_release
 from mottle.orders import by_cardinality, lexicographic
-from mottle.refinement import Orders, table_orders
+from mottle.refinement import Orders
 
 
 class Records(Protocol):
@@ -55,7 +56,7 @@ class TableRecords:
 
     def metric(self, degree: int) -> Scales:
         """NCP of boxes."""
-        return scales(self.codes)
+        return scales(self.codes, degree)
 
     def order(self, lots: Int64s) -> Int64s:
         """Lexicographic, columns of few values first."""
@@ -73,7 +74,7 @@ class TableRecords:
 
     def orders(self, members: Int32s) -> Orders:
         """As for tables."""
-        return table_orders(self.codes.matrix[members], self.codes.sizes)
+        return refinement_orders(self.codes, self.codes.matrix[members])
 
     def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
         """Positions and shares of values, block by block."""

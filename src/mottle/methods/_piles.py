@@ -43,20 +43,39 @@ def fill_blocks(
     lot_of = np.argsort(lots)
     place_of = np.full(len(lots), -1, np.int64)
     place_of[order] = np.arange(len(order))
-    tables: list[Int64s] = []
+    tables: list[list[Int64s]] = []
     groups: list[Int64s] = []
-    pieces: list[Int64s] = []
     for first, last in pairwise(starts):
         rows = order[first:last]
         counts = np.bincount(sensitive[rows], minlength=len(values.marks)).astype(np.int64)
-        plan = make_plan(counts, values, count)
-        dealt, group = _deal(rows, sensitive[rows], plan, lot_of)
-        for piles in dealt:
-            piles.sort(key=lambda pile: int(lot_of[pile].min()))  # buckets are numbered by lot
-            aligned, cuts = align([pile[np.argsort(place_of[pile])] for pile in piles], place_of)
-            tables.append(np.concatenate(aligned))
-            pieces.append(cuts)
+        dealt, group = deal(rows, sensitive[rows], make_plan(counts, values, count), lot_of)
+        tables += dealt
         groups += [group] if len(group) else []
+    return _laid_out(tables, groups, lot_of, place_of)
+
+
+def seat_records(seats: Int64s, lots: Int64s, count: int) -> Layout:
+    """Records in their order whose buckets were decided before: ``seats`` as in `Decided`."""
+    by_seat = np.argsort(seats, kind="stable")
+    found, first = np.unique(seats[by_seat], return_index=True)
+    tables: dict[int, list[Int64s]] = {}
+    groups: list[Int64s] = []
+    for seat, rows in zip(found.tolist(), np.split(by_seat, first[1:]), strict=True):
+        (groups if seat < 0 else tables.setdefault(seat // count, [])).append(rows)
+    return _laid_out(list(tables.values()), groups, np.argsort(lots), np.arange(len(seats)))
+
+
+def _laid_out(
+    dealt: list[list[Int64s]], groups: list[Int64s], lot_of: Int64s, place_of: Int64s
+) -> Layout:
+    """Every table with its buckets numbered by lot and aligned, then the groups."""
+    tables: list[Int64s] = []
+    pieces: list[Int64s] = []
+    for piles in dealt:
+        numbered = sorted(piles, key=lambda pile: int(lot_of[pile].min()))
+        aligned = align([pile[np.argsort(place_of[pile])] for pile in numbered], place_of)
+        tables.append(np.concatenate(aligned.piles))
+        pieces.append(aligned.starts)
     bucketed = sum(len(table) for table in tables)
     return Layout(
         np.concatenate([*tables, *groups]).astype(np.int32),
@@ -71,7 +90,7 @@ def _starts(arrays: list[Int64s]) -> Int64s:
     return np.cumsum([0, *[len(array) for array in arrays]]).astype(np.int64)
 
 
-def _deal(
+def deal(
     rows: Int64s, sensitive: Int32s, plan: Plan, lot_of: Int64s
 ) -> tuple[list[list[Int64s]], Int64s]:
     """The rows of every bucket of every table, and those of the plain group."""
@@ -89,19 +108,24 @@ def _deal(
     return tables, take(plan.group)
 
 
-def align(piles: list[Int64s], place_of: Int64s) -> tuple[list[Int64s], Int64s]:
-    """Order equally long piles so that the same stretch of each lies in the same region.
+class Aligned(NamedTuple):
+    """Piles whose equal stretches lie in the same region."""
+
+    piles: list[Int64s]  # equally long
+    starts: Int64s  # where stretches begin, and the end; none is longer than `MATCHED_TOGETHER`
+    left: list[Int64s]  # of each pile what the shortest one has no company for
+
+
+def align(piles: list[Int64s], place_of: Int64s) -> Aligned:
+    """Order piles so that the same stretch of each lies in the same region.
 
     The order of the quasi-identifiers is cut into cells, and two by two into larger ones. In each
     cell as many records of every pile stay as the pile with the fewest has; the others look for
-    company in the next larger cell. Piles play no different parts in this. Returns the piles, and
-    where the stretches begin, and the end; none is longer than `MATCHED_TOGETHER`.
+    company in the next larger cell. Piles play no different parts in this.
     """
-    length = len(piles[0])
-    if length <= MATCHED_TOGETHER:
-        return piles, np.array([0, length], np.int64)
+    length = max(min(map(len, piles)), 1)
     everything = np.sort(np.concatenate([place_of[pile] for pile in piles]))
-    cells = 1 << int(np.ceil(np.log2(length / MATCHED_TOGETHER)))
+    cells = 1 << max(int(np.ceil(np.log2(length / MATCHED_TOGETHER))), 0)
     bounds = everything[np.linspace(0, len(everything) - 1, cells + 1).astype(np.int64)[1:-1]]
     left = [(pile, np.searchsorted(bounds, place_of[pile], side="right")) for pile in piles]
     stretches: list[list[Int64s]] = []
@@ -118,9 +142,11 @@ def align(piles: list[Int64s], place_of: Int64s) -> tuple[list[Int64s], Int64s]:
         ]
         cells = cells // 2
     ordered = [
-        np.concatenate([stretch[pile] for stretch in stretches]) for pile in range(len(piles))
+        np.concatenate([np.empty(0, np.int64), *[stretch[pile] for stretch in stretches]])
+        for pile in range(len(piles))
     ]
-    return ordered, np.cumsum([0, *[len(stretch[0]) for stretch in stretches]]).astype(np.int64)
+    starts = np.cumsum([0, *[len(stretch[0]) for stretch in stretches]]).astype(np.int64)
+    return Aligned(ordered, starts, [pile for pile, _ in left])
 
 
 def _spread(cell: Int64s, wanted: Int64s) -> NDArray[np.bool_]:

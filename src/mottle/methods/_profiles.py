@@ -7,27 +7,70 @@ inside blocks, and what is published already.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from mottle.coding import Codes, Domain, Float64s, Form, Int32s
-from mottle.cover import Cells, NodeCells, RangeCells, SetCells, cover
+from mottle.cover import Cells, NodeCells, RangeCells, SetCells, WorldCells, cover
 from mottle.graph import Graph, Int64s
 from mottle.guarantees import Demand
+from mottle.sets.items import frequent_items
 
 _LARGEST_DOMAIN = 100  # values of a column whose shares enter the profile of a sensitive value
+_ITEMS = 100  # the most frequent ones, whose shares do
 _DOUBT = 10  # records of a value below which its profile is not believed much
+
+
+class Gathered(NamedTuple):
+    """Features of the records of each value and of all, added up."""
+
+    sums: Float64s  # [values, features]
+    seen: Int64s  # [values]: records of each
+    everybody: Float64s  # [features]
+    records: int
+
+    @classmethod
+    def total(cls, parts: Sequence[Gathered]) -> Gathered:
+        """Of several parts of a table."""
+        sums, seen, everybody, records = zip(*parts, strict=True)
+        return cls(sum(sums), sum(seen), sum(everybody), sum(records))
+
+    def profiles(self) -> Float64s:
+        """Mean features of the records of each value against those of all."""
+        seen = self.seen[:, None]
+        apart = self.sums / np.maximum(seen, 1) - self.everybody / self.records
+        return np.where(seen > 0, apart * (seen / (seen + _DOUBT)), 0.0)
 
 
 def profiles_by_block(codes: Codes, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
     """Profiles [values, features] from how often each value occurs in each block."""
+    count = int(demand.marks[:, 0].max()) + 1
+    return gather_by_block(codes, demand.values[order], order, starts, count).profiles()
+
+
+def gather_by_block(
+    codes: Codes, values: Int32s, order: Int64s, starts: Int64s, count: int
+) -> Gathered:
+    """Every record with the features of its block; ``values`` along the order."""
+    features = block_features(codes, order, starts)
     lengths = np.diff(starts)
+    block_of = np.repeat(np.arange(len(lengths)), lengths)
+    times = csr_array((np.ones(len(values)), (values, block_of)), shape=(count, len(lengths)))
+    seen = np.bincount(values, minlength=count)
+    return Gathered(np.asarray(times @ features), seen, lengths @ features, int(lengths.sum()))
+
+
+def block_features(codes: Codes, order: Int64s, starts: Int64s) -> Float64s:
+    """Features [blocks, features]: where among the quasi-identifiers each block lies."""
     columns = [
         _means(domain, codes.matrix[order, column], starts)
         for column, domain in enumerate(codes.domains)
         if _is_used(domain)
     ]
-    features = np.concatenate([np.zeros((len(lengths), 1)), *columns], axis=1)
-    return profiles(demand, demand.values[order], np.repeat(features, lengths, axis=0))
+    return np.concatenate([np.zeros((len(starts) - 1, 1)), *columns], axis=1)
 
 
 def profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
@@ -45,7 +88,7 @@ def profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32
 
 
 def _is_used(domain: Domain) -> bool:
-    return domain.form is Form.RANGE or domain.size <= _LARGEST_DOMAIN
+    return domain.form in (Form.RANGE, Form.WORLDS) or domain.size <= _LARGEST_DOMAIN
 
 
 def _weight(domain: Domain) -> float:
@@ -54,8 +97,11 @@ def _weight(domain: Domain) -> float:
 
 
 def _means(domain: Domain, column: Int32s, starts: Int64s) -> Float64s:
-    """Mean position, or the shares of a column's values, in every block."""
+    """Mean position, or the shares of a column's values or items, in every block."""
     lengths = np.diff(starts)
+    if domain.sets is not None:
+        held = frequent_items(domain.sets.sets, domain.sets.sets.take(column), _ITEMS)
+        return np.asarray(np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None])
     if domain.form is Form.RANGE:
         totals = np.add.reduceat(2 * domain.positions[column], starts[:-1])
         return np.asarray(totals / lengths)[:, None]
@@ -83,6 +129,10 @@ def _expected(cells: Cells, domain: Domain) -> Float64s:
             below = (leaves >= first[:, None]) & (leaves <= last[:, None])
             spread = below * (_weight(domain) / (last - first + 1))[:, None]
             return np.where(cells.nodes[:, None] >= 0, spread[cells.nodes], 0.0)
+        case WorldCells():
+            assert domain.sets is not None
+            bases = domain.sets.sets._replace(starts=cells.base.offsets, items=cells.base.values)
+            return frequent_items(domain.sets.sets, bases, _ITEMS)
 
 
 def profiles(demand: Demand, values: Int32s, features: Float64s) -> Float64s:
@@ -90,6 +140,5 @@ def profiles(demand: Demand, values: Int32s, features: Float64s) -> Float64s:
     count = int(demand.marks[:, 0].max()) + 1
     sums = np.zeros((count, features.shape[1]))
     np.add.at(sums, values, features)
-    seen = np.bincount(values, minlength=count)[:, None]
-    apart = sums / np.maximum(seen, 1) - features.mean(axis=0)
-    return np.where(seen > 0, apart * (seen / (seen + _DOUBT)), 0.0)
+    seen = np.bincount(values, minlength=count)
+    return Gathered(sums, seen, features.sum(axis=0), len(features)).profiles()

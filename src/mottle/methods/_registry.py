@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from mottle.assignment import assign
-from mottle.coding import Codes
+from mottle.coding import Codes, Float64s, along_orders
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s, Int64s
 from mottle.guarantees import Demand, Guarantee, KAnonymity
@@ -27,6 +27,17 @@ def _unsecret_preview(graph: Graph) -> Int32s:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """What `buckets` decides for a whole table, for some of its records, which come in order."""
+
+    profiles: Float64s  # [values, features]: where values lie
+    starts: Int64s | None = None  # where blocks begin, and the end …
+    seats: Int64s | None = None
+    """… or the seat of every record: number of its table · buckets + bucket, equally many in all
+    buckets of a table; or -1 - the number of its plain group."""
+
+
+@dataclass(frozen=True)
 class Effort:
     """How long a method may improve its graph, and whom it tells of its progress."""
 
@@ -39,9 +50,8 @@ class Effort:
     preview: Callable[[Graph], Int32s] = field(default=_unsecret_preview)
     """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
     methods that learn from what is already certain to be published."""
-    blocks: Int64s | None = None
-    """Where blocks begin, and the end, when that was decided for a larger table of which these
-    records, in the order of their quasi-identifiers, are a part."""
+    decided: Decided | None = None
+    """What was decided for a larger table of which these records are a part."""
 
 
 class Draw(StrEnum):
@@ -51,6 +61,14 @@ class Draw(StrEnum):
     BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
     ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
     APART = "apart"  # nothing: complete blocks whose sensitive values are published by themselves
+
+
+class SetColumns(StrEnum):
+    """What a method makes of a quasi-identifier whose values are sets of items."""
+
+    REFUSED = "refused"
+    ORDERED = "ordered"  # places along the Gray order of the sets
+    VOTED = "voted"  # what bit voting loses is part of what it minimizes
 
 
 # For methods of which an adversary who knows them may try the minimality attack.
@@ -91,6 +109,7 @@ class Method:
     where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``."""
     exact: bool = False
     """Whether it publishes exact quasi-identifiers: everybody is then linked to a record."""
+    sets: SetColumns = SetColumns.REFUSED
 
     def gives(self, guarantee: Guarantee) -> bool:
         """Whether the method can give every part of ``guarantee``.
@@ -117,6 +136,22 @@ class Method:
                 f"Methods that do: {', '.join(able) or 'none yet'}.",
             )
 
+    def codes_to_arrange(self, codes: Codes, guarantee: Guarantee) -> Codes:
+        """The codes as the method understands them, or `UsageError` when it cannot."""
+        named = [domain.name for domain in codes.domains if domain.sets is not None]
+        if named and self.sets is SetColumns.REFUSED:
+            able = [
+                name
+                for name, other in registered().items()
+                if other.sets is not SetColumns.REFUSED and other.gives(guarantee)
+            ]
+            raise UsageError(
+                f"Method '{self.name}' takes no sets of items as quasi-identifiers, which column"
+                f" '{named[0]}' has.",
+                f"Methods that do: {', '.join(able)}. Or give the column another role or kind.",
+            )
+        return codes if self.sets is SetColumns.VOTED else along_orders(codes)
+
 
 def register(
     name: str,
@@ -127,13 +162,14 @@ def register(
     cost: str,
     dummies: Callable[[Demand], int] | None = None,
     exact: bool = False,
+    sets: SetColumns = SetColumns.REFUSED,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as method ``name``."""
 
     def add(arrange: Arrange) -> Arrange:
         if name in _METHODS:
             raise ValueError(f"method {name} is registered twice")
-        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange, dummies, exact)
+        _METHODS[name] = Method(name, title, paper, guarantees, cost, arrange, dummies, exact, sets)
         return arrange
 
     return add

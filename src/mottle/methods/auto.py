@@ -9,7 +9,7 @@ import numpy as np
 from mottle import workers
 from mottle.coding import Codes
 from mottle.guarantees import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
-from mottle.methods._registry import Arrange, Arrangement, Effort, register
+from mottle.methods._registry import Arrange, Arrangement, Effort, SetColumns, register
 from mottle.methods.buckets import buckets
 from mottle.methods.freeform import block_size, freeform
 from mottle.methods.nh import nh
@@ -27,6 +27,7 @@ PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for
     paper="mottle",
     guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
     cost="that of the method it picks",
+    sets=SetColumns.VOTED,
 )
 def auto(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` when that gains nothing."""

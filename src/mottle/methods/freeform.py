@@ -16,17 +16,18 @@ import numpy as np
 from numba import njit
 
 from mottle import workers
-from mottle.coding import Codes, Int32s
+from mottle.coding import Codes, Int32s, along_orders
 from mottle.graph import Graph, Int64s
 from mottle.growth import FORBIDDEN, Scales, add_growth, add_growths, has_votes, scales
 from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._mixed_orders import refinement_orders
+from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.methods.mondrian import mondrian
 from mottle.orders import by_cardinality, lexicographic
 from mottle.orders.hilbert import hilbert
 from mottle.orders.placement import place as placed
-from mottle.refinement import mean_loss, refine, table_orders
+from mottle.refinement import mean_loss, refine
 
 BLOCK = 300  # records matched together
 _SAMPLED_BLOCKS = 24  # blocks of each order that are tried before one is chosen …
@@ -39,6 +40,7 @@ _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart,
     paper="mottle, after HKA15",
     guarantees=(KAnonymity,),
     cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
+    sets=SetColumns.VOTED,
 )
 def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Match inside blocks of the best of three orders, then refine across blocks.
@@ -46,8 +48,8 @@ def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     ``effort.seconds`` = 0 leaves the refinement out.
     """
     degree = demand.degree
-    metric = scales(codes)
-    layout = _best_layout(codes, metric, degree)
+    metric = scales(codes, degree)
+    layout = _best_layout(codes, degree)
     starts = layout.starts
     ordered = np.ascontiguousarray(codes.matrix[layout.order])
     preimages = match_in_blocks(metric, ordered, starts, degree)
@@ -58,7 +60,7 @@ def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
         return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
-    refined = refine(metric, ordered, table_orders(ordered, codes.sizes), preimages, effort)
+    refined = refine(metric, ordered, refinement_orders(codes, ordered), preimages, effort)
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
@@ -81,13 +83,14 @@ def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
     yield Layout("lexicographic", by_values, cuts)
     if len(cuts) > 2:
         yield Layout("hilbert", hilbert(placed(codes)), cuts)
-        medians = mondrian(codes, Demand(size // 2), Effort()).graph
+        medians = mondrian(along_orders(codes), Demand(size // 2), Effort()).graph
         yield Layout("median cuts", medians.members.astype(np.int64), medians.starts)
 
 
-def _best_layout(codes: Codes, metric: Scales, degree: int) -> Layout:
+def _best_layout(codes: Codes, degree: int) -> Layout:
     """The layout that loses least in a sample of its blocks."""
     tried = min(degree, _SAMPLED_DEGREE)
+    metric = scales(codes, tried)
     return min(layouts(codes, degree), key=partial(_sampled_loss, codes, metric, tried))
 
 

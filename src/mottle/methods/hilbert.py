@@ -6,7 +6,7 @@ from mottle.coding import Codes
 from mottle.guarantees import Demand, KAnonymity, LDiversity
 from mottle.methods._one_dimensional import arrange, boxed_groups, short_groups
 from mottle.methods._one_dimensional_diversity import arrange_diverse
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.orders.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orders.hilbert import hilbert as hilbert_order
 from mottle.orders.placement import place
@@ -18,6 +18,7 @@ from mottle.orders.placement import place
     paper="FAST07",
     guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·k·d) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def hilbert(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
@@ -37,6 +38,7 @@ def hilbert(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     paper="FAST07",
     guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·k) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def hilbert_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """As `hilbert`, but a group costs its extent along the curve (FAST07 §5.1, "HilbFast").

@@ -7,7 +7,7 @@ import numpy as np
 from mottle.coding import Codes
 from mottle.graph import Graph
 from mottle.guarantees import Demand, KAnonymity
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.methods.nh import lexicographic_partitions
 
 
@@ -17,6 +17,7 @@ from mottle.methods.nh import lexicographic_partitions
     paper="NH10",
     guarantees=(KAnonymity,),
     cost="O(n log n + n·d) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def hp(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Generalize each lexicographic partition as a whole (NH10 §7, "HP")."""

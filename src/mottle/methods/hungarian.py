@@ -15,10 +15,10 @@ from mottle import workers
 from mottle.coding import Codes, Float64s
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s
-from mottle.growth import FORBIDDEN, Scales, add_growth, scales
+from mottle.growth import FORBIDDEN, Scales, add_growth, has_votes, scales
 from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.orders import by_cardinality, lexicographic
 
 LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
@@ -30,6 +30,7 @@ LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
     paper="HKA15",
     guarantees=(KAnonymity,),
     cost="O(k·n³) time at worst, in practice about O(k·n^2.2); 8·n² bytes of memory",
+    sets=SetColumns.VOTED,
 )
 def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Build the graph in k - 1 cheapest assignments, weights redefined after each.
@@ -46,7 +47,7 @@ def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
             "Use --method freeform or sortgreedy.",
         )
     order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
-    metric, ordered = scales(codes), np.ascontiguousarray(codes.matrix[order])
+    metric, ordered = scales(codes, k), np.ascontiguousarray(codes.matrix[order])
     candidates = np.ascontiguousarray(ordered.T)
     members = np.empty((n, k), np.int32)  # row j: the originals published record j stands for
     members[:, 0] = np.arange(n)  # the self match
@@ -54,13 +55,14 @@ def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     grown = np.ones(n, np.bool_)  # records whose row of ``cost`` is no longer true
     column_of = np.empty(n, np.int32)
     work, prices = np.empty((5, n), np.int32), np.empty((2, n))
+    voting = has_votes(metric)
     loss = 0.0
     for layer in range(1, k):
         _redefine_weights(metric, ordered, candidates, members, layer, grown, cost)
         match_rows(cost, n, column_of, work, prices)
         members[:, layer] = column_of
         weight = cost[np.arange(n), column_of]
-        grown = weight > 0.0
+        grown = (weight > 0.0) | voting
         cost[np.arange(n), column_of] = FORBIDDEN
         loss += float(weight.mean())
         effort.tell(loss)

@@ -8,7 +8,7 @@ from mottle.coding import Codes
 from mottle.guarantees import Demand, KAnonymity, LDiversity
 from mottle.methods._one_dimensional import arrange, boxed_groups, short_groups
 from mottle.methods._one_dimensional_diversity import arrange_diverse
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.orders.idistance import idistance as map_by_distance
 from mottle.orders.placement import place
 
@@ -19,6 +19,7 @@ from mottle.orders.placement import place
     paper="FAST07",
     guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
@@ -38,6 +39,7 @@ def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     paper="FAST07",
     guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def idistance_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast").

@@ -15,7 +15,14 @@ from mottle.graph import Graph, Int32s, Int64s
 from mottle.guarantees import Demand, KAnonymity, LDiversity
 from mottle.methods._nh_diversity import diverse_partitions
 from mottle.methods._nh_rings import Partitions, order_rings, split_huge
-from mottle.methods._registry import Arrangement, Draw, Effort, decides_by_both, register
+from mottle.methods._registry import (
+    Arrangement,
+    Draw,
+    Effort,
+    SetColumns,
+    decides_by_both,
+    register,
+)
 from mottle.orders import by_cardinality, lexicographic
 
 
@@ -25,6 +32,7 @@ from mottle.orders import by_cardinality, lexicographic
     paper="NH10",
     guarantees=(KAnonymity, LDiversity),
     cost="O(n log n + n·d) time, O(n·d) memory",
+    sets=SetColumns.ORDERED,
 )
 def nh(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     """Partition lexicographically, then close each partition to a k-regular ring (NH10 §5.1).

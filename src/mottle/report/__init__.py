@@ -6,6 +6,7 @@ certificate do not say. The *internal* one is for the owner: it compares with th
 
 from mottle.report.content import EXAMPLES, Content, Owner, gather
 from mottle.report.pages import InternalReport, page_of
+from mottle.report.parts import Parts
 from mottle.report.render import render, report_html
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Content",
     "InternalReport",
     "Owner",
+    "Parts",
     "gather",
     "page_of",
     "render",

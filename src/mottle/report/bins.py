@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.coding import Form
 from mottle.hierarchy import Hierarchy
 from mottle.release import PublishedColumn
+from mottle.report.tally import Float64s, Tally
 from mottle.schema import Kind
 from mottle.utility import Condition
 
@@ -37,36 +37,26 @@ class Bins:
     edges: tuple[str, ...] = ()  # of a histogram; empty for values
 
 
-def bins_of(column: PublishedColumn, cells: pa.ChunkedArray) -> Bins | None:
+def bins_of(tally: Tally) -> Bins | None:
     """The bars of a column of a release; None when a chart would say nothing."""
+    column = tally.column
     if column.hierarchy is not None:
         return _nodes(column.hierarchy)
-    values = _values(column, cells)
     if column.order is not None and len(column.order) <= 2 * MOST_BARS:
         return _of_values([(value, value) for value in column.order])
+    values, weights = tally.values()
     distinct = values.unique().drop_null()
     if len(distinct) > MOST_BARS and _is_measured(column, distinct.type):
-        return _ranges(values)
-    if len(distinct) == 0 or (column.form is None and len(distinct) > len(cells) / 2 > MOST_BARS):
+        return _ranges(values, weights)
+    mostly_different = len(distinct) > tally.records / 2 > MOST_BARS
+    if len(distinct) == 0 or (column.form is None and mostly_different):
         return None
-    return _most_frequent(column, values, cells)
+    return _most_frequent(values, weights, whole=tally.whole)
 
 
 def missing_condition() -> Condition:
     """The bar of missing values."""
     return Condition(known=False, missing=True)
-
-
-def _values(column: PublishedColumn, cells: pa.ChunkedArray) -> pa.Array:
-    """All values that cells name: the ends of ranges, the members of sets."""
-    together = cells.combine_chunks()
-    match column.form:
-        case Form.RANGE:
-            return pa.concat_arrays([together.field("lo"), together.field("hi")])
-        case Form.SET:
-            return together.flatten()
-        case _:
-            return together
 
 
 def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
@@ -76,13 +66,8 @@ def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
     )
 
 
-def _most_frequent(column: PublishedColumn, values: pa.Array, cells: pa.ChunkedArray) -> Bins:
+def _most_frequent(values: pa.Array, weights: Float64s, *, whole: bool) -> Bins:
     """The values that occur most, and all others together; a few values all, in their order."""
-    if column.form is Form.SET:
-        sizes = pc.list_value_length(cells.combine_chunks()).to_numpy()
-        weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
-    else:
-        weights = np.ones(len(values))
     coded = values.dictionary_encode()
     known = coded.is_valid().to_numpy(zero_copy_only=False)
     codes = coded.indices.drop_null().to_numpy()
@@ -93,7 +78,7 @@ def _most_frequent(column: PublishedColumn, values: pa.Array, cells: pa.ChunkedA
         return _of_values(named)
     shown = _of_values(named[:MOST_BARS])
     rest = Condition(excluded=tuple(value for value, _ in named[:MOST_BARS]))
-    others = f"{len(named) - MOST_BARS:,} other values"
+    others = f"{len(named) - MOST_BARS:,} other values" if whole else "all other values"
     return Bins((*shown.labels, others), (*shown.conditions, rest))
 
 
@@ -121,15 +106,17 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
     return Bins(labels, tuple(conditions))
 
 
-def _ranges(values: pa.Array) -> Bins:
+def _ranges(values: pa.Array, weights: Float64s) -> Bins:
     """Ranges of one round width over numbers or days; one more for the few far above all others."""
+    weights = weights[values.is_valid().to_numpy(zero_copy_only=False)]
     known = values.drop_null()
     lowest, highest = pc.min_max(known).as_py().values()
     if pa.types.is_date(known.type):
         edges: list[Any] = _round_dates(lowest, highest)
         write: Callable[[Any], str] = _date_writer(edges)
     else:
-        usual = float(pc.quantile(known.cast(pa.float64(), safe=False), q=_USUAL)[0].as_py())
+        numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        usual = _quantile(numbers, weights, _USUAL)
         is_skewed = usual - float(lowest) < (float(highest) - float(lowest)) / 2
         reach = usual if is_skewed and usual > float(lowest) else float(highest)
         edges, step = _round_numbers(float(lowest), reach, known.type)
@@ -145,6 +132,14 @@ def _ranges(values: pa.Array) -> Bins:
         labels.append(f"{texts[-1]} and above")
         texts.append("and above")
     return Bins(tuple(labels), tuple(conditions), tuple(texts))
+
+
+def _quantile(numbers: Float64s, weights: Float64s, share: float) -> float:
+    """The number up to which this share of the weights lies; infinite ones do not count."""
+    finite = np.flatnonzero(np.isfinite(numbers))
+    order = finite[np.argsort(numbers[finite], kind="stable")]
+    upto = np.cumsum(weights[order])
+    return float(numbers[order[np.searchsorted(upto, share * upto[-1])]])
 
 
 def _round_numbers(

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from mottle.cells import to_text
 from mottle.coding import Form
-from mottle.release import PublishedColumn, Release
+from mottle.release import PublishedColumn
 from mottle.report.bins import MISSING, Bins, bins_of, missing_condition
+from mottle.report.items import frequent_items
+from mottle.report.parts import Parts
 from mottle.report.svg import Bar, horizontal, percent, shortened, vertical
+from mottle.report.tally import Tally, tallies
 from mottle.schema import Kind, Role
-from mottle.utility import Queries
 
 WIDEST_SHOWN = 3
 _LONGEST_CELL = 48
@@ -37,84 +39,120 @@ class ColumnReport:
     widest: tuple[tuple[str, str], ...]  # the widest cells, and how many records have them
     chart: Markup | None
     why_no_chart: str = ""
+    sampled: int | None = None  # records that this is about, when not all
 
 
-def describe_columns(
-    release: Release, asked: Queries, original: Queries | None
-) -> list[ColumnReport]:
+def describe_columns(parts: Parts, original: Mapping[str, Tally] | None) -> list[ColumnReport]:
     """All columns, in the order of the release; ``original`` only where its owner reads."""
-    found = [_describe(column, release, asked, original) for column in release.columns]
-    if release.sensitive is not None and asked.apart is not None:
-        found = [column for column in found if column.name not in release.sensitive.column_names]
-        found += [
-            _describe_apart(name, release.sensitive, asked, original)
-            for name in asked.apart.columns
-        ]
+    counted = tallies(parts.tables(), parts.columns)
+    before = original or {}
+    losses = parts.certificate.get("ncp", {})
+    degree = int(parts.certificate.get("degree", {}).get("min", 0))
+    found = [
+        describe(counted[name], losses.get(name), before.get(name), degree)
+        for name in (column.name for column in parts.columns)
+    ]
+    if parts.sensitive is not None:
+        found = [column for column in found if column.name not in parts.sensitive.column_names]
+        apart = _apart(parts.sensitive)
+        found += [_describe_apart(tally, before.get(name)) for name, tally in apart.items()]
     return found
 
 
-def _describe(
-    column: PublishedColumn, release: Release, asked: Queries, original: Queries | None
+def describe(
+    tally: Tally, loss: float | None, original: Tally | None, degree: int = 0
 ) -> ColumnReport:
-    cells = release.table.column(column.name)
-    bins = bins_of(column, cells)
-    bars = [] if bins is None else _bars(column.name, bins, asked, original)
+    """One column: its chart, and how wide its cells are.
+
+    ``degree`` is the least number of originals behind a record.
+    """
+    column = tally.column
+    bars, chart = _charted(tally, original, degree)
     facts: list[tuple[str, str]] = []
     widest: tuple[tuple[str, str], ...] = ()
-    if column.form is not None:
-        together = cells.combine_chunks()
-        widths = _widths(together, column)
-        facts.append(("cells with a single value", percent(float((widths == 0).mean()))))
-        facts.append(("typical cell (median)", _width_in_words(float(np.median(widths)), column)))
-        widest = _widest(together, widths, column.form)
+    if column.form is not None and tally.records:
+        widths = _widths(tally.cells, column)
+        single = float(tally.counts[widths == 0].sum() / tally.records)
+        facts.append(("cells with a single value", percent(single)))
+        facts.append(
+            ("typical cell (median)", _width_in_words(_median(widths, tally.counts), column))
+        )
+        widest = _widest(tally, widths, column.form)
     if original is not None and bars and column.form is not None:
         apart = sum(abs(bar.share - (bar.before or 0.0)) for bar in bars) / 2
         facts.append(("distance from the original", percent(apart)))
-    loss = release.certificate.get("ncp", {}).get(column.name) if column.form else None
     return ColumnReport(
         name=column.name,
         role=column.role,
         published_as=_published_as(column),
-        loss=loss,
+        loss=loss if column.form is not None else None,
         facts=tuple(facts),
         widest=widest,
-        chart=None if bins is None else _chart(bars, bins, column.name),
-        why_no_chart="" if bins else "Nearly all of its values differ, so there is no chart.",
+        chart=chart,
+        why_no_chart=_why_not(chart),
+        sampled=None if tally.whole else tally.records,
     )
 
 
-def _describe_apart(
-    name: str, sensitive: pa.Table, asked: Queries, original: Queries | None
-) -> ColumnReport:
-    """A sensitive column that is published in a table of its own."""
-    values = sensitive.column(name)
-    column = PublishedColumn(name, Role.SENSITIVE, None, None, values.type)
-    bins = bins_of(column, values)
+def _charted(
+    tally: Tally, original: Tally | None, degree: int = 0
+) -> tuple[list[Bar], Markup | None]:
+    """The bars of a column's distribution, and their chart if it says anything."""
+    name = tally.column.name
+    if tally.column.form is Form.WORLDS:
+        before = None if original is None else (original.cells, original.counts)
+        bars = frequent_items(tally.cells, tally.counts, before)
+        return [], horizontal(bars, name) if bars else None
+    bins = bins_of(tally)
+    if bins is None:
+        return [], None
+    bars = _bars(bins, tally, original, degree)
+    return bars, _chart(bars, bins, name)
+
+
+def _why_not(chart: Markup | None) -> str:
+    return "" if chart else "Nearly all of its values differ, so there is no chart."
+
+
+def _apart(sensitive: pa.Table) -> dict[str, Tally]:
+    """Sensitive columns that are published in a table of their own, by group with their counts."""
+    _, *names, counted = sensitive.column_names
+    counts = sensitive.column(counted).to_numpy().astype(np.int64)
+    return {
+        name: Tally(
+            PublishedColumn.of_field(sensitive.schema.field(name)),
+            sensitive.column(name).combine_chunks(),
+            counts,
+            whole=True,
+        )
+        for name in names
+    }
+
+
+def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
+    chart = _charted(tally, original)[1]
     return ColumnReport(
-        name=name,
+        name=tally.column.name,
         role=Role.SENSITIVE,
         published_as="as it is, in a table of its own by group",
         loss=None,
         facts=(),
         widest=(),
-        chart=None if bins is None else _chart(_bars(name, bins, asked, original), bins, name),
-        why_no_chart="" if bins else "Nearly all of its values differ, so there is no chart.",
+        chart=chart,
+        why_no_chart=_why_not(chart),
     )
 
 
-def _bars(name: str, bins: Bins, asked: Queries, original: Queries | None) -> list[Bar]:
+def _bars(bins: Bins, tally: Tally, original: Tally | None, degree: int) -> list[Bar]:
     """Shares of all bars, and of missing values where there may be any."""
-    wheres = [{name: condition} for condition in (*bins.conditions, missing_condition())]
-    answers = asked.counts(wheres)
-    rows = asked.records
+    conditions = (*bins.conditions, missing_condition())
+    shares = tally.shares(conditions, degree).tolist()
     bars = [
-        Bar(label, answers.expected[at] / rows, answers.certain[at] / rows,
-            answers.possible[at] / rows)
-        for at, label in enumerate((*bins.labels, MISSING))
-    ]  # fmt: skip
+        Bar(label, *answer) for label, answer in zip((*bins.labels, MISSING), shares, strict=True)
+    ]
     if original is not None:
-        before = original.counts(wheres).expected / original.records
-        bars = [replace(bar, before=float(share)) for bar, share in zip(bars, before, strict=True)]
+        before = original.shares(conditions)[:, 0].tolist()
+        bars = [replace(bar, before=share) for bar, share in zip(bars, before, strict=True)]
     return bars if bars[-1].share >= _RARELY or bars[-1].before else bars[:-1]
 
 
@@ -135,7 +173,11 @@ def _published_as(column: PublishedColumn) -> str:
         return {Kind.NUMBER: "ranges of numbers", Kind.DATE: "ranges of days"}.get(
             column.kind or Kind.ORDERED, "ranges of ordered values"
         )
-    return "sets of possible values" if column.form is Form.SET else "broader terms of a hierarchy"
+    return {
+        Form.SET: "sets of possible values",
+        Form.NODE: "broader terms of a hierarchy",
+        Form.WORLDS: "sets of items, some of them uncertain; the most frequent items",
+    }[column.form]
 
 
 def _widths(cells: pa.Array, column: PublishedColumn) -> NDArray[np.float64]:
@@ -152,6 +194,9 @@ def _widths(cells: pa.Array, column: PublishedColumn) -> NDArray[np.float64]:
         counts = np.array([leaves[label] - 1 for label in coded.dictionary.to_pylist()] + [0.0])
         nodes = pc.fill_null(coded.indices, len(counts) - 1).to_numpy()
         return np.asarray(counts[nodes], np.float64)
+    if column.form is Form.WORLDS:
+        distance = pc.fill_null(cells.field("distance"), 0).to_numpy(zero_copy_only=False)
+        return np.asarray(distance, np.float64)
     low, high = (_positions(cells.field(end), column) for end in ("lo", "hi"))
     missing = pc.fill_null(cells.field("missing"), False).to_numpy(zero_copy_only=False)
     known = ~np.isnan(low)
@@ -175,6 +220,8 @@ def _width_in_words(width: float, column: PublishedColumn) -> str:
         return f"{width + 1:,.0f} possible values"
     if column.form is Form.NODE:
         return f"{width + 1:,.0f} values below the term"
+    if column.form is Form.WORLDS:
+        return f"up to {width:,.0f} items otherwise"
     if column.kind is Kind.ORDERED:
         return f"{width + 1:,.0f} neighbouring values"
     if column.kind is Kind.DATE:
@@ -182,23 +229,22 @@ def _width_in_words(width: float, column: PublishedColumn) -> str:
     return f"{width:,.6g} wide"
 
 
-def _widest(
-    cells: pa.Array, widths: NDArray[np.float64], form: Form
-) -> tuple[tuple[str, str], ...]:
+def _median(widths: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """The median width over all records."""
+    order = np.argsort(widths, kind="stable")
+    upto = np.cumsum(counts[order])
+    middle = [(upto[-1] - 1) // 2, upto[-1] // 2]
+    return float(widths[order[np.searchsorted(upto, middle, side="right")]].mean())
+
+
+def _widest(tally: Tally, widths: NDArray[np.float64], form: Form) -> tuple[tuple[str, str], ...]:
     """The widest cells as they stand in the release, each with its number of records."""
-    candidates = np.flatnonzero(widths >= np.sort(widths)[-min(len(widths), 1000)])
-    candidates = candidates[np.argsort(-widths[candidates], kind="stable")][:1000]
-    texts = to_text(cells.take(pa.array(candidates)), form).to_pylist()
-    chosen = list(dict.fromkeys(
-        text for text, place in zip(texts, candidates, strict=True) if widths[place] > 0
-    ))[:WIDEST_SHOWN]  # fmt: skip
-    if not chosen:
-        return ()
-    everywhere = to_text(cells, form)
-    counts = {text: pc.sum(pc.equal(everywhere, text)).as_py() for text in chosen}
+    order = np.lexsort((-tally.counts, -widths))[:WIDEST_SHOWN]
+    chosen = order[widths[order] > 0]
+    texts = to_text(tally.cells.take(pa.array(chosen)), form).to_pylist()
     return tuple(
         (shortened(text, _LONGEST_CELL), f"{count:,} record{'s' if count > 1 else ''}")
-        for text, count in counts.items()
+        for text, count in zip(texts, tally.counts[chosen].tolist(), strict=True)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,11 @@ from typing import Any
 from markupsafe import escape
 
 from mottle.errors import MottleError
+from mottle.io.batches import Source
 from mottle.release import Release
 from mottle.report.content import EXAMPLES, Owner
 from mottle.report.render import report_html
+from mottle.sets.release import SetRelease
 
 Page = Callable[[dict[str, Any]], str]
 
@@ -32,12 +34,17 @@ class InternalReport:
     owner: Owner
     examples: bool = False  # show ten rows before and after
 
-    def page_of(self, release: Release) -> Page:
+    def page_of(self, release: Release | SetRelease) -> Page:
         """The page, once the certificate is known."""
         people = None
         if self.examples and release.links is not None:
             people = release.links.original_of_row[:EXAMPLES].tolist()
         return page_of(release, replace(self.owner, examples=people))
+
+    def owner_of(self, original: Source, people: Sequence[int]) -> Owner:
+        """The owner of a release whose rows came in batches; ``people`` the first records are."""
+        examples = list(people) if self.examples else None
+        return replace(self.owner, original=original, examples=examples)
 
 
 def page_of(release: Any, owner: Owner | None = None) -> Page:

@@ -10,6 +10,7 @@ from typing import Any
 from mottle.assignment import WALKS
 from mottle.coding import Form
 from mottle.release import PublishedColumn, Release
+from mottle.report.parts import Parts
 from mottle.schema import Column, Kind, Representation, Role, Schema
 
 
@@ -17,20 +18,47 @@ def command_of(certificate: Mapping[str, Any]) -> str:
     """The command that made a release of this certificate, DATA standing for its table."""
     parameters = certificate["parameters"]
     words = ["mottle", "anonymize", "DATA", "--schema", "mottle.toml"]
-    for part in certificate["guarantee"].get("parts", [certificate["guarantee"]]):
-        words += _guarantee_options(part)
-    words += ["--method", certificate["method"]["name"]]
+    words += _guarantee_and_method(certificate)
     if parameters.get("representation", "range") != "range":
         words += ["--representation", parameters["representation"]]
-    if parameters.get("draw") in WALKS and parameters["draw"] != "closed":
-        words += ["--walk", parameters["draw"]]
-    if parameters.get("effort") is not None:
-        words += ["--seconds", f"{parameters['effort']:g}"]
-    if certificate.get("seed") is not None:
-        words += ["--seed", str(certificate["seed"])]
+    words += _run_options(certificate)
+    if parameters.get("least_total", 0) is None and parameters.get("draw") != "apart":
+        words.append("--no-totals")
     if certificate.get("audit", {}).get("level") == "full":
         words += ["--audit", "full"]
+    words += _engine_options(certificate.get("engine", {}))
     return shlex.join([*words, "-o", "released"])
+
+
+def command_of_sets(certificate: Mapping[str, Any]) -> str:
+    """The same for a release of sets, DATA standing for their file."""
+    words = ["mottle", "anonymize-sets", "DATA", *_guarantee_and_method(certificate)]
+    labels = [column["name"] for column in certificate["columns"][1:]]
+    words += [word for label in labels for word in ("--sensitive-label", label)]
+    return shlex.join([*words, *_run_options(certificate), "-o", "released"])
+
+
+def _guarantee_and_method(certificate: Mapping[str, Any]) -> Iterator[str]:
+    for part in certificate["guarantee"].get("parts", [certificate["guarantee"]]):
+        yield from _guarantee_options(part)
+    yield from ("--method", certificate["method"]["name"])
+
+
+def _run_options(certificate: Mapping[str, Any]) -> Iterator[str]:
+    parameters = certificate["parameters"]
+    if parameters.get("draw") in WALKS and parameters["draw"] != "closed":
+        yield from ("--walk", parameters["draw"])
+    if parameters.get("effort") is not None:
+        yield from ("--seconds", f"{parameters['effort']:g}")
+    if certificate.get("seed") is not None:
+        yield from ("--seed", str(certificate["seed"]))
+
+
+def _engine_options(engine: Mapping[str, Any]) -> Iterator[str]:
+    if engine.get("name") == "streaming":
+        yield from ("--memory", f"{engine['memory'] / 1e9:g}GB")
+    elif engine.get("name") == "spark":
+        yield from ("--engine", "spark")
 
 
 def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
@@ -45,7 +73,7 @@ def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--cap-rest", f"{part['default']:g}")
 
 
-def schema_of(release: Release) -> Schema:
+def schema_of(release: Release | Parts) -> Schema:
     """The roles and kinds of all columns, as the release and its certificate have them."""
     published = {column.name: column for column in release.columns}
     apart = release.sensitive
@@ -77,6 +105,8 @@ def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:
     details: dict[str, Any] = {"kind": column.kind}
     if column.kind is Kind.HIERARCHY and column.hierarchy is None:
         details["kind"] = Kind.CATEGORY  # which in sets is the same
+    if column.kind is Kind.SET:
+        return details | {"separator": column.separator}
     if column.kind is Kind.ORDERED:
         details["order"] = column.order
     if column.hierarchy is not None:

@@ -26,30 +26,34 @@ class Promise:
     formal: str
 
 
-def promises(guarantee: Mapping[str, Any]) -> list[Promise]:
+def promises(guarantee: Mapping[str, Any], *, of_sets: bool = False) -> list[Promise]:
     """The guarantees of a certificate, one by one."""
     parts: Sequence[Mapping[str, Any]] = guarantee.get("parts", [guarantee])
-    return [_promise(part) for part in parts]
+    known = "all items of that person" if of_sets else _GENERALIZED
+    return [_promise(part, known) for part in parts]
 
 
-def _promise(part: Mapping[str, Any]) -> Promise:
+_GENERALIZED = "everything that the generalized columns say about that person"
+
+
+def _promise(part: Mapping[str, Any], known: str) -> Promise:
     title = f"{part['name']}, {part['short']}"
-    return Promise(title, _plain(part), str(part.get("statement", "")))
+    return Promise(title, _plain(part, known), str(part.get("statement", "")))
 
 
-def _plain(part: Mapping[str, Any]) -> str:
+def _plain(part: Mapping[str, Any], known: str) -> str:
     if "k" in part:
         k = part["k"]
         return (
             f"Nobody can tell which record is whose. Somebody who knows that a certain person is in"
-            f" the table, and everything that the generalized columns say about that person, still"
+            f" the table, and {known}, still"
             f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
             f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
         )
     if "l" in part:
         return (
-            "Nobody can tell what is sensitive about a person. Somebody who knows everything that"
-            " the generalized columns say about that person can believe in no sensitive value with"
+            f"Nobody can tell what is sensitive about a person. Somebody who knows {known}"
+            " can believe in no sensitive value with"
             f" more than 1 in {part['l']} ({100 / part['l']:.3g} %)."
         )
     if "beta" in part:
@@ -76,6 +80,12 @@ def checks(certificate: Mapping[str, Any]) -> list[tuple[str, bool]]:
     ]
 
 
+_UNCHANGED = (
+    "Columns published as they are must not be known to an adversary from elsewhere. Whether"
+    " that is so is the owner's judgement; no software can check it."
+)
+
+
 def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
     """What is not promised; said plainly, since nobody else will."""
     parts = certificate["guarantee"].get("parts", [certificate["guarantee"]])
@@ -93,10 +103,8 @@ def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
         "The promise is about this release. Several releases about the same people, taken together,"
         " can say more than each of them."
     )
-    yield (
-        "Columns published as they are must not be known to an adversary from elsewhere. Whether"
-        " that is so is the owner's judgement; no software can check it."
-    )
+    if any(column["role"] in ("sensitive", "insensitive") for column in certificate["columns"]):
+        yield _UNCHANGED
     yield (
         "What is true of groups of people remains true: that smokers fall ill more often can be"
         " learned from any useful release, and applies to every smoker."

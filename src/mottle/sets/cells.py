@@ -10,10 +10,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.cells import PARTS as PARTS
 from mottle.cells import parse_cell, value_text
 from mottle.errors import DataError
 
-PARTS = ("base", "uncertain", "distance")
 TYPE = pa.struct(
     [
         ("base", pa.list_(pa.string())),

@@ -181,6 +181,27 @@ def bitmaps(sets: Sets) -> Words:
     return packed
 
 
+def frequent_items(sets: Sets, lists: Sets, count: int) -> NDArray[np.float64]:
+    """[records, count + 1]: 1 where a record of ``lists`` holds one of the items frequent in sets.
+
+    Columns are the ``count`` most frequent items, fewer if there are fewer, and one more of zeros.
+
+    >>> sets = SetData.of(["ab", "b", ""]).sets()
+    >>> frequent_items(sets, sets, 1).tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    counts = np.bincount(sets.items, minlength=sets.universe)
+    frequent = np.argsort(-counts, kind="stable")[:count]
+    place_of = np.full(sets.universe, -1, np.int64)
+    place_of[frequent] = np.arange(len(frequent))
+    places = place_of[lists.items]
+    among = places >= 0
+    held_by = np.repeat(np.arange(lists.records), lists.sizes)
+    held = np.zeros((lists.records, len(frequent) + 1))
+    held[held_by[among], places[among]] = 1.0
+    return held
+
+
 def _times(count: int, thing: str) -> str:
     """'1 repeated item was', '2 repeated items were'.
 

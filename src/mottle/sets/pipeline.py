@@ -9,6 +9,7 @@ import pyarrow as pa
 
 import mottle
 from mottle.assignment import WALKS, assign, check_assignment
+from mottle.audit import basic_audit
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.exposure import check_within_caps
 from mottle.guarantees import Guarantee
@@ -153,6 +154,7 @@ def anonymize_sets(
         "degree": {"min": degree[0], "max": degree[1]},
         "seed": secret.seed,
         "checks": checks,
+        "audit": basic_audit(graph, demand, guarantee, checks, apart=False),
         "notes": [*_notes(data, guarantee, arrangement, seed), *([UNSAFE] if unsafe else [])],
         "sha256": {},
         "seconds": clock.seconds,

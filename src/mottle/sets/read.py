@@ -15,9 +15,8 @@ from mottle.errors import DataError, StorageError, UsageError, did_you_mean
 from mottle.io.encodings import decode, known_encoding, utf8_sample, whole_content
 from mottle.io.read import as_table
 from mottle.sets.items import Int64s, SetData
+from mottle.sets.lists import is_list, of_lists, of_text
 from mottle.values import as_text, is_plain
-
-BLANKS = " \t"
 
 
 def read_transactions(
@@ -51,7 +50,7 @@ def read_transactions(
         lists = pc.ascii_split_whitespace(lines)
     else:
         lists = pc.split_pattern(lines, separator)
-    return _of_lists(pa.chunked_array([lists]), trim=True)
+    return of_lists(pa.chunked_array([lists]), trim=True)
 
 
 def read_long(data: object, *, record: str, item: str, label: str | None = None) -> SetData:
@@ -100,20 +99,20 @@ def read_column(
     table, source = as_table(data), _source(data)
     values = _column(table, column, source)
     separator = _separator(separator)
-    if _is_list(values.type):
+    if is_list(values.type):
         if not is_plain(values.type.value_type):
             raise DataError(
                 f"{source}: column '{column}' holds lists of {values.type.value_type} values.",
                 "Items must be text, numbers or dates.",
             )
-        sets = _of_lists(values, trim=False)
+        sets = of_lists(values, trim=False)
     elif separator is None:
         raise UsageError(
             f"{source}: column '{column}' holds {values.type} values, not lists.",
             "Say with --separator what stands between two items.",
         )
     elif is_plain(values.type):
-        sets = _of_lists(pc.split_pattern(as_text(values, column), separator), trim=True)
+        sets = of_text(values, column, separator)
     else:
         raise DataError(f"{source}: column '{column}' holds {values.type} values, not sets.")
     sets = replace(sets, column=column)
@@ -233,25 +232,6 @@ def _lines(path: Path, encoding: str | None) -> pa.Array:
     return pc.utf8_slice_codeunits(lines, 0, -1)
 
 
-def _of_lists(lists: pa.ChunkedArray, *, trim: bool) -> SetData:
-    """Records from a column of lists."""
-    record_of: list[Int64s] = []
-    items: list[pa.Array] = []
-    first = 0
-    for chunk in lists.chunks:
-        record_of.append(pc.list_parent_indices(chunk).to_numpy().astype(np.int64) + first)
-        items.append(pc.list_flatten(chunk))
-        first += len(chunk)
-    held_by = np.concatenate(record_of) if record_of else np.empty(0, np.int64)
-    values = as_text(pa.chunked_array(items, lists.type.value_type), "item")
-    if trim:
-        values = pc.utf8_trim(values, BLANKS)
-        kept = pc.not_equal(values, "")
-        held_by = held_by[np.asarray(kept)]
-        values = values.filter(kept)
-    return SetData.of_pairs(len(lists), held_by, values)
-
-
 def _one_each(
     labels: pa.ChunkedArray, record_of: Int64s, name: str, source: str
 ) -> pa.ChunkedArray:
@@ -290,12 +270,6 @@ def _column(table: pa.Table, name: str, source: str) -> pa.ChunkedArray:
 
 def _source(data: object) -> str:
     return str(data) if isinstance(data, (str, PathLike)) else f"The {type(data).__name__}"
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
 
 
 def _separator(separator: str | None) -> str | None:

@@ -23,6 +23,8 @@ from mottle.sets.worlds import PossibleWorlds
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mottle.report import InternalReport
+
 _ROWS_PER_CHUNK = 1 << 16
 METADATA = {b"mottle": json.dumps({"role": str(Role.QUASI_IDENTIFYING), "form": "worlds"})}
 
@@ -104,17 +106,25 @@ class SetRelease:
         private: str | Path | None = None,
         overwrite: bool = False,
         report: bool = True,
+        internal: InternalReport | None = None,
     ) -> dict[str, Any]:
         """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
 
-        All or none, as `mottle.Release.save`; ``private`` names the owner's link file, and
-        ``report=False`` leaves ``report.html`` out.
+        All or none, as `mottle.Release.save`; ``private`` names the owner's link file,
+        ``internal`` asks for a report that compares with the original, and ``report=False`` leaves
+        ``report.html`` out.
         """
         from mottle.io.write import save_release
         from mottle.report import page_of
 
-        page = page_of(self) if report else None
-        return save_release(self, Path(folder), private, overwrite=overwrite, report=page)
+        return save_release(
+            self,
+            Path(folder),
+            private,
+            overwrite=overwrite,
+            report=page_of(self) if report else None,
+            internal=None if internal is None else (internal.path, internal.page_of(self)),
+        )
 
 
 def publish(data: SetData, votes: Votes, links: Links) -> pa.Table:

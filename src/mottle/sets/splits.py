@@ -12,9 +12,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from mottle import workers
 from mottle.sets.items import Int32s, Int64s, Sets
 
 Float64s = NDArray[np.float64]
+
+_PIECES = 64  # about, that cores share
 
 
 def split_order(sets: Sets, weights: Int32s, piece: int, taste: Float64s | None = None) -> Int64s:
@@ -30,39 +33,62 @@ def split_order(sets: Sets, weights: Int32s, piece: int, taste: Float64s | None 
     """
     if taste is None:
         taste = np.ones(sets.universe)
-    return _split(sets, weights, piece, taste)
+    order = np.arange(sets.records)
+    large = max(piece, sets.records // _PIECES, 2)
+    whole = np.array([[0, sets.records, 0]])
+    pieces = _split(sets, weights, large, taste, order, whole)
+    pieces = pieces[np.argsort(pieces[:, 0])]
+    workers.over_blocks(
+        lambda first, last: _split(sets, weights, piece, taste, order, pieces[first:last]),
+        np.append(pieces[:, 0], sets.records),
+    )
+    return order
 
 
 @njit(cache=True, nogil=True)
-def _split(sets: Sets, weights: Int32s, piece: int, taste: Float64s) -> Int64s:
-    records = sets.starts.size - 1
-    order, spare = np.arange(records), np.empty(records, np.int64)
+def _split(
+    sets: Sets, weights: Int32s, piece: int, taste: Float64s, order: Int64s, pieces: Int64s
+) -> Int64s:
+    """Split pieces of ``order``, in place, until they have at most ``piece`` records.
+
+    A piece is its first place, its end, and whether it is reflected. Returns those that are left.
+    """
+    largest, together = 0, 0
+    for first, last, _ in pieces:
+        largest = max(largest, last - first)
+        together += last - first
+    spare = np.empty(largest, np.int64)
     holding = np.zeros(sets.universe, np.int64)  # by item: weight of the piece's records with it
     seen = np.empty(sets.universe, np.int64)
-    todo = np.empty((records + 1, 3), np.int64)  # first and last place, and whether to reflect
-    todo[0, 0], todo[0, 1], todo[0, 2] = 0, records, 0
-    waiting = 1
-    while waiting > 0:
-        waiting -= 1
-        first, last, reflected = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
-        if last - first <= piece:
-            continue
-        item = _most_even(sets, weights, order[first:last], taste, holding, seen)
-        if item < 0:
-            continue  # all records are equal
-        middle = first
-        for wanted in (reflected, 1 - reflected):
-            for place in range(first, last):
-                if _holds(sets, order[place], item) == wanted:
-                    spare[middle] = order[place]
-                    middle += 1
-            if wanted == reflected:
-                border = middle
-        order[first:last] = spare[first:last]
-        todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first, border, 0
-        todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = border, last, 1
-        waiting += 2
-    return order
+    todo = np.empty((largest + 1, 3), np.int64)
+    left = np.empty((together, 3), np.int64)
+    found = 0
+    for number in range(len(pieces)):
+        todo[0] = pieces[number]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            first, last, reflected = todo[waiting]
+            item = -1
+            if last - first > piece:
+                item = _most_even(sets, weights, order[first:last], taste, holding, seen)
+            if item < 0:  # small enough, or all records are equal
+                left[found] = todo[waiting]
+                found += 1
+                continue
+            middle, border = 0, 0
+            for wanted in (reflected, 1 - reflected):
+                for place in range(first, last):
+                    if _holds(sets, order[place], item) == wanted:
+                        spare[middle] = order[place]
+                        middle += 1
+                if wanted == reflected:
+                    border = first + middle
+            order[first:last] = spare[: last - first]
+            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first, border, 0
+            todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = border, last, 1
+            waiting += 2
+    return left[:found]
 
 
 @njit(cache=True, nogil=True)

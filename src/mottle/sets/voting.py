@@ -4,6 +4,8 @@ An item is in the *base* set if more than half of the preimages hold it (a tie c
 and *uncertain* if some do and some do not. The *distance* is that of the preimage which differs
 most from the base set. The record may then stand for every set that differs from the base in
 uncertain items only, and in at most so many of them; all preimages are among these.
+
+A preimage whose set is missing, as in a column of a table, does not vote.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import numpy as np
 from numba import njit
 
 from mottle import workers
-from mottle.cover import rows_of
 from mottle.errors import PrivacyError
-from mottle.graph import Graph, preimage
-from mottle.sets.items import Int32s, Int64s, Sets
+from mottle.graph import Graph, preimage, rows_of
+from mottle.sets.items import Bools, Int32s, Int64s, Sets
+
+_ALL_VOTE = np.empty(0, np.bool_)
 
 
 class Votes(NamedTuple):
@@ -31,6 +34,8 @@ class Votes(NamedTuple):
     uncertain_starts: Int64s  # [rows + 1]
     uncertain: Int32s  # items, ascending within a row
     distance: Int32s  # [rows]
+    voters: Int32s  # [rows]: preimages that have a set
+    wrong: Int64s  # [rows]: items told wrongly, over all preimages; being missing is one more item
 
     @property
     def multiplicity(self) -> Int64s:
@@ -38,10 +43,11 @@ class Votes(NamedTuple):
         return np.bincount(self.row_of, minlength=len(self.block_of))
 
 
-def vote(graph: Graph, sets: Sets) -> Votes:
+def vote(graph: Graph, sets: Sets, present: Bools = _ALL_VOTE) -> Votes:
     """Let the preimages of every published record vote.
 
-    Cost O(n · degree · items), memory O(universe) per core besides the result.
+    ``present`` [n] says which records have a set; without it, all. Cost O(n · degree · items),
+    memory O(universe) per core besides the result.
 
     >>> from mottle.sets.items import SetData
     >>> data = SetData.of([{1, 2}, {1, 3, 4}, {2, 4}])  # 1100, 1011, 0101
@@ -55,7 +61,7 @@ def vote(graph: Graph, sets: Sets) -> Votes:
     base_sizes, uncertain_sizes = np.empty(rows, np.int64), np.empty(rows, np.int64)
     workers.over_rows(
         lambda first, last: _count(
-            graph, sets, block_of, place_of, first, last, base_sizes, uncertain_sizes
+            graph, sets, present, block_of, place_of, first, last, base_sizes, uncertain_sizes
         ),
         rows,
     )
@@ -70,12 +76,14 @@ def vote(graph: Graph, sets: Sets) -> Votes:
         uncertain_starts,
         np.empty(uncertain_starts[-1], np.int32),
         np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int64),
     )
-    workers.over_rows(lambda first, last: _fill(graph, sets, votes, first, last), rows)
+    workers.over_rows(lambda first, last: _fill(graph, sets, present, votes, first, last), rows)
     return votes
 
 
-def check_worlds(graph: Graph, sets: Sets, votes: Votes) -> int:
+def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: Bools = _ALL_VOTE) -> int:
     """Invariant 2: every preimage is a possible world of its published record.
 
     Returns the number of pairs looked at, or raises `PrivacyError`.
@@ -84,7 +92,7 @@ def check_worlds(graph: Graph, sets: Sets, votes: Votes) -> int:
     if not all(map(np.array_equal, rows_of(graph), stated)):
         raise PrivacyError("Invariant 2: the votes are not those of the graph.")
     outside = workers.over_rows(
-        lambda first, last: _outside(graph, sets, votes, first, last),
+        lambda first, last: _outside(graph, sets, present, votes, first, last),
         len(votes.block_of),
     )
     if sum(outside):
@@ -95,56 +103,66 @@ def check_worlds(graph: Graph, sets: Sets, votes: Votes) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _tally(graph: Graph, sets: Sets, block: int, place: int, counts: Int32s, seen: Int32s) -> int:
-    """Count every item's votes; ``seen[:result]`` are the items that have any."""
+def _tally(
+    graph: Graph, sets: Sets, present: Bools, block: int, place: int, counts: Int32s, seen: Int32s
+) -> tuple[int, int]:
+    """Count every item's votes; ``seen[:distinct]`` are the items that have any.
+
+    Returns distinct and the number of voters.
+    """
     start = graph.starts[block]
-    distinct = 0
+    distinct, voters = 0, 0
     for layer in range(graph.degrees[block]):
         original = graph.members[start + preimage(graph, block, place, layer)]
+        if present.size > 0 and not present[original]:
+            continue
+        voters += 1
         for at in range(sets.starts[original], sets.starts[original + 1]):
             item = sets.items[at]
             if counts[item] == 0:
                 seen[distinct] = item
                 distinct += 1
             counts[item] += 1
-    return distinct
+    return distinct, voters
 
 
 @njit(cache=True, nogil=True)
 def _count(
-    graph: Graph, sets: Sets, block_of: Int32s, place_of: Int32s,
+    graph: Graph, sets: Sets, present: Bools, block_of: Int32s, place_of: Int32s,
     first: int, last: int, base_sizes: Int64s, uncertain_sizes: Int64s,
 ) -> None:  # fmt: skip
     counts, seen = np.zeros(sets.universe, np.int32), np.empty(sets.universe, np.int32)
     for row in range(first, last):
         block = block_of[row]
-        degree = graph.degrees[block]
         base, uncertain = 0, 0
-        for number in range(_tally(graph, sets, block, place_of[row], counts, seen)):
+        distinct, voters = _tally(graph, sets, present, block, place_of[row], counts, seen)
+        for number in range(distinct):
             votes = counts[seen[number]]
-            base += 2 * votes > degree
-            uncertain += votes < degree
+            base += 2 * votes > voters
+            uncertain += votes < voters
             counts[seen[number]] = 0
         base_sizes[row], uncertain_sizes[row] = base, uncertain
 
 
 @njit(cache=True, nogil=True)
-def _fill(graph: Graph, sets: Sets, votes: Votes, first: int, last: int) -> None:
+def _fill(graph: Graph, sets: Sets, present: Bools, votes: Votes, first: int, last: int) -> None:
     counts, seen = np.zeros(sets.universe, np.int32), np.empty(sets.universe, np.int32)
     in_base = np.zeros(sets.universe, np.bool_)
     for row in range(first, last):
         block = votes.block_of[row]
         degree = graph.degrees[block]
         base, uncertain = votes.base_starts[row], votes.uncertain_starts[row]
-        distinct = _tally(graph, sets, block, votes.place_of[row], counts, seen)
+        distinct, voters = _tally(graph, sets, present, block, votes.place_of[row], counts, seen)
         _sort(seen, distinct)
+        wrong = min(voters, degree - voters)
         for number in range(distinct):
             item = seen[number]
-            if 2 * counts[item] > degree:
+            wrong += min(counts[item], degree - counts[item])
+            if 2 * counts[item] > voters:
                 in_base[item] = True
                 votes.base[base] = item
                 base += 1
-            if counts[item] < degree:
+            if counts[item] < voters:
                 votes.uncertain[uncertain] = item
                 uncertain += 1
             counts[item] = 0
@@ -152,12 +170,15 @@ def _fill(graph: Graph, sets: Sets, votes: Votes, first: int, last: int) -> None
         for layer in range(degree):
             place = preimage(graph, block, votes.place_of[row], layer)
             original = graph.members[graph.starts[block] + place]
+            if present.size > 0 and not present[original]:
+                continue
             shared = 0
             for at in range(sets.starts[original], sets.starts[original + 1]):
                 shared += in_base[sets.items[at]]
             size = sets.starts[original + 1] - sets.starts[original]
             furthest = max(furthest, base - votes.base_starts[row] + size - 2 * shared)
         votes.distance[row] = furthest
+        votes.voters[row], votes.wrong[row] = voters, wrong
         for at in range(votes.base_starts[row], base):
             in_base[votes.base[at]] = False
 
@@ -180,7 +201,7 @@ def _sort(numbers: Int32s, size: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _outside(graph: Graph, sets: Sets, votes: Votes, first: int, last: int) -> int:
+def _outside(graph: Graph, sets: Sets, present: Bools, votes: Votes, first: int, last: int) -> int:
     """Count preimages that differ from the base in a certain item, or in too many items."""
     uncertain_in = np.full(sets.universe, -1, np.int64)
     outside = 0
@@ -191,6 +212,8 @@ def _outside(graph: Graph, sets: Sets, votes: Votes, first: int, last: int) -> i
         for layer in range(graph.degrees[block]):
             place = preimage(graph, block, votes.place_of[row], layer)
             original = graph.members[graph.starts[block] + place]
+            if present.size > 0 and not present[original]:
+                continue
             here, end = votes.base_starts[row], votes.base_starts[row + 1]
             there, finish = sets.starts[original], sets.starts[original + 1]
             flipped, possible = 0, True

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mottle.utility.atoms import Atoms, Bools, Float64s, Int64s
+from mottle.utility.atoms import Atoms, Bools, Covered, Float64s, Int64s
 from mottle.utility.condition import Conditions
 
 Int32s = NDArray[np.int32]
@@ -57,22 +57,32 @@ class Cells:
     of_row: Int32s  # [n]: the cell of every record
     occurs: Occurs = Occurs.EVERY  # which values of a cell are known to occur behind it
     occurring: float = 0.0  # the chance of each of these on top of the weights
+    before: Cells | None = None  # the same cells before they were told apart by context …
+    before_of: Int64s | None = None  # … and which of those each cell was
 
     def shares(self, conditions: Conditions) -> Float64s:
         """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
         covered = self.atoms.covered(conditions)
         expected = self._mean(self._of_slots(covered.share))
-        possible = self._total(self._of_slots(covered.touched)) > 0
-        certain = self._total(self._of_slots(covered.full)) == self.last - self.first
-        if all(self.atoms.takes_missing(condition) for condition in conditions):
-            expected += self._missing_chance
-            possible |= self.missing
-        else:
-            certain &= ~self.missing
+        with_missing = all(self.atoms.takes_missing(condition) for condition in conditions)
+        if with_missing:
+            expected += self.chance_of_missing
+        certain, possible = self._bounds(covered, with_missing)
         shares = np.clip(expected, 0.0, _BELOW_ONE)
         shares[certain] = 1.0
         shares[~possible] = IMPOSSIBLE
         return shares
+
+    def _bounds(self, covered: Covered, with_missing: bool) -> tuple[Bools, Bools]:
+        """Whether each cell satisfies conditions for certain, and whether it may."""
+        if self.before is not None:
+            certain, possible = self.before._bounds(covered, with_missing)
+            return certain[self.before_of], possible[self.before_of]
+        possible = self._total(self._of_slots(covered.touched)) > 0
+        certain = self._total(self._of_slots(covered.full)) == self.last - self.first
+        if with_missing:
+            return certain, possible | self.missing
+        return certain & ~self.missing, possible
 
     def moments(self, conditions: Conditions) -> Moments:
         """The numbers of the cells that satisfy conditions; a missing value satisfies none."""
@@ -153,7 +163,8 @@ class Cells:
         return known + self.missing
 
     @cached_property
-    def _missing_chance(self) -> Float64s:
+    def chance_of_missing(self) -> Float64s:
+        """How likely every cell hides no value at all."""
         fixed = np.where(self.missing, self.fixed, 0.0)
         chance: Float64s = self.free * self.missing_weights / self.mass + fixed
         return chance

@@ -12,9 +12,12 @@ import pyarrow.compute as pc
 from mottle.coding import Form
 from mottle.errors import UsageError
 from mottle.release import PublishedColumn
-from mottle.schema import Kind, Role
+from mottle.schema import SEPARATOR, Kind, Role
+from mottle.set_domain import sorted_lists
+from mottle.sets.lists import is_list
 from mottle.utility.atoms import Atoms, Bools, Float64s, Int64s, Values, truth
 from mottle.utility.cells import Cells, Int32s, Occurs
+from mottle.utility.item_columns import cells_of_exact_sets, cells_of_worlds
 from mottle.utility.stretches import Line, Steps
 
 _WHOLE = 2.0**53  # floats up to here can be told to be whole
@@ -33,6 +36,11 @@ def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> Cells:
             return _of_sets(together, column)
         case Form.NODE:
             return _of_nodes(together, column)
+        case Form.WORLDS:
+            return cells_of_worlds(column.name, together)
+        case None if is_list(together.type):
+            lists = sorted_lists(values, column.name, SEPARATOR).combine_chunks()
+            return cells_of_exact_sets(column.name, lists)
         case None:
             return _of_exact(together, column)
 
@@ -229,20 +237,26 @@ def _stretches(
     lowest: pa.Array, highest: pa.Array, column: PublishedColumn
 ) -> tuple[Atoms, Int64s, Int64s]:
     """Atoms of a number or date column, and the run of atoms of every range."""
-    value_type = column.value_type
-    grid = _on_grid(lowest, highest, value_type)
+    value_type, ranges = column.value_type, len(lowest)
+    if column.totals is not None:  # no stretch may have parts in two groups of them
+        counted = pc.cast(pa.array(column.totals.values, pa.string()), value_type)
+        lowest, highest = (
+            pa.concat_arrays([pc.cast(part, value_type), counted]) for part in (lowest, highest)
+        )
+    grid = on_grid(lowest, highest, value_type)
     if grid is not None:
         unit, low, high = grid
         starts = np.unique(np.concatenate([low, low + 1, high, high + 1]))
         atoms = Steps(column.name, value_type, unit, starts)
+        low, high = low[:ranges], high[:ranges]
         return atoms, np.searchsorted(starts, low), np.searchsorted(starts, high + 1)
-    floats = [_as_floats(part) for part in (lowest, highest)]
+    floats = [as_floats(part) for part in (lowest, highest)]
     ends = np.unique(np.concatenate(floats))
-    begin, end = (2 * np.searchsorted(ends, part) for part in floats)
+    begin, end = (2 * np.searchsorted(ends, part[:ranges]) for part in floats)
     return Line(column.name, value_type, ends), begin, end + 1
 
 
-def _on_grid(
+def on_grid(
     lowest: pa.Array, highest: pa.Array, value_type: pa.DataType
 ) -> tuple[Fraction, Int64s, Int64s] | None:
     """The ends of ranges as steps of a grid and the width of a step; None if there is no grid."""
@@ -261,7 +275,7 @@ def _on_grid(
             return None
         return unit, np.array(steps[0], np.int64), np.array(steps[1], np.int64)
     if pa.types.is_floating(value_type):
-        floats = [_as_floats(part) for part in (lowest, highest)]
+        floats = [as_floats(part) for part in (lowest, highest)]
         if any(((part != np.floor(part)) | (np.abs(part) > _WHOLE)).any() for part in floats):
             return None
         return unit, floats[0].astype(np.int64), floats[1].astype(np.int64)
@@ -276,7 +290,8 @@ def _on_grid(
     return None
 
 
-def _as_floats(values: pa.Array) -> Float64s:
+def as_floats(values: pa.Array) -> Float64s:
+    """Numbers as floats, to the nearest one."""
     floats: Float64s = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
 

@@ -4,8 +4,13 @@ The uniform assumption takes all values of a cell as equally likely. A release s
 every record stand m originals, any of which is the true one with equal chance (m, the degree, is on
 the certificate). What makes a cell as large as it is occurs among them: both ends of a range, every
 member of a set; each of these has the chance 1/m by that alone. The rest follows the distribution
-of the column, which the expectation-maximization algorithm fits (Turnbull 1976, for censored data):
-share every record out over its cell in proportion to the distribution so far, add up, repeat.
+of the column.
+
+Where the release says how often values occur (`mottle.totals`), the distribution is the one with
+which all records together give these totals (iterative proportional fitting). Otherwise, and within
+groups of values that are counted together, it is fitted by expectation maximization (Turnbull 1976,
+for censored data): share every record out over its cell in proportion to the distribution so far,
+add up, repeat.
 """
 
 from __future__ import annotations
@@ -13,46 +18,84 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.utility.atoms import Float64s
-from mottle.utility.cells import Cells
+from mottle.utility.cells import Cells, Occurs
+from mottle.utility.known import Known
 
-ROUNDS = 100
-_CHANGE = 1e-6  # stop when no value's share changes by more than this
+ROUNDS = 200
+_CHANGE = 1e-6  # stop when no value's share changes by more than this …
+_OFF = 0.05  # … and no total is off by more records
 _UNIFORM = 0.05  # of the records taken as spread evenly, so that no value is ruled out by chance
+_STEP = 5.0  # a round multiplies a group's weight by at most this
+_LEAST = 1e-12  # weight: nothing that may be is ever ruled out
 
 
-def fit_marginal(cells: Cells, degree: int) -> Cells:
+def fit_marginal(cells: Cells, degree: int, known: Known | None = None) -> Cells:
     """The cells with their values weighted by the column's fitted distribution.
 
-    ``degree`` is the least number of originals behind a record, 0 if it is not known.
+    ``degree`` is the number of originals behind a record, 0 if it is not known.
     """
     even = cells.atoms.prior / max(cells.atoms.prior.sum(), np.finfo(np.float64).tiny)
-    weights = even
-    missing = 1.0 / (1.0 + len(weights)) if cells.missing_weights.any() else 0.0
+    even = np.append(even, 0.0)  # the missing value is the last
+    weights = even.copy()
+    weights[-1] = 1.0 / len(weights) if cells.missing_weights.any() else 0.0
     occurring = 1 / degree if degree else 0.0
-    fitted = cells.fitted(weights, missing, occurring)
-    records = np.bincount(cells.of_row, minlength=len(cells.first)) * fitted.free
+    fitted = cells.fitted(weights[:-1], weights[-1], occurring)
+    rows = np.bincount(cells.of_row, minlength=len(cells.first)).astype(np.float64)
+    records = rows * fitted.free
     if records.sum() == 0:
         return fitted
+    wanted = np.empty(0)
+    if known is not None:
+        wanted = np.maximum(known.counts - known.by_group(_occurring(fitted, rows)), 0.0)
     for _ in range(ROUNDS):
-        per_weight = records / fitted.mass
-        better = _shared_out(cells, per_weight) * weights + _UNIFORM * records.sum() * even
-        better_missing = float(per_weight[cells.missing].sum() * missing)
-        total = better.sum() + better_missing
-        change = np.abs(better / total - weights).max(initial=0.0)
-        weights, missing = better / total, better_missing / total
-        fitted = cells.fitted(weights, missing, occurring)
-        if change < _CHANGE:
+        shared = shared_out(cells, records / fitted.mass) * weights
+        better = shared + _UNIFORM * records.sum() * even
+        off = 0.0
+        if known is not None:
+            off = np.abs(known.by_group(shared) - wanted).max(initial=0.0)
+            better = _matched(known, wanted, weights, shared, better)
+        better /= better.sum()
+        change = np.abs(better - weights).max(initial=0.0)
+        weights = better
+        fitted = cells.fitted(weights[:-1], weights[-1], occurring)
+        if change < _CHANGE and off < _OFF:
             break
     return fitted
 
 
-def _shared_out(cells: Cells, by_cell: Float64s) -> Float64s:
-    """For every atom, the sum of a number over the cells that hold it."""
+def _matched(
+    known: Known, wanted: Float64s, weights: Float64s, shared: Float64s, better: Float64s
+) -> Float64s:
+    """Weights whose groups come nearer to the records wanted, shared out within them as before."""
+    found = known.by_group(shared)
+    ratio = wanted / np.maximum(found, _LEAST)
+    of_group = known.by_group(weights) * np.clip(ratio, 1 / _STEP, _STEP)
+    within = better / np.maximum(known.by_group(better), _LEAST)[known.group_of]
+    possible = better > 0
+    return np.where(possible, np.maximum(of_group[known.group_of] * within, _LEAST), 0.0)
+
+
+def _occurring(cells: Cells, rows: Float64s) -> Float64s:
+    """[atoms + 1]: records by values that are known to occur behind them."""
+    by_cell = rows * cells.fixed
+    if cells.occurs is not Occurs.ENDS:
+        return shared_out(cells, by_cell)
+    some, several = cells.last > cells.first, cells.last > cells.first + 1
+    ends = np.concatenate([cells.first[some], cells.last[several] - 1])
+    by_end = np.concatenate([by_cell[some], by_cell[several]])
+    atoms = ends if cells.slots is None else cells.slots[ends]
+    counted = np.bincount(atoms, by_end, minlength=len(cells.atoms.measure))
+    return np.append(counted, by_cell[cells.missing].sum())
+
+
+def shared_out(cells: Cells, by_cell: Float64s) -> Float64s:
+    """[atoms + 1]: for every value, the missing one last, the sum of a number over its cells."""
     slots = len(cells.slot_weights)
     steps = np.bincount(cells.first, by_cell, minlength=slots + 1)
     steps -= np.bincount(cells.last, by_cell, minlength=slots + 1)
     by_slot = np.maximum(np.cumsum(steps)[:slots], 0.0)
+    missing = by_cell[cells.missing].sum()
     if cells.slots is None:
-        return by_slot
+        return np.append(by_slot, missing)
     by_atom = np.bincount(cells.slots, by_slot, minlength=len(cells.atoms.measure))
-    return by_atom.astype(np.float64)
+    return np.append(by_atom, missing)

@@ -43,16 +43,27 @@ def expected_at(queries: Queries, groups: pa.Table) -> Float64s:
         hit = (places < len(asked)) & (asked[np.minimum(places, len(asked) - 1)] == found)
         expected += np.bincount(places[hit], counted[hit], minlength=len(asked))
     else:
-        _add_up_at(*kernel_arguments(queries, names, grouped), asked, expected)
+        codes, offsets, width, shared, shares = kernel_arguments(queries, names, grouped)
+        once, times = _counted(codes)
+        _add_up_at(once, times, offsets, width, shared, shares, asked, expected)
     answers = np.zeros(groups.num_rows)
     answers[np.flatnonzero(known)[order]] = expected
     return answers
 
 
+def _counted(codes: Int32s) -> tuple[Int32s, Int64s]:
+    """Records with the same cells once, and how many there are of each."""
+    keys = np.zeros(codes.shape[1], np.int64)
+    for column in codes:
+        _, keys = np.unique(keys * (int(column.max()) + 1) + column, return_inverse=True)
+    _, first, times = np.unique(keys, return_index=True, return_counts=True)
+    return np.ascontiguousarray(codes[:, first]), times
+
+
 @njit(cache=True, nogil=True)
 def _add_up_at(
-    codes: Int32s, offsets: Int64s, columns: Int64s, groups: Int64s, shares: Float64s,
-    asked: Int64s, expected: Float64s,
+    codes: Int32s, times: Int64s, offsets: Int64s, columns: Int64s, groups: Int64s,
+    shares: Float64s, asked: Int64s, expected: Float64s,
 ) -> None:  # fmt: skip
     """Add every record's shares to those of its groups that are asked for, which ascend."""
     width = columns[0]
@@ -61,6 +72,7 @@ def _add_up_at(
     share = np.ones(width + 1)
     for row in range(codes.shape[1]):
         depth = 0
+        share[0] = times[row]
         at[0] = offsets[codes[0, row]]
         while depth >= 0:
             if depth == width:

@@ -2,8 +2,9 @@
 
 There are two ways to train. *Samples*: draw possible worlds and train on all their rows. *Ranges*:
 train on the cells themselves, a number as the mean of its range, a category as the shares of its
-possible values. Numbers are standardized, categories become a column for each value, in the same
-way for training and test rows.
+possible values, a set as the chances that it holds an item. Numbers are standardized, categories
+become a column for each value and sets one for each of their most frequent items, in the same way
+for training and test rows.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import DataError, UsageError, did_you_mean
+from mottle.schema import SEPARATOR
+from mottle.set_domain import sorted_lists
 from mottle.utility.asked import is_number
 from mottle.utility.atoms import Float64s, Int64s, Values
 from mottle.utility.cells import Cells
 from mottle.utility.condition import Condition, check_column
+from mottle.utility.item_columns import cells_of_exact_sets
+from mottle.utility.items import ItemCells
 from mottle.utility.query import Queries
 
 if TYPE_CHECKING:
     from mottle.release import Release
+
+
+MOST_ITEMS = 100  # of a column of sets that become features
 
 
 class Training(StrEnum):
@@ -81,7 +89,7 @@ def learn(
     training: Training | str = Training.SAMPLES,
     models: Sequence[str] = tuple(MODELS),
     m: int = 5,
-    fit: str = "uniform",
+    fit: str = "fitted",
     seed: int = 0,
 ) -> list[Learned]:
     """Train models on a release, or on an ordinary table, and test them on originals.
@@ -220,6 +228,10 @@ class _Encoder:
 
     def _encode_column(self, values: pa.ChunkedArray, name: str) -> Float64s:
         cells = self.queries.column(name)
+        if isinstance(cells, ItemCells):
+            tested = cells_of_exact_sets(name, _lists(values, name))
+            held = [tested.holding(item)[tested.of_row] for item in _frequent(cells)]
+            return np.stack([*held, np.zeros(len(values))], axis=1)
         if _is_numeric(cells):
             numbers = _as_numbers(values)
             mean, spread = _scale(cells)
@@ -234,6 +246,9 @@ class _Encoder:
         return columns
 
     def _cell_codes(self, cells: Cells) -> Float64s:
+        if isinstance(cells, ItemCells):
+            held = [cells.holding(item) for item in _frequent(cells)]
+            return np.stack([*held, np.zeros(cells.count)], axis=1)
         if _is_numeric(cells):
             moments = cells.moments((Condition(),))
             likely = np.maximum(moments.share, 0.0)
@@ -246,6 +261,18 @@ class _Encoder:
         texts = dict(zip(_points(cells), cells.atoms.points().to_pylist(), strict=True))
         shares = [cells.shares((Condition(values=(texts[text],)),)) for text in known]
         return np.maximum(np.stack(shares, axis=1), 0.0)
+
+
+def _frequent(cells: ItemCells) -> list[str]:
+    """The items that most records hold."""
+    items = [str(item) for item in cells.items.values.to_pylist()]
+    counts = [float(cells.holding(item)[cells.of_row].sum()) for item in items]
+    order = np.argsort(-np.array(counts), kind="stable")[:MOST_ITEMS]
+    return [items[place] for place in order]
+
+
+def _lists(values: pa.ChunkedArray, name: str) -> pa.Array:
+    return sorted_lists(values, name, SEPARATOR).combine_chunks()
 
 
 def _is_numeric(cells: Cells) -> bool:

@@ -133,6 +133,8 @@ def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> Bools
             return _ranges_inside(cells, others, column)
         case Form.SET:
             return _sets_inside(cells, others)
+        case Form.WORLDS:
+            return _worlds_inside(cells, others)
         case _:
             return _nodes_inside(cells, others, column)
 
@@ -177,6 +179,37 @@ def _members(cells: pa.ListArray) -> tuple[pa.Array, Int64s]:
     """All members of all sets, and the row of each."""
     sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy()
     return cells.flatten(), np.repeat(np.arange(len(cells)), sizes)
+
+
+def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> Bools:
+    """Whether every possible set of a cell is one of the other cell's.
+
+    Where bases differ, the items have to be uncertain there; and so have the cell's own uncertain
+    items. The set furthest from the other base flips as many of those in which bases agree as it
+    may.
+    """
+    parts = [*cells.flatten()[:2], *others.flatten()[:2]]
+    items, row_of = zip(*(_members(part) for part in parts), strict=True)
+    coded = pa.concat_arrays(items).dictionary_encode()
+    codes = coded.indices.to_numpy().astype(np.int64)
+    keys = np.concatenate(row_of) * max(len(coded.dictionary), 1) + codes
+    base, uncertain, other_base, other_uncertain = np.split(
+        keys, np.cumsum([len(part) for part in items])[:-1]
+    )
+    distance, other_distance = (
+        pc.fill_null(part.flatten()[2], -1).to_numpy() for part in (cells, others)
+    )
+    rows, universe = len(distance), max(len(coded.dictionary), 1)
+    differing = np.setxor1d(base, other_base)
+    doubtful = uncertain[distance[uncertain // universe] > 0]
+    strange = np.setdiff1d(np.union1d(differing, doubtful), other_uncertain)
+    apart = np.bincount(differing // universe, minlength=rows)
+    free = np.bincount(np.setdiff1d(uncertain, differing) // universe, minlength=rows)
+    inside = apart + np.minimum(distance, free) <= other_distance
+    inside[strange // universe] = False
+    missing, other_missing = (_truth(part.flatten()[3]) for part in (cells, others))
+    within: Bools = ((distance < 0) | inside) & (~missing | other_missing)
+    return within
 
 
 def _nodes_inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> Bools:

@@ -1,10 +1,11 @@
 """Questions to a release: counts, sums, averages and cubes, with bounds and a standard error.
 
-Every published record stands for one true record inside its cells. Under the uniform assumption
-(FAST07 §6.3, HET §5) it satisfies conditions with the product over columns of the share of its cell
-that they cover. Expected counts are sums of these products, with the variance of independent
-records; the bounds count the records that satisfy the conditions whatever their true values are,
-and those that may.
+Every published record stands for one true record inside its cells. It satisfies conditions with the
+product over columns of the share of its cell that they cover: of its values, weighted by how likely
+the whole release makes them (`fitting`, `lifting`), or all alike under the papers' uniform
+assumption (FAST07 §6.3, HET §5). Expected counts are sums of these products, with the variance of
+independent records; the bounds count the records that satisfy the conditions whatever their true
+values are, and those that may.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numba import njit
 
 from mottle import workers
 from mottle.errors import UsageError, did_you_mean
+from mottle.schema import Role
 from mottle.utility import grouping
 from mottle.utility.apart import Apart
 from mottle.utility.atoms import Float64s, Int64s
@@ -27,12 +29,15 @@ from mottle.utility.columns import cells_of, exact_column
 from mottle.utility.condition import Condition, Conditions, Where, check_column, read_where
 from mottle.utility.estimate import Estimate, Estimates
 from mottle.utility.fitting import fit_marginal
+from mottle.utility.items import ItemCells
+from mottle.utility.known import Known
+from mottle.utility.lifting import contexts_of, lift
 from mottle.utility.numbers import Summands
 
 if TYPE_CHECKING:
     from mottle.release import Release
 
-FITS = ("uniform", "marginals")
+FITS = ("fitted", "uniform")
 _KNOWN = (Condition(),)
 _SHARES_AT_ONCE = 1 << 22
 _RECORDS_AT_ONCE = 512
@@ -72,8 +77,10 @@ class Queries:
                 cells.append(cells_of(table.column(column.name), column))
             except UsageError as error:  # its order or hierarchy is not there
                 lacking[column.name] = error
-        if fit == FITS[1]:
-            cells = [fit_marginal(every, _degree(source)) for every in cells]
+        if fit == FITS[0] and not isinstance(source, pa.Table):
+            cells = _fitted(cells, source)
+        if not isinstance(source, pa.Table):
+            cells = [_calibrated(every, source) for every in cells]
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
             codes[place] = every.of_row
@@ -197,7 +204,11 @@ class Queries:
         """Rows expected, certain, possible, error; a column for each question."""
         own = [self.split(conditions)[0] for conditions in asked]
         answers = np.empty((4, len(asked)))
-        looked_up = [self._shares(conditions) for conditions in own]
+        found = workers.over_blocks(
+            lambda first, last: [self._shares(conditions) for conditions in own[first:last]],
+            np.arange(len(own) + 1),
+        )
+        looked_up = [shares for part in found for shares in part]
         widths = np.cumsum([0, *(len(places) for places, _, _ in looked_up)])
         before = np.cumsum([0, *(len(shares) for _, _, shares in looked_up)])
         places, starts, shares = (np.concatenate(part) for part in zip(*looked_up, strict=True))
@@ -240,11 +251,35 @@ class Queries:
         return places, starts, np.concatenate([np.empty(0), *shares])
 
 
-def _degree(source: Release | pa.Table) -> int:
-    """How many originals stand behind every record at least, by the certificate."""
-    if isinstance(source, pa.Table):
-        return 1
-    return int(source.certificate.get("degree", {}).get("min", 0))
+def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
+    """Columns by their fitted distributions, lifted by sensitive values where totals are known."""
+    described = {column.name: column for column in release.columns}
+    sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
+    contexts = contexts_of(sensitive, release.table.num_rows)
+    fitted = []
+    for every in cells:
+        column = described[every.name]
+        if column.form is None or isinstance(every, ItemCells):
+            fitted.append(every)
+            continue
+        known = Known.of(every, column)
+        # The largest degree bounds the chances of what is known to occur; totals say the rest.
+        better = fit_marginal(every, _degree(release, "min" if known is None else "max"), known)
+        fitted.append(better if known is None else lift(better, contexts))
+    return fitted
+
+
+def _calibrated(cells: Cells, release: Release) -> Cells:
+    """Sets of items with as many told wrongly as the certificate says."""
+    loss = release.certificate.get("ncp", {}).get(cells.name)
+    if loss is None or not isinstance(cells, ItemCells):
+        return cells
+    return cells.calibrated(float(loss), _degree(release))
+
+
+def _degree(release: Release, which: str = "min") -> int:
+    """How many originals stand behind every record, at least or at most, by the certificate."""
+    return int(release.certificate.get("degree", {}).get(which, 0))
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from mottle.utility.atoms import Values
 from mottle.utility.condition import Condition, Conditions
 from mottle.utility.estimate import Estimate
 from mottle.utility.grouping import PARTS, grouping_sets
+from mottle.utility.items import Items
 from mottle.utility.query import Queries
 from mottle.utility.sql_question import (
     Aggregate,
@@ -42,7 +43,7 @@ def notes(queries: Queries, sql: str) -> list[str]:
     found = []
     for name, wanted in read_question(sql, queries.columns).where.items():
         atoms = queries.column(name).atoms
-        if not isinstance(atoms, Values):
+        if not isinstance(atoms, Values | Items):
             continue
         asked = [value for one in wanted for value in (*(one.values or ()), *one.excluded)]
         known = [str(value) for value in atoms.values.to_pylist()]

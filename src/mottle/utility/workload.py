@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import UsageError
+from mottle.sets.lists import is_list
 from mottle.utility.asked import is_number
 from mottle.utility.atoms import Float64s
 from mottle.utility.condition import Where, check_column
@@ -37,7 +38,7 @@ def random_counts(
     A range covers Θ^(1/(λ+1)) of its column's domain, so that a uniformly distributed table would
     answer Θ of its records (Θ^(1/λ) without a sensitive column). Where it begins is random. The
     domain of a number column reaches from its lowest to its highest value; other values are taken
-    in their order as text.
+    in their order as text. Of a column of sets, one random item has to be held.
 
     Parameters
     ----------
@@ -97,6 +98,7 @@ class _Domain:
     values: list[Any]
     is_number: bool
     is_whole: bool
+    is_item: bool = False  # of sets: one is asked for
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> _Domain:
@@ -104,17 +106,22 @@ class _Domain:
         values = table.column(name)
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
+        is_item = is_list(values.type)
+        if is_item:
+            values = pc.list_flatten(values)
         distinct = pc.unique(values).drop_null()
         if len(distinct) == 0:
             raise UsageError(f"Column '{name}' has no values to ask for.", "Leave it out.")
         listed = distinct.take(pc.sort_indices(distinct)).to_pylist()
         whole = is_number(distinct.type) and all(value == int(value) for value in listed)
-        return cls(name, listed, is_number(distinct.type), whole)
+        return cls(name, listed, is_number(distinct.type), whole, is_item)
 
     def some_value(self, random: np.random.Generator) -> Any:
         return self.values[random.integers(len(self.values))]
 
     def some_range(self, covered: float, random: np.random.Generator) -> Any:
+        if self.is_item:
+            return self.some_value(random)
         low, high = self.values[0], self.values[-1]
         if self.is_number and not self.is_whole:
             begin = float(low) + random.random() * (1 - covered) * float(high - low)
@@ -143,7 +150,7 @@ def query_error(
     original: pa.Table | Queries,
     release: Release | pa.Table | Queries,
     wheres: Sequence[Where],
-    fit: str = "uniform",
+    fit: str = "fitted",
 ) -> QueryError:
     """Ask both and compare; a table in the release's place is taken as it is (synthetic data).
 
@@ -173,7 +180,7 @@ def cube_divergence(
     sensitive: str,
     level: int,
     *,
-    fit: str = "uniform",
+    fit: str = "fitted",
     floor: float = 0.0,
 ) -> float:
     """FAST07's error of the OLAP cube at one level of its lattice.
@@ -206,6 +213,6 @@ def _divergence(true: Queries, estimated: Queries, names: list[str], floor: floa
     return float((counts * logs).sum() / true.records)
 
 
-def as_queries(source: Release | pa.Table | Queries, fit: str = "uniform") -> Queries:
+def as_queries(source: Release | pa.Table | Queries, fit: str = "fitted") -> Queries:
     """Prepare for questions what is not prepared yet."""
     return source if isinstance(source, Queries) else Queries.of(source, fit)

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import Release, Schema
-from mottle.cells import from_text
+from mottle.cells import from_text, from_texts, text_columns
+from mottle.coding import Form
 from mottle.errors import DataError, MottleError, StorageError, UsageError
 from mottle.io.databases import check_database_place
 from mottle.release import PublishedColumn
@@ -244,6 +245,42 @@ def test_sets_of_items_are_stored_with_their_three_parts(url: str) -> None:
         {"basket.base": r"{milk|te\|a}", "basket.uncertain": "{}", "basket.distance": 0},
         {"basket.base": "{}", "basket.uncertain": '{a|b"}', "basket.distance": 1},
     ]
+
+
+def test_a_column_of_sets_is_stored_with_its_parts_and_whether_it_may_be_missing(url: str) -> None:
+    cells: list[object] = [
+        {"base": ["a", "b|c"], "uncertain": ["", "..x"], "distance": 2, "missing": False},
+        {"base": [], "uncertain": [], "distance": 0, "missing": True},
+        {"base": None, "uncertain": None, "distance": None, "missing": True},
+        {"base": ["é"], "uncertain": ["q"], "distance": 1, "missing": True},
+    ]
+    column = generalized("ill", Kind.SET, "worlds", pa.list_(pa.string()))
+    release = release_of([(column, cells), (unchanged("n", pa.int64()), [1, 2, 3, 4])])
+    mottle.write_database(release, url, "open")
+    shown = mottle.read_database(url, query="SELECT * FROM open_readable ORDER BY n")
+    parts = [
+        shown.column(name).cast(pa.string()).combine_chunks()
+        for name in text_columns("ill", Form.WORLDS)
+    ]
+    assert from_texts(parts, Form.WORLDS, column.value_type).to_pylist() == cells
+
+
+def test_lists_from_a_database_are_a_column_of_sets(url: str) -> None:
+    if url.startswith("sqlite"):
+        return  # it has no lists
+    people = mottle.datasets.population(40, seed=1).select(["age"])
+    schema = Schema.of(quasi_identifying=["age", "diagnoses"])
+    patients = mottle.datasets.with_diagnoses(
+        people.append_column("sex", pa.array(["male"] * 40))
+    ).drop(["sex"])
+    release = mottle.anonymize(patients, schema, mottle.KAnonymity(2), seed=1)
+    mottle.write_database(release, url, "open")
+    base = "diagnoses.base" if url.startswith("duckdb") else "diagnoses_base"
+    read = mottle.read_database(url, query=f"SELECT {base} AS ill FROM open")
+    again = mottle.anonymize(
+        read, Schema.of(quasi_identifying=["ill"]), mottle.KAnonymity(2), seed=1
+    )
+    assert again.columns[0].kind is Kind.SET
 
 
 def test_many_batches_keep_the_order_of_the_release(url: str) -> None:

@@ -39,7 +39,7 @@ def test_any_sets_get_a_regular_graph(lists: list[set[str]], data: st.DataObject
     rate(SetData.of(lists), "freeform", k, effort)
 
 
-@pytest.mark.parametrize("k", [2, 6])
+@pytest.mark.parametrize("k", [3, 6])
 def test_what_it_tells_falls_and_is_the_error_rate_in_the_end(baskets: SetData, k: int) -> None:
     told: list[float] = []
     found = rate(baskets, "freeform", k, Effort(None, 1, told.append))
@@ -72,7 +72,22 @@ def test_interrupting_the_refinement_leaves_a_valid_graph(baskets: SetData) -> N
     assert arrangement.graph.check_regular(4) == (4, 4)
 
 
-def test_no_time_means_blocks_of_neighbours(baskets: SetData) -> None:
+def test_without_time_sparse_records_are_dealt_by_what_they_share(baskets: SetData) -> None:
     arrangement = freeform(baskets.sets(), Demand(4), Effort(0.0, 1))
-    assert arrangement.facts == {"order": "splits", "refinement": None}
-    assert np.array_equal(arrangement.graph.starts, [0, 300, 600, 900])
+    assert arrangement.facts["refinement"] is None
+    assert arrangement.facts["clusters"] > 10  # type: ignore[operator]
+
+
+def test_dense_records_are_matched() -> None:
+    random = np.random.default_rng(1)
+    lists = [np.flatnonzero(random.random(40) < 0.7) for _ in range(200)]
+    arrangement = freeform(SetData.of(lists).sets(), Demand(4), Effort(0.0, 1))
+    assert arrangement.facts["clusters"] == 0
+    assert arrangement.graph.check_regular(4) == (4, 4)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_parts_are_joined_to_one_regular_graph(monkeypatch: pytest.MonkeyPatch, k: int) -> None:
+    monkeypatch.setattr("mottle.sets.methods.freeform.PART", 100)
+    data = mottle.datasets.baskets(450, items=60, size=6, seed=2)
+    assert rate(data, "freeform", k, Effort(0.0, seed=1)) < rate(data, "gray-ring", k, Effort())

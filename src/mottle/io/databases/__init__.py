@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,10 +21,12 @@ from mottle.io.databases.address import Address, System, is_database, parse, red
 from mottle.io.databases.names import ReleaseNames, TableName
 from mottle.io.databases.publishing import publish, rehearse
 from mottle.io.read import checked, normalize, without_words
+from mottle.io.stored_rows import Rows
 from mottle.io.write import Publishable, private_links
 from mottle.values import as_days
 
 __all__ = [
+    "DatabaseTable",
     "check_database_place",
     "database_batches",
     "is_database",
@@ -31,7 +34,20 @@ __all__ = [
     "read_database",
     "redacted",
     "write_database",
+    "write_stored_rows",
 ]
+
+
+@dataclass(frozen=True)
+class DatabaseTable:
+    """A table of a database as the place of a release."""
+
+    url: str
+    table: str
+
+    def __repr__(self) -> str:
+        return f"DatabaseTable({redacted(self.url)!r}, {self.table!r})"
+
 
 _SYSTEMS: dict[System, ModuleType] = {
     System.POSTGRESQL: postgresql,
@@ -141,8 +157,25 @@ def write_database(
         private_links(release, private, overwrite=overwrite),
         _SYSTEMS[address.system].writing(address) as store,
     ):
-        names = publish(store, release, release.certificate, table, overwrite=overwrite)
+        names = publish(
+            store,
+            release.table,
+            release.sensitive,
+            release.certificate,
+            table,
+            overwrite=overwrite,
+        )
     return _listed(names, apart=release.sensitive is not None)
+
+
+def write_stored_rows(
+    rows: Rows, certificate: dict[str, Any], place: DatabaseTable, *, overwrite: bool = False
+) -> list[str]:
+    """Store a release whose rows come in batches, as `write_database` does; in one transaction."""
+    address = parse(place.url)
+    with _SYSTEMS[address.system].writing(address) as store:
+        names = publish(store, rows, None, certificate, place.table, overwrite=overwrite)
+    return _listed(names, apart=False)
 
 
 def check_database_place(url: str | Path, table: str, *, overwrite: bool) -> None:

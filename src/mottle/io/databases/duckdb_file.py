@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.cells import PARTS
 from mottle.coding import Form
 from mottle.errors import DataError, MottleError, UsageError, did_you_mean
 from mottle.io.databases import grammar
@@ -18,7 +19,6 @@ from mottle.io.databases.failures import told_by_duckdb
 from mottle.io.databases.files import leaving_nothing
 from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.storing import Column, NewTable, Published, Stored
-from mottle.sets.cells import PARTS
 from mottle.values import is_plain
 
 _AS_TEXT = ("BIT", "TIME WITH TIME ZONE", "BIGNUM", "UUID")
@@ -209,15 +209,17 @@ def _readable(column: Published) -> dict[str, str]:
             kind = column.type.value_type
             joined = _joined(name, _text("member", kind))
             return {column.name: grammar.one_of(f"len({name})", _text(f"{name}[1]", kind), joined)}
-        case "worlds":
-            base, uncertain, distance = PARTS
-            sets = {
-                f"{column.name}.{part}": grammar.braces(
-                    _joined(f"{name}.{part}", grammar.value("member"))
-                )
-                for part in (base, uncertain)
-            }
-            return sets | {f"{column.name}.{distance}": f"{name}.{distance}"}
+        case Form.WORLDS:
+            base, uncertain, distance = (f"{name}.{part}" for part in PARTS)
+            base_text, uncertain_text = grammar.worlds(
+                base,
+                _joined(base, grammar.value("member")),
+                _joined(uncertain, grammar.value("member")),
+                f"{name}.missing" if column.may_be_missing else None,
+            )
+            shown = (base_text, uncertain_text, distance)
+            names = (f"{column.name}.{part}" for part in PARTS)
+            return dict(zip(names, shown, strict=True))
         case _:
             return {column.name: grammar.value(name)}
 

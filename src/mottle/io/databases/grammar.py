@@ -36,3 +36,12 @@ def one_of(size: str, first: str, joined: str) -> str:
 def braces(joined: str) -> str:
     """Members joined by bars as a set."""
     return f"'{{' || coalesce({joined}, '') || '}}'"
+
+
+def worlds(base: str, joined_base: str, joined: str, or_missing: str | None) -> tuple[str, str]:
+    """A base set, NULL where only missing is possible, and the uncertain items."""
+    if or_missing is None:
+        return braces(joined_base), braces(joined)
+    bar = f"CASE WHEN {or_missing} THEN '|' ELSE '' END"
+    known = f"CASE WHEN {base} IS NOT NULL THEN {braces(joined_base)} END"
+    return known, f"'{{' || coalesce({joined}, '') || {bar} || '}}'"

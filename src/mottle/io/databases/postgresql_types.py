@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.cells import PARTS
 from mottle.coding import Form
 from mottle.errors import DataError
 from mottle.io.databases import grammar
@@ -21,7 +22,6 @@ from mottle.io.databases.storing import (
     in_lists,
     part,
 )
-from mottle.sets.cells import PARTS
 from mottle.values import is_plain
 
 # types with one text form, which is what anybody would compare
@@ -128,7 +128,7 @@ def stored(column: Published) -> Stored:
             return _range(column)
         case Form.SET:
             return _set(column)
-        case "worlds":
+        case Form.WORLDS:
             return _worlds(column)
         case _:
             name = quoted(column.name)
@@ -190,19 +190,26 @@ def _set(column: Published) -> Stored:
 
 
 def _worlds(column: Published) -> Stored:
-    sent, columns, readable = {}, [], {}
-    for place, ending in enumerate(PARTS):
-        name, source = f"{column.name}_{ending}", f"sent{column.place}_{ending}"
+    sent, columns = {}, []
+    types = ["text[]", "text[]", "integer"]
+    endings = [*PARTS]
+    if column.may_be_missing:
+        types.append("boolean NOT NULL")
+        endings.append(MAY_BE_MISSING)
+    for place, (ending, kind) in enumerate(zip(endings, types, strict=True)):
+        source = f"sent{column.place}_{ending}"
         sent[source] = part(place, _same)
-        is_distance = pa.types.is_integer(column.type.field(place).type)
-        kind = "integer" if is_distance else "text[]"
-        columns.append(Column(name, kind, source))
-        readable[f"{column.name}.{ending}"] = (
-            quoted(name)
-            if is_distance
-            else grammar.braces(_joined(quoted(name), grammar.value("member")))
-        )
-    return Stored(sent, tuple(columns), readable)
+        columns.append(Column(f"{column.name}_{ending}", kind, source))
+    base, uncertain, distance, *flag = (quoted(stored.name) for stored in columns)
+    base_text, uncertain_text = grammar.worlds(
+        base,
+        _joined(base, grammar.value("member")),
+        _joined(uncertain, grammar.value("member")),
+        flag[0] if flag else None,
+    )
+    names = (f"{column.name}.{ending}" for ending in PARTS)
+    shown = (base_text, uncertain_text, distance)
+    return Stored(sent, tuple(columns), dict(zip(names, shown, strict=True)))
 
 
 def _joined(array: str, text: str) -> str:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from mottle.errors import StorageError
 from mottle.io.databases.names import ReleaseNames, TableName, refuse_collisions
 from mottle.io.databases.storing import NewTable, Published, Stored
-from mottle.io.write import Publishable
+from mottle.io.stored_rows import Rows
 
 
 class Store(Protocol):
@@ -40,14 +42,23 @@ class Store(Protocol):
 
 
 def publish(
-    store: Store, release: Publishable, certificate: dict[str, Any], table: str, *, overwrite: bool
+    store: Store,
+    rows: Rows,
+    sensitive: pa.Table | None,
+    certificate: dict[str, Any],
+    table: str,
+    *,
+    overwrite: bool,
 ) -> ReleaseNames:
-    """Write the tables, the view and the certificate, then commit."""
+    """Write the tables, the view and the certificate, then commit.
+
+    ``sensitive`` are the sensitive values of a release that publishes them apart.
+    """
     names = ReleaseNames(store.locate(TableName.parse(table)))
-    main = NewTable.of(release.table, store.store)
+    main = NewTable.of(rows, store.store)
     tables = {names.table: main}
-    if release.sensitive is not None:
-        tables[names.sensitive] = NewTable.of(release.sensitive, store.store)
+    if sensitive is not None:
+        tables[names.sensitive] = NewTable.of(sensitive, store.store)
     for new in tables.values():
         refuse_collisions(
             [column.name for column in new.columns],

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.cells import PARTS
 from mottle.coding import Form
 from mottle.errors import DataError
 from mottle.io.databases import grammar
 from mottle.io.databases.names import quoted
 from mottle.io.databases.storing import MAY_BE_MISSING, Convert, Published, Stored, part
-from mottle.sets.cells import PARTS
 
 _DAY = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2])
 _CLOCK = ":".join(["[0-9]" * 2] * 3)
@@ -122,7 +122,7 @@ def stored(column: Published) -> Stored:
                 f"json_array_length({name})", first, _joined(name, _text("value", kind))
             )
             return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
-        case "worlds":
+        case Form.WORLDS:
             return _worlds(column)
         case _:
             convert, kind = _fitting(column.type)
@@ -150,18 +150,23 @@ def _range(column: Published) -> Stored:
 
 
 def _worlds(column: Published) -> Stored:
-    sent, types, readable = {}, [], {}
-    for place, ending in enumerate(PARTS):
-        name = f"{column.name}_{ending}"
-        is_distance = pa.types.is_integer(column.type.field(place).type)
-        sent[name] = part(place, _same if is_distance else _json)
-        types.append("INTEGER" if is_distance else "TEXT")
-        readable[f"{column.name}.{ending}"] = (
-            quoted(name)
-            if is_distance
-            else grammar.braces(_joined(quoted(name), grammar.value("value")))
-        )
-    return Stored.as_sent(sent, types, readable)
+    names = [f"{column.name}_{ending}" for ending in (*PARTS, MAY_BE_MISSING)]
+    converts, types = [_json, _json, _same, _same], ["TEXT", "TEXT", "INTEGER", "BOOLEAN NOT NULL"]
+    parts = len(names) if column.may_be_missing else len(PARTS)
+    sent = {
+        name: part(place, convert)
+        for place, (name, convert) in enumerate(zip(names[:parts], converts[:parts], strict=True))
+    }
+    base, uncertain, distance, flag = map(quoted, names)
+    base_text, uncertain_text = grammar.worlds(
+        base,
+        _joined(base, grammar.value("value")),
+        _joined(uncertain, grammar.value("value")),
+        flag if column.may_be_missing else None,
+    )
+    shown = (base_text, uncertain_text, distance)
+    readable = dict(zip((f"{column.name}.{ending}" for ending in PARTS), shown, strict=True))
+    return Stored.as_sent(sent, types[:parts], readable)
 
 
 def _joined(array: str, text: str) -> str:
@@ -207,7 +212,8 @@ def _json(cells: pa.Array) -> pa.Array:
     """List cells as JSON arrays."""
     offsets = pc.subtract(cells.offsets, cells.offsets[0])  # of a slice, moved to begin at 0
     members = pa.ListArray.from_arrays(offsets, _json_values(cells.flatten()))
-    return pc.binary_join_element_wise("[", pc.binary_join(members, ","), "]", "")
+    texts = pc.binary_join_element_wise("[", pc.binary_join(members, ","), "]", "")
+    return pc.if_else(cells.is_valid(), texts, pa.scalar(None, pa.string()))
 
 
 def _json_values(values: pa.Array) -> pa.Array:

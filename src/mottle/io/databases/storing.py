@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from mottle.coding import Form
 from mottle.errors import DataError
 from mottle.io.databases.names import quoted
+from mottle.io.stored_rows import Rows
 from mottle.schema import Kind
 
 MAY_BE_MISSING = "may_be_missing"
@@ -28,25 +29,44 @@ class Published:
     name: str
     place: int  # among the columns of the table
     type: pa.DataType  # of the cells
-    form: Form | str | None  # None for columns published unchanged, "worlds" for sets of items
+    form: Form | str | None  # None for columns published unchanged
     in_value_order: bool  # ranges: the ends are ordered as numbers or days are
-    may_be_missing: bool  # ranges: some row may stand for a missing value
+    may_be_missing: bool  # ranges and worlds: some row may stand for a missing value
     highest: Any  # ranges of whole numbers: the highest end of all; else None
 
     @classmethod
-    def of(cls, table: pa.Table, place: int) -> Published:
-        """Read a field's metadata and look over its cells."""
-        field = table.schema.field(place)
-        facts = json.loads((field.metadata or {}).get(b"mottle", b"{}"))
-        form = facts.get("form")
-        in_order, missing, highest = False, False, None
-        if form == Form.RANGE:
-            in_order = facts["kind"] in (Kind.NUMBER, Kind.DATE)
-            cells = table.column(place)
-            missing = bool(pc.any(pc.struct_field(cells, "missing")).as_py())
-            if pa.types.is_integer(field.type.field("hi").type):
-                highest = pc.max(pc.struct_field(cells, "hi")).as_py()
-        return cls(field.name, place, field.type, form, in_order, missing, highest)
+    def all_of(cls, rows: Rows) -> list[Published]:
+        """Read the metadata of all fields and look over the cells once."""
+        facts = [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in rows.schema]
+        ranges = {place for place, fact in enumerate(facts) if fact.get("form") == Form.RANGE}
+        flagged = [place for place, field in enumerate(rows.schema) if _has_flag(field.type)]
+        missing: dict[int, bool] = {}
+        highest: dict[int, Any] = {}
+        for batch in rows.to_batches(max_chunksize=_ROWS_PER_BATCH) if flagged else ():
+            for place in flagged:
+                cells = batch.column(place)
+                may_miss = pc.any(pc.struct_field(cells, "missing")).as_py()
+                missing[place] = missing.get(place, False) or bool(may_miss)
+                if place in ranges and pa.types.is_integer(cells.type.field("hi").type):
+                    found = [highest.get(place), pc.max(pc.struct_field(cells, "hi")).as_py()]
+                    highest[place] = max((end for end in found if end is not None), default=None)
+        return [
+            cls(
+                field.name,
+                place,
+                field.type,
+                facts[place].get("form"),
+                place in ranges and facts[place]["kind"] in (Kind.NUMBER, Kind.DATE),
+                missing.get(place, False),
+                highest.get(place),
+            )
+            for place, field in enumerate(rows.schema)
+        ]
+
+
+def _has_flag(kind: pa.DataType) -> bool:
+    """Whether cells say of themselves that they may be missing."""
+    return bool(pa.types.is_struct(kind) and kind.get_field_index("missing") >= 0)
 
 
 @dataclass(frozen=True)
@@ -81,14 +101,13 @@ class Stored:
 class NewTable:
     """A table to be stored, column by column."""
 
-    table: pa.Table
+    table: Rows
     stored: dict[str, Stored]  # by published column
 
     @classmethod
-    def of(cls, table: pa.Table, store: Callable[[Published], Stored]) -> NewTable:
+    def of(cls, table: Rows, store: Callable[[Published], Stored]) -> NewTable:
         """Decide for every column how it is stored."""
-        described = [Published.of(table, place) for place in range(table.num_columns)]
-        return cls(table, {column.name: store(column) for column in described})
+        return cls(table, {column.name: store(column) for column in Published.all_of(table)})
 
     @property
     def columns(self) -> list[Column]:

@@ -20,7 +20,7 @@ from mottle.methods import Arrangement, Effort
 from mottle.methods._profiles import profiles
 from mottle.methods.buckets import arrange_in_buckets
 from mottle.refinement import Orders
-from mottle.sets.items import Int32s, Int64s, Sets
+from mottle.sets.items import Int32s, Int64s, Sets, frequent_items
 from mottle.sets.methods._registry import register
 from mottle.sets.methods.freeform import bit_weights, set_orders, voting_error
 from mottle.sets.splits import split_order
@@ -73,7 +73,7 @@ class SetRecords:
     def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
         """Shares of the most frequent items, block by block."""
         lengths = np.diff(starts)
-        held = self._features(self.sets.take(order))
+        held = frequent_items(self.sets, self.sets.take(order), _FEATURES)
         shares = np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None]
         return profiles(demand, demand.values[order], np.repeat(shares, lengths, axis=0))
 
@@ -83,18 +83,5 @@ class SetRecords:
         part = self.sets.take(rows)
         votes = vote(graph._replace(members=np.arange(len(rows), dtype=np.int32)), part)
         bases = part._replace(starts=votes.base_starts, items=votes.base)
-        features = self._features(bases)[votes.row_of]
+        features = frequent_items(self.sets, bases, _FEATURES)[votes.row_of]
         return profiles(demand, demand.values[rows[truth]], features)
-
-    def _features(self, lists: Sets) -> Float64s:
-        """[records, features]: whether each record holds each of the most frequent items."""
-        counts = np.bincount(self.sets.items, minlength=self.sets.universe)
-        frequent = np.argsort(-counts, kind="stable")[:_FEATURES]
-        place_of = np.full(self.sets.universe, -1, np.int64)
-        place_of[frequent] = np.arange(len(frequent))
-        places = place_of[lists.items]
-        among = places >= 0
-        held_by = np.repeat(np.arange(lists.records), lists.sizes)
-        held = np.zeros((lists.records, len(frequent) + 1))
-        held[held_by[among], places[among]] = 1.0
-        return held

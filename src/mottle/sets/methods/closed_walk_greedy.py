@@ -70,6 +70,9 @@ class Walk(NamedTuple):
     earlier: Int64s  # by edge: the edge by which its preimage left before, or _NONE
     latest: Int64s  # by preimage: its latest edge, or _NONE
     reached: Bools  # by postimage: whether the walk has been there
+    ahead: Int64s  # by rank: itself if not reached, else a rank further on, up to the next such one
+    behind: Int64s  # the same in the other direction; ranks go around
+    unreached: Int64s  # by label: postimages with it that the walk has not reached; then all
 
 
 @njit(cache=True, nogil=True)
@@ -90,6 +93,9 @@ def greedy_assignment(
         np.empty(longest, np.int64),
         np.full(records, _NONE, np.int64),
         np.zeros(records, np.bool_),
+        np.arange(records),
+        np.arange(records),
+        np.append(np.bincount(labels), records),
     )
     holder_of = np.arange(records)  # by postimage: its preimage in the assignment
     processed = np.zeros(records, np.bool_)
@@ -108,7 +114,7 @@ def greedy_assignment(
             walk.preimage[edges], walk.postimage[edges] = node, picked
             walk.earlier[edges] = walk.latest[node]
             walk.latest[node] = edges
-            walk.reached[picked] = True
+            _reach(walk, labels, picked)
             edges += 1
             node = int(holder_of[picked])
         node, picked = int(start), _NONE
@@ -121,8 +127,37 @@ def greedy_assignment(
             node = displaced
         for edge in range(edges):
             walk.latest[walk.preimage[edge]] = _NONE
-            walk.reached[walk.postimage[edge]] = False
+            _leave(walk, labels, int(walk.postimage[edge]))
     return True
+
+
+@njit(cache=True, nogil=True)
+def _reach(walk: Walk, labels: Int32s, postimage: int) -> None:
+    if not walk.reached[postimage]:
+        walk.reached[postimage] = True
+        walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
+        walk.behind[postimage] = (postimage - 1) % walk.behind.size
+        walk.unreached[labels[postimage]] -= 1
+        walk.unreached[-1] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _leave(walk: Walk, labels: Int32s, postimage: int) -> None:
+    if walk.reached[postimage]:
+        walk.reached[postimage] = False
+        walk.ahead[postimage] = postimage
+        walk.behind[postimage] = postimage
+        walk.unreached[labels[postimage]] += 1
+        walk.unreached[-1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _next(pointers: Int64s, rank: int) -> int:
+    """The first unreached rank from this one on, if there is any; shortens the way for others."""
+    while pointers[rank] != rank:
+        pointers[rank] = pointers[pointers[rank]]
+        rank = pointers[rank]
+    return rank
 
 
 @njit(cache=True, nogil=True)
@@ -133,10 +168,15 @@ def greedy_pick(
 
     Of two equally far it takes the one of smaller Hamming distance. One that the walk has reached
     already is a last resort; between an unreached and a reached one the text prefers the former,
-    where the pseudocode looks at the distance first.
+    where the pseudocode looks at the distance first. Reached ones are jumped over, so that a walk
+    does not look at all of them at every step.
     """
+    open_to_it = walk.unreached[-1]
+    for earlier in range(round_):
+        open_to_it -= walk.unreached[labels[matches[node, earlier]]]
+    if open_to_it > 0:
+        return _nearest_unreached(sets, order, labels, matches, round_, node, walk)
     records = order.size
-    last_resort = _NONE
     for step in range(records // 2 + 1):
         best, best_distance = _NONE, np.int64(0)
         for side in (1, -1):
@@ -146,31 +186,54 @@ def greedy_pick(
             if not _eligible(labels, matches, round_, node, other, walk):
                 continue
             distance = hamming(sets, order[node], order[other])
-            if best == _NONE:
-                better = True
-            elif walk.reached[other] != walk.reached[best]:
-                better = bool(walk.reached[best])
-            else:
-                better = bool(distance < best_distance)
-            if better:
+            if best == _NONE or distance < best_distance:
                 best, best_distance = other, distance
         if best != _NONE:
-            if not walk.reached[best]:
-                return best
-            if last_resort == _NONE:
-                last_resort = best
-    return last_resort
+            return best
+    return _NONE
+
+
+@njit(cache=True, nogil=True)
+def _nearest_unreached(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+) -> int:
+    """The nearest postimage that the walk has not reached and whose label is new to ``node``."""
+    records = order.size
+    ahead, behind = _next(walk.ahead, node), _next(walk.behind, node)
+    while True:
+        forwards, backwards = (ahead - node) % records, (node - behind) % records
+        if forwards <= backwards and _new_label(labels, matches, round_, node, ahead):
+            if (
+                forwards == backwards
+                and _new_label(labels, matches, round_, node, behind)
+                and hamming(sets, order[node], order[behind])
+                < hamming(sets, order[node], order[ahead])
+            ):
+                return behind
+            return ahead
+        if backwards <= forwards and _new_label(labels, matches, round_, node, behind):
+            return behind
+        if forwards <= backwards:
+            ahead = _next(walk.ahead, (ahead + 1) % records)
+        if backwards <= forwards:
+            behind = _next(walk.behind, (behind - 1) % records)
+
+
+@njit(cache=True, nogil=True)
+def _new_label(labels: Int32s, matches: Int32s, round_: int, node: int, other: int) -> bool:
+    for earlier in range(round_):
+        if labels[matches[node, earlier]] == labels[other]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
 def _eligible(
     labels: Int32s, matches: Int32s, round_: int, node: int, other: int, walk: Walk
 ) -> bool:
-    """Neither an old match, nor of the label of one, nor an edge of this walk."""
-    for earlier in range(round_):
-        match = matches[node, earlier]
-        if match == other or labels[match] == labels[other]:
-            return False
+    """Neither of the label of an old match nor an edge of this walk."""
+    if not _new_label(labels, matches, round_, node, other):
+        return False
     edge = walk.latest[node] if walk.reached[other] else _NONE
     while edge != _NONE:
         if walk.postimage[edge] == other:

@@ -1,0 +1,54 @@
+"""Generated diagnoses: all that a person has, as a column of sets beside ordinary ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.datasets import people
+from mottle.errors import UsageError
+
+_AT_ONCE = 3.0  # diagnoses of a person for one that a population gives everybody
+_FRAILTY = 2.0  # shape of how differently people of one age fall ill; lower: more differently
+_MOST = 0.95
+_MISSING = 0.01
+
+
+def with_diagnoses(table: pa.Table, column: str = "diagnoses", seed: int = 0) -> pa.Table:
+    """A population (`mottle.datasets.population`) with the sets of all diagnoses of its people.
+
+    Who has what depends on ``age`` and ``sex``, and whoever has much is likely to have more. About
+    one in a hundred is missing; many have none, which is an empty set. The same ``seed`` draws the
+    same diagnoses.
+
+    >>> import mottle
+    >>> patients = with_diagnoses(mottle.datasets.population(1000, seed=1))
+    >>> patients.schema.field("diagnoses").type
+    ListType(list<item: string>)
+    """
+    if not {"age", "sex"} <= set(table.column_names):
+        raise UsageError(
+            "Diagnoses are drawn by age and sex, which the table does not have both.",
+            "Begin with mottle.datasets.population(n).",
+        )
+    if seed < 0:
+        raise UsageError(f"The seed {seed} is below 0.", "Give a seed of 0 or more.")
+    random = np.random.default_rng(seed)
+    age = table.column("age").to_numpy().astype(np.float64)
+    is_woman = np.asarray(pc.equal(table.column("sex"), people.SEX[0]).to_numpy())
+    frailty = random.gamma(_FRAILTY, _AT_ONCE / _FRAILTY / 1000, table.num_rows)
+    held = np.empty((table.num_rows, len(people.DIAGNOSES)), np.bool_)
+    for place, each in enumerate(people.DIAGNOSES):
+        rate = np.interp(age, list(each.by_age), list(each.by_age.values()))
+        chance = rate * np.where(is_woman, each.women, each.men) * frailty
+        held[:, place] = random.random(table.num_rows) < np.minimum(chance, _MOST)
+    labels = pa.array([each.label for each in people.DIAGNOSES])
+    ends = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
+    missing = random.random(table.num_rows) < _MISSING
+    sets = pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()),
+        labels.take(pa.array(np.nonzero(held)[1])),
+        mask=pa.array(missing),
+    )
+    return table.append_column(column, sets)

@@ -1,0 +1,76 @@
+"""Rows that lie in a Parquet file, read a batch at a time and as often as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+class Rows(Protocol):
+    """What can be gone through in batches: a table in memory, or `StoredRows`."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """All rows, at most so many at once."""
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of one Parquet file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"age": [20, 30, 40]}), f"{folder}/ages.parquet")
+    ...     rows = StoredRows(Path(folder, "ages.parquet"))
+    ...     rows.num_rows, [batch.num_rows for batch in rows.to_batches(2)]
+    (3, [2, 1])
+    """
+
+    path: Path
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, with what their metadata say."""
+        return pq.read_schema(self.path)
+
+    @cached_property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(pq.read_metadata(self.path).num_rows)
+
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """All rows, at most so many at once."""
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(max_chunksize)
+
+
+def tables_of(rows: Rows, size: int) -> Iterator[pa.Table]:
+    """All rows in tables of exactly ``size`` rows, but for the last.
+
+    The same rows give the same tables however they are stored, which file readers do not promise.
+    """
+    waiting: list[pa.RecordBatch] = []
+    have = 0
+    for batch in rows.to_batches(max_chunksize=size):
+        while have + batch.num_rows >= size:
+            needed = size - have
+            yield pa.Table.from_batches([*waiting, batch.slice(0, needed)], rows.schema)
+            batch, waiting, have = batch.slice(needed), [], 0
+        if batch.num_rows:
+            waiting.append(batch)
+            have += batch.num_rows
+    if have:
+        yield pa.Table.from_batches(waiting, rows.schema)
