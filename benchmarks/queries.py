@@ -384,7 +384,9 @@ def speed() -> None:
     sections = [
         f"{table.num_rows:,} rows, k = 10, nh.",
         markdown_table(["", "seconds", "seconds of processor time"], shown),
-        verdict("1,000 counts in seconds", rows[1][1] < 10, f"{rows[1][1]:.1f} s"),
+        verdict(
+            "1,000 counts in seconds", rows[1][2] < 10, f"{rows[1][2]:.1f} s of processor time"
+        ),
     ]
     report("queries-speed", "Speed of questions", sections, "queries.py speed")
 

@@ -71,64 +71,68 @@ def percent(share: float) -> str:
 
 
 def errors() -> None:
-    methods = ("gray-ring", "gray-tsp-ring", "cahd", "freeform")
-    rows, saved, below_gray, below_cahd, freeform_below_both = [], [], [], [], []
-    for name, (present, absent) in ASKED.items():
+    rows = []
+    for name in ASKED:
         data = read(name)
         for k in DEGREES:
-            rates = {}
-            for method in methods:
-                effort = SECONDS[name] if method == "freeform" else None
-                release, seconds = timed(
-                    partial(
-                        anonymize_sets, data, KAnonymity(k), method=method, effort=effort, seed=SEED
-                    )
-                )
-                found = compare_sets(data, release, present=present, absent=absent)
-                rates[method] = release.error_rate
-                rows.append(
-                    (name, k, method, f"{release.error_rate:.4f}",
-                     f"{found.query_error_present:.5f}", f"{found.query_error_absent:.5f}",
-                     f"{found.item_frequency_error:.4f}", f"{found.pair_support_error:.4f}",
-                     f"{seconds:.1f}")
-                )  # fmt: skip
+            for method in ("gray-ring", "gray-tsp-ring", "cahd", "freeform"):
+                rows.append(error_row(name, data, k, method))
                 print(*rows[-1], flush=True)
-            saved.append((1 - rates["freeform"] / rates["gray-tsp-ring"], name, k))
-            below_gray.append(rates["gray-tsp-ring"] < rates["gray-ring"])
-            below_cahd.append(rates["gray-tsp-ring"] < rates["cahd"])
-            freeform_below_both.append(rates["freeform"] < min(rates["gray-ring"], rates["cahd"]))
-    least = min(saved)
+    report_errors(rows)
+
+
+def error_row(name: str, data: SetData, k: int, method: str) -> tuple[str, ...]:
+    effort = SECONDS[name] if method == "freeform" else None
+    release, seconds = timed(
+        partial(anonymize_sets, data, KAnonymity(k), method=method, effort=effort, seed=SEED)
+    )
+    present, absent = ASKED[name]
+    found = compare_sets(data, release, present=present, absent=absent)
+    return (
+        name, str(k), method, f"{release.error_rate:.4f}", f"{found.query_error_present:.5f}",
+        f"{found.query_error_absent:.5f}", f"{found.item_frequency_error:.4f}",
+        f"{found.pair_support_error:.4f}", f"{seconds:.1f}",
+    )  # fmt: skip
+
+
+def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
+    rate = {(name, int(k), method): float(found) for name, k, method, found, *_ in rows}
+    cases = [(name, k) for name in ASKED for k in DEGREES]
+
+    def below(method: str, *others: str) -> str:
+        found = [rate[*case, method] < min(rate[*case, other] for other in others)
+                 for case in cases]  # fmt: skip
+        name = f"{method} below {' and '.join(others)}, everywhere"
+        return verdict(name, all(found), f"{sum(found)} of {len(found)}")
+
+    saved = {case: 1 - rate[*case, "freeform"] / rate[*case, "gray-tsp-ring"] for case in cases}
+    least = min(saved, key=lambda case: saved[case])
     report(
         "sets-errors",
         "Sets: error rate and query errors over k (SET12 Figure 6)",
         [
             "ER: bits wrong per item held. QE: difference of counts over n, mean of 500 random"
             " queries: records that hold all of |In| items (I), or none of |Ex| items (II);"
-            f" (|In|, |Ex|) = {ASKED}. freeform refines for {SECONDS} seconds.",
+            f" (|In|, |Ex|) = {ASKED}. freeform refines for {SECONDS} seconds.{note}",
             markdown_table(
                 ("data", "k", "method", "ER", "QE I", "QE II", "item frequencies",
                  "frequent pairs", "seconds"), rows,
             ),
             "\n".join(
                 [
-                    verdict("Gray-TSP below Gray, everywhere", all(below_gray),
-                            f"{sum(below_gray)} of {len(below_gray)}"),
-                    verdict("Gray-TSP ring below CAHD, everywhere", all(below_cahd),
-                            f"{sum(below_cahd)} of {len(below_cahd)}"),
-                    verdict("freeform below Gray and CAHD, everywhere", all(freeform_below_both),
-                            f"{sum(freeform_below_both)} of {len(freeform_below_both)}"),
-                    verdict("freeform at least 10 % below Gray-TSP, everywhere", least[0] >= 0.1,
-                            f"{sum(share >= 0.1 for share, *_ in saved)} of {len(saved)}; least "
-                            f"{percent(least[0])} on {least[1]} at k = {least[2]}"),
+                    below("gray-tsp-ring", "gray-ring"),
+                    below("gray-tsp-ring", "cahd"),
+                    below("freeform", "gray-ring", "cahd"),
+                    verdict("freeform at least 10 % below gray-tsp-ring, everywhere",
+                            saved[least] >= 0.1,
+                            f"{sum(share >= 0.1 for share in saved.values())} of {len(saved)};"
+                            f" least {percent(saved[least])} on {least[0]} at k = {least[1]}"),
                 ]
             ),
             "How far freeform's ER lies below Gray-TSP's:",
             markdown_table(
                 ("data", *(f"k = {k}" for k in DEGREES)),
-                [
-                    (name, *(percent(share) for share, other, _ in saved if other == name))
-                    for name in ASKED
-                ],
+                [(name, *(percent(saved[name, k]) for k in DEGREES)) for name in ASKED],
             ),
         ],
         "sets.py errors",
@@ -332,8 +336,8 @@ def tours() -> None:
         [
             "Length: sum of Hamming distances around the cyclic order. Beside it, the mean distance"
             " of records so many places apart, which a ring of degree 2, 5, 10, 50 votes over. A"
-            " short path is all that a tour looks for; where records have little in common, it takes"
-            " records further along apart, and Gray-TSP's error rate is above Gray's.",
+            " short path is all that a tour looks for; where records have little in common, it"
+            " takes records further along apart, and Gray-TSP's error rate is above Gray's.",
             markdown_table(("data", "order", "length", "1", "4", "9", "49", "seconds"), rows),
             verdict("local search shorter and faster than the genetic algorithm",
                     all(better) and all(faster),

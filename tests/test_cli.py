@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
@@ -456,10 +457,16 @@ def test_methods_without_sets_and_engines_refuse_the_column(patients: Path, tmp_
     refused(result, 2, "'diagnoses' holds sets of items", "--memory")
 
 
-def test_lists_are_proposed_as_sets(tmp_path: Path) -> None:
+@pytest.mark.parametrize("as_text", [False, True])
+def test_lists_and_text_with_separators_are_proposed_as_sets(as_text: bool, tmp_path: Path) -> None:
     people = mottle.datasets.with_diagnoses(mottle.datasets.population(200, seed=1))
+    if as_text:
+        lists = people.column("diagnoses")
+        people = people.drop(["diagnoses"])
+        people = people.append_column("diagnoses", pc.binary_join(lists, ";"))
     pq.write_table(people, tmp_path / "people.parquet")
     result = mottle_command("inspect", tmp_path / "people.parquet", "-o", tmp_path / "mottle.toml")
     assert result.exit_code == 0, result.output
     described = (tmp_path / "mottle.toml").read_text()
+    assert '[columns.diagnosis]\nrole = "sensitive"' in described
     assert '[columns.diagnoses]\nrole = "quasi-identifying"\nkind = "set"' in described

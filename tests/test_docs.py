@@ -44,7 +44,8 @@ def test_schema_example_of_the_guide_is_read(tmp_path: Path) -> None:
     )
     (tmp_path / "mottle.toml").write_text(toml.group(1))
     schema = mottle.Schema.read(tmp_path / "mottle.toml")
-    assert [column.name for column in schema.columns] == ["age", "education", "origin", "name"]
+    names = ["age", "education", "origin", "diagnoses", "name"]
+    assert [column.name for column in schema.columns] == names
 
 
 def test_every_method_is_described() -> None:

@@ -88,7 +88,8 @@ def from_texts(texts: Sequence[pa.Array], form: Form, value_type: pa.DataType) -
         (only,) = texts
         return from_text(only, form, value_type)
     try:
-        return _typed_worlds(*texts, value_type)
+        base, uncertain, distance = texts
+        return _typed_worlds(base, uncertain, distance, value_type)
     except (pa.ArrowException, ValueError):
         raise DataError("A cell is no set of items.") from None
 

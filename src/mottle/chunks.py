@@ -40,6 +40,7 @@ from mottle.randomness import Purpose, Secret
 from mottle.release import Links, PublishedColumn, check_published, publish
 from mottle.schema import Column, Role, Schema
 from mottle.sensitive import SensitiveValues, codes_among
+from mottle.totals import Totals
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -134,6 +135,7 @@ class Plan:
     effort: float | None
     secret: Secret
     cuts: Int64s  # [regions + 1]: first row of every region along the order, then all rows
+    totals: tuple[Totals | None, ...]  # [domains]: how often values occur
     decision: Decision | None = None  # of `buckets`
 
     @property
@@ -160,7 +162,8 @@ class Plan:
     def columns(self) -> tuple[PublishedColumn, ...]:
         """The columns of the release."""
         described = {
-            domain.name: PublishedColumn.of_domain(domain) for domain in self.coding.domains
+            domain.name: PublishedColumn.of_domain(domain, totals)
+            for domain, totals in zip(self.coding.domains, self.totals, strict=True)
         }
         described |= {column.name: column for column in self.coding.unchanged}
         names = [column.name for column in self.coding.schema.columns]

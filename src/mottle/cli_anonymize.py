@@ -157,6 +157,7 @@ def anonymize_command(
                 overwrite=overwrite, report=reports.publishable, private=private,
                 internal=reports.internal_report(None, source, context), progress=tell,
                 method=method, representation=representation, walk=walk, effort=seconds, seed=seed,
+                totals=not no_totals,
             )  # fmt: skip
         show_release(certificate, target, private, began, as_json)
         reports.tell(as_json)

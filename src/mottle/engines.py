@@ -31,6 +31,8 @@ from mottle.pipeline import (
 )
 from mottle.schema import Representation, Role, Schema
 from mottle.sensitive import SensitiveValues, join_counts
+from mottle.survey import Survey
+from mottle.totals import Totals, least_total
 
 CHUNKED = ("nh", "freeform")  # for k-anonymity …
 CHUNKED_VALUES = ("buckets",)  # … and for guarantees about sensitive values
@@ -51,6 +53,7 @@ class Settings:
     walk: str
     effort: float | None
     seed: int | None
+    totals: bool
 
     @classmethod
     def check(
@@ -63,6 +66,7 @@ class Settings:
         walk: str,
         effort: float | None,
         seed: int | None,
+        totals: bool,
     ) -> Settings:
         """Refuse what chunks cannot do."""
         check_schema(schema)
@@ -76,7 +80,16 @@ class Settings:
             )
         if walk not in WALKS:
             raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
-        return cls(method, as_representation(representation), walk, as_seconds(effort), seed)
+        representation = as_representation(representation)
+        return cls(method, representation, walk, as_seconds(effort), seed, totals)
+
+    def totals_of(
+        self, survey: Survey, coding: Coding, demand: Demand
+    ) -> tuple[Totals | None, ...]:
+        """How often values occur, as in memory, for every quasi-identifier; or nothing of it."""
+        if not self.totals:
+            return (None,) * len(coding.domains)
+        return survey.totals(coding.domains, least_total(demand))
 
     def method_for(self, guarantee: Guarantee, rows: int) -> str:
         """The method asked for, or the one that `auto` would pick by rows and time."""
@@ -191,6 +204,7 @@ def certify(
             "representation": str(settings.representation),
             "draw": total.draw,
             "effort": settings.effort,
+            "least_total": least_total(plan.demand) if settings.totals else None,
         },
         "engine": {**engine, "chunks": plan.chunks},
         "rows": rows,

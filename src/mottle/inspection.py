@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mottle.coding import encode_column, kind_of
 from mottle.errors import DataError
 from mottle.orders import lexicographic
-from mottle.schema import Column, Kind, Representation, Role, Schema
+from mottle.schema import SEPARATOR, Column, Kind, Representation, Role, Schema
 from mottle.sets.lists import is_list
 from mottle.values import is_plain
 
@@ -27,6 +27,7 @@ _SOUNDS_SENSITIVE = re.compile(
 )
 _FEW_ROWS = 20  # below this, all-distinct says nothing
 _LONG_TEXT = 40  # mean characters from which on a text column is free text
+_SEPARATED = 0.1  # share of cells with a separator from which on text may be sets
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ def inspect(table: pa.Table) -> Inspection:
 
 def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[np.int32], int]:
     column = Column(name=name, role=Role.QUASI_IDENTIFYING)
-    is_set = is_list(values.type) and is_plain(values.type.value_type)
+    is_set = _looks_like_sets(values)
+    if is_set:
+        column = column.model_copy(update={"kind": Kind.SET})
     if pa.types.is_nested(values.type) and not is_set:
         report = ColumnReport(
             name, str(values.type), 0, values.null_count, 0.0, Role.IDENTIFYING, None,
@@ -133,7 +136,7 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[
     nulls = int(counts[domain.missing]) if domain.missing >= 0 else 0
     distinct = domain.size - (domain.missing >= 0)
     role, why = _propose_role(name, values, distinct, nulls)
-    if kind is Kind.SET and role is not Role.IDENTIFYING:  # which cannot be published unchanged
+    if is_set and not _NAMES_A_PERSON.search(_lowered(name)):
         role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
     report = ColumnReport(
         name=name,
@@ -148,10 +151,26 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[
     return report, codes, domain.size
 
 
+def _looks_like_sets(values: pa.ChunkedArray) -> bool:
+    """Whether cells are lists, or text with separators between few items that come again."""
+    if is_list(values.type):
+        return is_plain(values.type.value_type)
+    if not pa.types.is_string(values.type) or values.null_count == len(values):
+        return False
+    if pc.mean(pc.match_substring(values, SEPARATOR)).as_py() < _SEPARATED:
+        return False
+    items = pc.list_flatten(pc.split_pattern(values, SEPARATOR))
+    return len(items.unique()) * 2 < len(values.unique())
+
+
+def _lowered(name: str) -> str:
+    return name.lower().replace("_", " ")
+
+
 def _propose_role(
     name: str, values: pa.ChunkedArray, distinct: int, nulls: int
 ) -> tuple[Role, str]:
-    lowered = name.lower().replace("_", " ")
+    lowered = _lowered(name)
     is_text = pa.types.is_string(values.type)
     filled = len(values) - nulls
     may_be_number_of_person = is_text or pa.types.is_integer(values.type)

@@ -38,7 +38,7 @@ from mottle.release import (
 from mottle.schema import Representation, Role, Schema, parse_word
 from mottle.sensitive import SensitiveValues, encode_sensitive
 from mottle.separate import INSTEAD, check_published_apart, disclosing, publish_apart
-from mottle.totals import LEAST_TOTAL
+from mottle.totals import least_total
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
@@ -196,7 +196,7 @@ def anonymize(
         links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
     checks: list[dict[str, object]] = []
     apart = arrangement.draw is Draw.APART
-    least_total = max(demand.degree, LEAST_TOTAL) if totals else None
+    least = least_total(demand) if totals else None
     with clock.stage("check"):
         covered: dict[str, object] = {"pairs": check_covers(graph, codes, published)}
         if apart:
@@ -215,7 +215,7 @@ def anonymize(
             released, columns, values_apart = publish_apart(table, schema, links)
             anonymous = check_published_apart(schema, released, values_apart, links)
         else:
-            released, columns = publish(table, schema, codes, published, links, least_total)
+            released, columns = publish(table, schema, codes, published, links, least)
             anonymous = check_published(schema, columns, links)
         checks.append(check_passed(5, "anonymous", anonymous))
     clock.tell(Progress("done", loss.gcp))
@@ -232,7 +232,7 @@ def anonymize(
             "representation": str(representation),
             "draw": draw,
             "effort": effort,
-            "least_total": None if apart else least_total,
+            "least_total": None if apart else least,
         },
         "rows": table.num_rows,
         "columns": describe_columns(schema, codes, columns),

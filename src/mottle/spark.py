@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset
 
 from mottle.chunks import CHUNK, Coding, Plan, even_cuts
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_CHUNK = 200_000
 _BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_GROUPING, _TIMES = "mottle.grouping", "mottle.times"  # beside the columns of a table
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     chunk_rows: int = ROWS_PER_CHUNK,
+    totals: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> SparkRelease:
     """Anonymize a Spark DataFrame; nothing is returned unless all invariants hold.
@@ -133,7 +136,7 @@ def anonymize(
     ----------
     df
         Rows of plain columns. It is read twice and must hold the same rows both times.
-    schema, guarantee, method, representation, walk, effort, seed, progress
+    schema, guarantee, method, representation, walk, effort, seed, totals, progress
         As for `mottle.streaming.anonymize`; ``effort`` is for each chunk.
     staging
         A folder that all executors can write to (a path or a URL that Spark knows). Intermediate
@@ -143,7 +146,7 @@ def anonymize(
     """
     settings = Settings.check(
         schema, guarantee, method=method, representation=representation, walk=walk, effort=effort,
-        seed=seed,
+        seed=seed, totals=totals,
     )  # fmt: skip
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
@@ -204,6 +207,7 @@ class _Job:
                 coding, demand, combinations,
                 self.settings.method_for(self.guarantee, survey.rows),
                 self.settings.walk, self.settings.effort, secret, even_cuts(survey.rows, rows),
+                self.settings.totals_of(survey, coding, demand),
             )  # fmt: skip
             order = Order(self._kept, coded, coding, survey.rows, self.chunk_rows)
             chunks = order.in_regions(plan.cuts)
@@ -226,32 +230,30 @@ class _Job:
     # -------------------------------------------------------------------------- what Spark counts
 
     def _survey(self, schema: Schema) -> Survey:
-        """Distinct values and counts by one aggregation, and one for each sensitive column."""
+        """How often values occur, by one aggregation over all columns that matter."""
         from pyspark.sql import functions as sql
 
         types = normalize(arrow_schema(self.df).empty_table()).schema
         survey = Survey(schema, types, self.guarantee.about_values)
         known = schema.with_role(Role.QUASI_IDENTIFYING)
-        sums = [sql.count(sql.lit(1)).alias("rows")]
-        for number, column in enumerate(known):
-            values = sql.col(named(column.name))
-            sums += [
-                sql.collect_set(values).alias(f"values{number}"),
-                sql.count_if(values.isNull()).alias(f"missing{number}"),
-            ]
-        found = self.df.agg(*sums).toArrow()
-        survey.rows = found.column("rows")[0].as_py()
-        for number, column in enumerate(known):
-            values = found.column(f"values{number}").combine_chunks().flatten()
-            if found.column(f"missing{number}")[0].as_py():
-                values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-            table = normalize(pa.table({column.name: values}))
-            survey.add_values(column, table.column(column.name))
-        for column in schema.with_role(Role.SENSITIVE) if self.guarantee.about_values else ():
-            counted = self.df.groupBy(named(column.name)).count().toArrow()
-            table = normalize(counted.select([column.name]))
-            counts = counted.column("count").to_numpy()
-            survey.add_counts(column.name, table.column(column.name), counts)
+        sensitive = schema.with_role(Role.SENSITIVE) if self.guarantee.about_values else ()
+        looked_at = [*known, *sensitive]
+        columns = [sql.col(named(column.name)) for column in looked_at]
+        counted = (
+            self.df.groupingSets([[column] for column in columns], *columns)
+            .agg(sql.grouping_id().alias(_GROUPING), sql.count(sql.lit(1)).alias(_TIMES))
+            .toArrow()
+        )
+        for place, column in enumerate(looked_at):
+            others = (1 << len(looked_at)) - 1 - (1 << (len(looked_at) - 1 - place))
+            rows = counted.filter(pc.equal(counted.column(_GROUPING), others))
+            values = normalize(rows.select([column.name])).column(column.name)
+            times = rows.column(_TIMES).to_numpy()
+            if column in known:
+                survey.add_values(column, values, times)
+                survey.rows = int(times.sum())
+            else:
+                survey.add_counts(column.name, values, times)
         return survey
 
     def _combinations(self, coded: DataFrame, coding: Coding) -> tuple[Int64s, Int64s]:

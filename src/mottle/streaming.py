@@ -80,6 +80,7 @@ def anonymize(
     text: TextOptions | None = None,
     source: str = "",
     chunk_rows: int | None = None,
+    totals: bool = True,
     overwrite: bool = False,
     report: bool = True,
     private: str | Path | None = None,
@@ -96,7 +97,7 @@ def anonymize(
     ----------
     data
         The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
-    schema, guarantee, representation, walk, seed, progress
+    schema, guarantee, representation, walk, seed, progress, totals
         As for `mottle.anonymize`.
     memory
         What the process may take, such as ``"4GB"``. It decides how many rows are worked on at
@@ -134,7 +135,7 @@ def anonymize(
     """
     settings = Settings.check(
         schema, guarantee, method=method, representation=representation, walk=walk, effort=effort,
-        seed=seed,
+        seed=seed, totals=totals,
     )  # fmt: skip
     limit = memory_bytes(memory)
     place = Place.of(output, report=report, private=private, internal=internal, overwrite=overwrite)
@@ -332,7 +333,7 @@ class _Run:
         cuts = even_cuts(rows.rows, max(largest, 2 * edges))
         plan = Plan(
             coding, demand, combinations, method, self.settings.walk, self.settings.effort,
-            self.secret, cuts,
+            self.secret, cuts, self.settings.totals_of(survey, coding, demand),
         )  # fmt: skip
         return plan, sensitive
 

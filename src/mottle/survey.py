@@ -7,6 +7,7 @@ the distinct values, not of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mottle.coding import Domain, comparable, encode_column, kind_of
+from mottle.coding import Domain, comparable, encode_column, encode_in, kind_of
 from mottle.errors import DataError, UsageError
 from mottle.release import PublishedColumn, check_publishable
 from mottle.schema import Column, Kind, Representation, Role, Schema
 from mottle.sensitive import SensitiveValues, count_values, with_breaks
+from mottle.totals import Totals
 from mottle.values import dictionary_order, merged_order
 
 Int64s = NDArray[np.int64]
@@ -38,8 +40,7 @@ class Survey:
     about_values: bool
     rows: int = 0
     kept_bytes: int = 0  # of the columns that are published as they are
-    distinct: dict[str, pa.Array] = field(default_factory=dict)  # quasi-identifiers
-    counted: dict[str, pa.Table] = field(default_factory=dict)  # sensitive: values and counts
+    counted: dict[str, pa.Table] = field(default_factory=dict)  # by column: values and counts
     orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
     missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
 
@@ -63,7 +64,7 @@ class Survey:
                 order = tuple(dictionary_order(values, column.name).to_pylist())
                 self.orders.setdefault(column.name, {})[order] = None
             if column.role is Role.QUASI_IDENTIFYING:
-                self.add_values(column, values)
+                self.add_values(column, values, np.ones(len(values), np.int64))
             elif column.role is Role.SENSITIVE and self.about_values:
                 self.add_counts(column.name, values, np.ones(len(values), np.int64))
             if column.role in (Role.SENSITIVE, Role.INSENSITIVE):
@@ -73,29 +74,23 @@ class Survey:
         """Sensitive values that occur so often."""
         if pa.types.is_dictionary(values.type):
             values = pc.cast(values, values.type.value_type)
-        more = pa.table({"value": values, "count": counts})
+        new = _summed(pa.table({"value": values, "count": counts}))
         known = self.counted.get(name)
-        both = more if known is None else pa.concat_tables([known, more])
-        summed = both.group_by("value").aggregate([("count", "sum")])
-        self.counted[name] = summed.select(["value", "count_sum"]).rename_columns(
-            ["value", "count"]
-        )
+        self.counted[name] = new if known is None else _summed(pa.concat_tables([known, new]))
 
-    def add_values(self, column: Column, values: pa.ChunkedArray) -> None:
-        """Values of a quasi-identifier; one of each is enough."""
+    def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64s) -> None:
+        """Values of a quasi-identifier that occur so often."""
         if pa.types.is_floating(values.type):
-            nans = pc.sum(pc.is_nan(values)).as_py() or 0
+            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
             self.missing_numbers[column.name] = self.missing_numbers.get(column.name, 0) + nans
         kind = kind_of(values.type, column)
-        new = comparable(values, column.model_copy(update={"kind": kind})).unique()
-        known = self.distinct.get(column.name)
-        both = new if known is None else pa.concat_arrays([known, new]).unique()
-        if len(both) > LARGEST_DOMAIN:
+        comparable_values = comparable(values, column.model_copy(update={"kind": kind}))
+        self.add_counts(column.name, comparable_values, counts)
+        if self.counted[column.name].num_rows > LARGEST_DOMAIN:
             raise DataError(
                 f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
                 "Round it, or give it another role.",
             )
-        self.distinct[column.name] = both
 
     # --------------------------------------------------------------------------- what was found
 
@@ -109,8 +104,18 @@ class Survey:
             found.append(domain)
         return tuple(found)
 
+    def totals(self, domains: Sequence[Domain], least: int) -> tuple[Totals | None, ...]:
+        """How often values occur, counting no fewer than ``least`` records together."""
+        found = []
+        for domain in domains:
+            counts = np.zeros(domain.size, np.int64)
+            codes = encode_in(self._values(domain.column), domain)
+            np.add.at(counts, codes, self.counted[domain.name].column("count").to_numpy())
+            found.append(Totals.of_counts(domain, counts, least))
+        return tuple(found)
+
     def _values(self, column: Column) -> pa.ChunkedArray:
-        values = self.distinct[column.name]
+        values = self.counted[column.name].column("value").combine_chunks()
         if column.name in self.orders and column.kind is Kind.ORDERED:
             known = pa.array(self._order(column.name), values.type)
             codes = pc.index_in(values, value_set=known)
@@ -155,3 +160,9 @@ class Survey:
             for name, cells in self.missing_numbers.items()
             if cells
         )
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    """Every value once, with all its counts together."""
+    summed = counted.group_by("value").aggregate([("count", "sum")])
+    return summed.select(["value", "count_sum"]).rename_columns(["value", "count"])

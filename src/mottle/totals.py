@@ -17,10 +17,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.coding import Domain, Form, Int32s
+from mottle.guarantees import Demand
 
 MOST_GROUPS = 1000
 LEAST_TOTAL = 5  # records counted together, as statistical offices have it
 Int64s = NDArray[np.int64]
+
+
+def least_total(demand: Demand) -> int:
+    """How many records are counted together at least."""
+    return max(demand.degree, LEAST_TOTAL)
 
 
 @dataclass(frozen=True)
@@ -39,13 +45,18 @@ class Totals:
     @classmethod
     def of(cls, domain: Domain, codes: Int32s, least: int) -> Totals | None:
         """Count, in groups of at least ``least`` records; None where values cannot be told."""
-        if domain.sets is not None or len(codes) < least:
+        return cls.of_counts(domain, np.bincount(codes, minlength=domain.size), least)
+
+    @classmethod
+    def of_counts(cls, domain: Domain, counts: Int64s, least: int) -> Totals | None:
+        """The same, from how often each code occurs."""
+        rows = int(counts.sum())
+        if domain.sets is not None or rows < least:
             return None
-        counts = np.bincount(codes, minlength=domain.size)
         count = _count_ranges if domain.form is Form.RANGE else _count_values
         groups = count(counts, domain.missing, least)
         if len(groups.counts) > MOST_GROUPS:
-            groups = count(counts, domain.missing, max(least, -(-len(codes) // MOST_GROUPS)))
+            groups = count(counts, domain.missing, max(least, -(-rows // MOST_GROUPS)))
         named = domain.values.take(pa.array(groups.named))
         texts = _as_text(named)
         if texts is None or len(groups.counts) > 2 * MOST_GROUPS:

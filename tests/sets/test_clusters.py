@@ -32,6 +32,7 @@ def closed_by_definition(lists: list[set[str]], support: int) -> set[tuple[int, 
 @given(st.lists(st.sets(st.sampled_from("abcde")), min_size=1, max_size=8), st.integers(1, 4))
 def test_closed_sets_are_those_of_the_definition(lists: list[set[str]], support: int) -> None:
     found = closed_sets(SetData.of(lists).sets(), support, 10_000)
+    assert found is not None
     told = [
         (int(size), frozenset(found.holders[first:last].tolist()))
         for size, first, last in zip(found.sizes, found.starts[:-1], found.starts[1:], strict=True)
@@ -40,12 +41,18 @@ def test_closed_sets_are_those_of_the_definition(lists: list[set[str]], support:
     assert set(told) == closed_by_definition(lists, support)
 
 
-def test_too_many_holders_raise_the_support() -> None:
+def test_more_holders_than_allowed_are_refused() -> None:
     sets = mottle.datasets.baskets(400, items=50, size=8, seed=1).sets()
     everything = closed_sets(sets, 3, 10**9)
-    fewer = closed_sets(sets, 3, len(everything.holders) // 2)
-    assert 0 < len(fewer.holders) <= len(everything.holders) // 2
-    assert np.diff(fewer.starts).min() > 3
+    assert everything is not None
+    assert closed_sets(sets, 3, len(everything.holders)) is not None
+    assert closed_sets(sets, 3, len(everything.holders) - 1) is None
+
+
+def test_no_item_with_enough_holders_gives_nothing() -> None:
+    found = closed_sets(SetData.of(["a", "b", ""]).sets(), 2, 100)
+    assert found is not None
+    assert len(found.sizes) == 0
 
 
 @given(records, st.integers(2, 5))

@@ -25,14 +25,10 @@ class ClosedSets(NamedTuple):
     holders: Int32s  # records
 
 
-_NOTHING = ClosedSets(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int32))
-
-
-def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets:
-    """Closed sets with at least ``support`` holders, or with more so that holders do not exceed.
+def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets | None:
+    """All closed sets of items with at least ``support`` holders; None if there are too many.
 
     ``most`` bounds the number of holders of all sets together, and with it memory and, about, time.
-    The smallest support that keeps to it is found by halving.
 
     >>> from mottle.sets.items import SetData
     >>> found = closed_sets(SetData.of(["abc", "ab", "ab", "c", "cd"]).sets(), 2, 100)
@@ -40,19 +36,24 @@ def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets:
     [(1, 3), (2, 3)]
     """
     ranked = _by_frequency(sets)
-    postings = _postings(ranked)
-    asked = max(support, 1)
-    tried = asked
-    while 2 * tried <= sets.records:
-        tried *= 2
-    kept = _NOTHING
-    while tried >= asked:
-        found = _mined(ranked, postings, tried, most)
-        if found is None:
-            break
-        kept = found
-        tried //= 2
-    return kept
+    starts, holders = _postings(ranked)
+    first_item = int(np.searchsorted(np.diff(starts), support))  # counts ascend with the items
+    if first_item == ranked.universe:
+        return ClosedSets(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int32))
+    parts = workers.over_blocks(
+        lambda first, last: _mine(
+            ranked, starts, holders, first_item + first, first_item + last, support, most
+        ),
+        starts[first_item:] - starts[first_item],
+    )
+    lengths = np.concatenate([lengths for _, lengths, *_ in parts])
+    if any(too_many for *_, too_many in parts) or lengths.sum() > most:
+        return None
+    return ClosedSets(
+        np.concatenate([sizes for sizes, *_ in parts]),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([held for *_, held, _ in parts]),
+    )
 
 
 def _by_frequency(sets: Sets) -> Sets:
@@ -69,30 +70,6 @@ def _postings(sets: Sets) -> tuple[Int64s, Int32s]:
     counts = np.bincount(sets.items, minlength=sets.universe)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return starts, held_by[np.argsort(sets.items, kind="stable")]
-
-
-def _mined(
-    ranked: Sets, postings: tuple[Int64s, Int32s], support: int, most: int
-) -> ClosedSets | None:
-    """All closed sets of so many holders; None if there are too many."""
-    starts, holders = postings
-    first_item = int(np.searchsorted(np.diff(starts), support))  # counts ascend with the items
-    if first_item == ranked.universe:
-        return _NOTHING
-    parts = workers.over_blocks(
-        lambda first, last: _mine(
-            ranked, starts, holders, first_item + first, first_item + last, support, most
-        ),
-        starts[first_item:] - starts[first_item],
-    )
-    if any(too_many for *_, too_many in parts):
-        return None
-    sizes = np.concatenate([sizes for sizes, *_ in parts])
-    lengths = np.concatenate([lengths for _, lengths, *_ in parts])
-    if lengths.sum() > most:
-        return None
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return ClosedSets(sizes, ends, np.concatenate([held for *_, held, _ in parts]))
 
 
 @njit(cache=True, nogil=True)

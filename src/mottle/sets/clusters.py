@@ -49,7 +49,7 @@ def memberships(sets: Sets, degree: int) -> Memberships | None:
     None if records have so much in common that there are too many closed sets to choose from.
     """
     found = closed_sets(sets, degree, HOLDERS * sets.records)
-    if len(found.sizes) == 0 or np.diff(found.starts).min() >= 2 * degree:
+    if found is None:
         return None
     wishes, ends = _wishes(found, sets.records)
     share = _shares(len(found.sizes), wishes, ends, degree)
@@ -108,7 +108,8 @@ def _wanted_by_all(wishes: Int32s, ends: Int64s, share: Float64s) -> Float64s:
     parts = workers.over_rows(
         lambda first, last: _wanted(wishes, ends, share, first, last), len(ends) - 1
     )
-    return np.sum(parts, axis=0)
+    wanted: Float64s = np.sum(parts, axis=0)
+    return wanted
 
 
 @njit(cache=True, nogil=True)

@@ -204,11 +204,11 @@ class Queries:
         """Rows expected, certain, possible, error; a column for each question."""
         own = [self.split(conditions)[0] for conditions in asked]
         answers = np.empty((4, len(asked)))
-        found = workers.over_blocks(
+        parts = workers.over_blocks(
             lambda first, last: [self._shares(conditions) for conditions in own[first:last]],
             np.arange(len(own) + 1),
         )
-        looked_up = [shares for part in found for shares in part]
+        looked_up = [shares for part in parts for shares in part]
         widths = np.cumsum([0, *(len(places) for places, _, _ in looked_up)])
         before = np.cumsum([0, *(len(shares) for _, _, shares in looked_up)])
         places, starts, shares = (np.concatenate(part) for part in zip(*looked_up, strict=True))

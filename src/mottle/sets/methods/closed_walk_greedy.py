@@ -67,8 +67,11 @@ class Walk(NamedTuple):
 
     preimage: Int64s  # by edge
     postimage: Int64s  # by edge
-    earlier: Int64s  # by edge: the edge by which its preimage left before, or _NONE
     latest: Int64s  # by preimage: its latest edge, or _NONE
+    earlier: Int64s  # by edge to where the walk had not been: the last such one before, or _NONE
+    discovery: Int64s  # by preimage: its latest edge to where the walk had not been, or _NONE
+    tried: Int64s  # by preimage: how far it has looked for a last resort …
+    resort: Int64s  # … and the one it took there
     reached: Bools  # by postimage: whether the walk has been there
     ahead: Int64s  # by rank: itself if not reached, else a rank further on, up to the next such one
     behind: Int64s  # the same in the other direction; ranks go around
@@ -90,7 +93,10 @@ def greedy_assignment(
     walk = Walk(
         np.empty(longest, np.int64),
         np.empty(longest, np.int64),
+        np.full(records, _NONE, np.int64),
         np.empty(longest, np.int64),
+        np.full(records, _NONE, np.int64),
+        np.zeros(records, np.int64),
         np.full(records, _NONE, np.int64),
         np.zeros(records, np.bool_),
         np.arange(records),
@@ -112,9 +118,11 @@ def greedy_assignment(
             if picked == _NONE or edges == longest:
                 return False
             walk.preimage[edges], walk.postimage[edges] = node, picked
-            walk.earlier[edges] = walk.latest[node]
             walk.latest[node] = edges
-            _reach(walk, labels, picked)
+            if not walk.reached[picked]:
+                walk.earlier[edges] = walk.discovery[node]
+                walk.discovery[node] = edges
+                _reach(walk, labels, picked)
             edges += 1
             node = int(holder_of[picked])
         node, picked = int(start), _NONE
@@ -126,19 +134,20 @@ def greedy_assignment(
             holder_of[picked] = node
             node = displaced
         for edge in range(edges):
-            walk.latest[walk.preimage[edge]] = _NONE
+            walked = walk.preimage[edge]
+            walk.latest[walked], walk.discovery[walked] = _NONE, _NONE
+            walk.tried[walked], walk.resort[walked] = 0, _NONE
             _leave(walk, labels, int(walk.postimage[edge]))
     return True
 
 
 @njit(cache=True, nogil=True)
 def _reach(walk: Walk, labels: Int32s, postimage: int) -> None:
-    if not walk.reached[postimage]:
-        walk.reached[postimage] = True
-        walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
-        walk.behind[postimage] = (postimage - 1) % walk.behind.size
-        walk.unreached[labels[postimage]] -= 1
-        walk.unreached[-1] -= 1
+    walk.reached[postimage] = True
+    walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
+    walk.behind[postimage] = (postimage - 1) % walk.behind.size
+    walk.unreached[labels[postimage]] -= 1
+    walk.unreached[-1] -= 1
 
 
 @njit(cache=True, nogil=True)
@@ -176,19 +185,35 @@ def greedy_pick(
         open_to_it -= walk.unreached[labels[matches[node, earlier]]]
     if open_to_it > 0:
         return _nearest_unreached(sets, order, labels, matches, round_, node, walk)
+    return _last_resort(sets, order, labels, matches, round_, node, walk)
+
+
+@njit(cache=True, nogil=True)
+def _last_resort(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+) -> int:
+    """The nearest eligible postimage, all of which the walk has reached; _NONE for none.
+
+    What was eligible nearer by has been taken before: the search goes on where it ended.
+    """
     records = order.size
-    for step in range(records // 2 + 1):
+    for step in range(walk.tried[node], records // 2 + 1):
         best, best_distance = _NONE, np.int64(0)
         for side in (1, -1):
             other = (node + side * step) % records
             if side == -1 and other == (node + step) % records:
                 continue
-            if not _eligible(labels, matches, round_, node, other, walk):
+            if other == walk.resort[node] or not _eligible(
+                labels, matches, round_, node, other, walk
+            ):
                 continue
             distance = hamming(sets, order[node], order[other])
             if best == _NONE or distance < best_distance:
                 best, best_distance = other, distance
         if best != _NONE:
+            again = walk.resort[node] != _NONE and walk.tried[node] == step
+            walk.tried[node] = step + 1 if again else step
+            walk.resort[node] = _NONE if again else best
             return best
     return _NONE
 
@@ -221,20 +246,20 @@ def _nearest_unreached(
 
 @njit(cache=True, nogil=True)
 def _new_label(labels: Int32s, matches: Int32s, round_: int, node: int, other: int) -> bool:
+    new = True
     for earlier in range(round_):
-        if labels[matches[node, earlier]] == labels[other]:
-            return False
-    return True
+        new &= labels[matches[node, earlier]] != labels[other]
+    return new
 
 
 @njit(cache=True, nogil=True)
 def _eligible(
     labels: Int32s, matches: Int32s, round_: int, node: int, other: int, walk: Walk
 ) -> bool:
-    """Neither of the label of an old match nor an edge of this walk."""
+    """Neither of the label of an old match nor discovered from here in this walk."""
     if not _new_label(labels, matches, round_, node, other):
         return False
-    edge = walk.latest[node] if walk.reached[other] else _NONE
+    edge = walk.discovery[node]
     while edge != _NONE:
         if walk.postimage[edge] == other:
             return False
