@@ -411,11 +411,15 @@ def test_value_outside_the_hierarchy_is_refused_by_the_column_name():
 
 @pytest.mark.parametrize(
     "values",
-    [[[[1]], [[2]]], [{"a": 1}, {"a": 2}], pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int8()))],
+    [
+        [[[1]], [[2]]],
+        [{"a": 1}, {"a": 2}],
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int8())),
+    ],
     ids=["list of lists", "struct", "map"],
 )
 def test_nested_values_are_refused(values: object):
-    with pytest.raises(SchemaError, match="Column 'q' holds .* values, which cannot be"):
+    with pytest.raises(SchemaError, match=r"Column 'q' holds .* values, which cannot be"):
         coded(values if isinstance(values, pa.Array) else pa.array(values))
 
 

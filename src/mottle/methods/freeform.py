@@ -24,6 +24,7 @@ from mottle.matching import match_rows
 from mottle.methods._mixed_orders import refinement_orders
 from mottle.methods._registry import Arrangement, Effort, SetColumns, register
 from mottle.methods.mondrian import mondrian
+from mottle.methods.nh import lexicographic_partitions
 from mottle.orders import by_cardinality, lexicographic
 from mottle.orders.hilbert import hilbert
 from mottle.orders.placement import place as placed
@@ -43,16 +44,14 @@ _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart,
     sets=SetColumns.VOTED,
 )
 def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
-    """Match inside blocks of the best of three orders, then refine across blocks.
+    """Match inside blocks of the best of three orders, or begin with rings; refine across blocks.
 
     ``effort.seconds`` = 0 leaves the refinement out.
     """
     degree = demand.degree
     metric = scales(codes, degree)
-    layout = _best_layout(codes, degree)
+    layout, ordered, preimages = _best_start(codes, metric, degree)
     starts = layout.starts
-    ordered = np.ascontiguousarray(codes.matrix[layout.order])
-    preimages = match_in_blocks(metric, ordered, starts, degree)
     members = layout.order.astype(np.int32)
     facts: dict[str, object] = {"order": layout.name, "refinement": None}
     if effort.seconds == 0:
@@ -73,6 +72,40 @@ class Layout(NamedTuple):
     name: str
     order: Int64s
     starts: Int64s
+
+
+class _Start(NamedTuple):
+    """What refinement begins with."""
+
+    layout: Layout
+    ordered: Int32s  # the codes in the order of the layout
+    preimages: Int32s  # [n, degree]: places in that order
+
+
+def _best_start(codes: Codes, metric: Scales, degree: int) -> _Start:
+    """Records matched in blocks; or NH10's rings, where many records are alike."""
+    layout = _best_layout(codes, degree)
+    ordered = np.ascontiguousarray(codes.matrix[layout.order])
+    matched = _Start(layout, ordered, match_in_blocks(metric, ordered, layout.starts, degree))
+    members, starts = lexicographic_partitions(codes, degree)
+    in_rings = np.ascontiguousarray(codes.matrix[members])
+    rings = _Start(
+        Layout("rings", members.astype(np.int64), starts), in_rings, ring_preimages(starts, degree)
+    )
+    return min(matched, rings, key=lambda start: mean_loss(metric, start.ordered, start.preimages))
+
+
+def ring_preimages(starts: Int64s, degree: int) -> Int32s:
+    """Of every place itself and those after it, around its block.
+
+    >>> ring_preimages(np.array([0, 3, 5]), 2).tolist()
+    [[0, 1], [1, 2], [2, 0], [3, 4], [4, 3]]
+    """
+    sizes = np.diff(starts)
+    first, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
+    place = np.arange(starts[-1]) - first
+    around = (place[:, None] + np.arange(degree)) % size[:, None]
+    return (first[:, None] + around).astype(np.int32)
 
 
 def layouts(codes: Codes, degree: int) -> Iterator[Layout]:

@@ -18,8 +18,8 @@ class Condition:
 
     A known value satisfies it when it lies between ``low`` and ``high`` (as far as given), is one
     of ``values`` (if given) and none of ``excluded``. In a column with a hierarchy, values and
-    excluded may be nodes, which stand for everything below them. A set of items satisfies it when it
-    holds one of ``values`` (if given) and none of ``excluded``.
+    excluded may be nodes, which stand for everything below them. A set of items satisfies it when
+    it holds one of ``values`` (if given) and none of ``excluded``.
 
     >>> Condition(low=30, high=40, high_open=True)  # from 30 to below 40
     Condition(low=30, high=40, low_open=False, high_open=True, values=None, excluded=(),
