@@ -389,7 +389,7 @@ def test_effort_from_numpy_reaches_the_certificate(people, tmp_path):
 
 
 UNPUBLISHABLE = {
-    "list": pa.array([[1], [2]]),
+    "list of lists": pa.array([[[1]], [[2]]]),
     "struct": pa.array([{"a": 1}, {"a": 2}]),
     "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int8())),
     "interval": pa.array([(1, 2, 3), (1, 2, 4)], pa.month_day_nano_interval()),
@@ -409,6 +409,14 @@ def test_column_that_no_file_can_hold_is_refused_by_name_at_once(name: str, role
     with pytest.raises((SchemaError, DataError), match="Column 'odd' holds"):
         anonymize(table, Schema.of(**roles), KAnonymity(2))
     anonymize(table, Schema.of(quasi_identifying=["q"], identifying=["odd"]), KAnonymity(2))
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_lists_are_for_quasi_identifiers(role: str):
+    table = pa.table({"q": [1, 2], "odd": [["a"], ["b"]]})
+    with pytest.raises((SchemaError, DataError), match="Column 'odd' holds"):
+        anonymize(table, Schema.of(quasi_identifying=["q"], **{role: ["odd"]}), KAnonymity(2))
+    anonymize(table, Schema.of(quasi_identifying=["q", "odd"]), KAnonymity(2))
 
 
 CATEGORIES = {
