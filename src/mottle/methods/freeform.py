@@ -105,7 +105,8 @@ def ring_preimages(starts: Int64s, degree: int) -> Int32s:
     first, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
     place = np.arange(starts[-1]) - first
     around = (place[:, None] + np.arange(degree)) % size[:, None]
-    return (first[:, None] + around).astype(np.int32)
+    preimages: Int32s = (first[:, None] + around).astype(np.int32)
+    return preimages
 
 
 def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
