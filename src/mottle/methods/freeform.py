@@ -31,7 +31,7 @@ from mottle.orders.placement import place as placed
 from mottle.refinement import mean_loss, refine
 
 BLOCK = 300  # records matched together
-_SAMPLED_BLOCKS = 24  # blocks of each order that are tried before one is chosen …
+_SAMPLED_BLOCKS = 160  # blocks of each order that are tried before one is chosen (24 misjudge) …
 _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart, and cheap
 
 
