@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from mottle.bucket_cuts import Cut, Line, Region, counts_between, decide_cut, pieces_of, profiles_of
-from mottle.bucket_plan import Values, make_plan
+from mottle.bucket_plan import Plan, Values, make_plan
 from mottle.bucket_seats import Seating, deal_out, seat
 from mottle.coding import Float64s
 from mottle.graph import Int64s
@@ -113,7 +113,7 @@ def _plans(
     profiles: Float64s,
     demand: Demand,
     buckets: int,
-) -> list:  # type: ignore[type-arg]
+) -> list[Plan]:
     marks = marks_of_values(demand)
     counts = np.zeros((blocks, len(marks)), np.int64)
     for region in found:

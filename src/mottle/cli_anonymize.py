@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from mottle.assignment import WALKS
 from mottle.audit import AUDITS
 from mottle.cli_audit import BROKEN
 from mottle.cli_options import guarantee_from_options, schema_from_options
@@ -24,7 +23,12 @@ from mottle.cli_parameters import (
     Likeness,
     Missing,
     Overwrite,
+    Private,
     Quote,
+    Seconds,
+    Seed,
+    UnsafeRandomization,
+    Walk,
 )
 from mottle.cli_places import (
     Data,
@@ -93,29 +97,14 @@ def anonymize_command(
         typer.Option(help="COLUMN=10: so many quantile bins of a sensitive number. Repeatable."),
     ] = None,
     method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "auto",
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
-    ] = None,
+    seconds: Seconds = None,
     representation: Annotated[
         str, typer.Option(help="range, or set: every column as a set of values.")
     ] = "range",
-    walk: Annotated[
-        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
-    ] = "closed",
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable randomness, for experiments only.")
-    ] = None,
-    private: Annotated[
-        Path | None, typer.Option(help="Also write the owner's secret link file here.")
-    ] = None,
-    unsafe_paper_randomization: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-paper-randomization",
-            help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
-        ),
-    ] = False,
+    walk: Walk = "closed",
+    seed: Seed = None,
+    private: Private = None,
+    unsafe_paper_randomization: UnsafeRandomization = False,
     audit: Annotated[
         str, typer.Option(help="basic, or full: play all adversaries against the release.")
     ] = AUDITS[0],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mottle.assignment import WALKS
 
 # What is guaranteed; `cli_options.guarantee_from_options` puts them together.
 Anonymity = Annotated[
@@ -39,7 +42,23 @@ Encoding = Annotated[
 ]
 Missing = Annotated[list[str] | None, typer.Option(help="A word for a missing value. Repeatable.")]
 
+# How it is done.
+Seconds = Annotated[
+    float | None,
+    typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
+]
+Walk = Annotated[str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")]
+Seed = Annotated[int | None, typer.Option(help="Repeatable randomness, for experiments only.")]
+UnsafeRandomization = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-paper-randomization",
+        help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
+    ),
+]
+
 # What happens to the result.
+Private = Annotated[Path | None, typer.Option(help="Also write the owner's secret link file here.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from mottle.assignment import WALKS
 from mottle.cli_options import guarantee_from_options
 from mottle.cli_parameters import (
     Anonymity,
@@ -25,8 +24,13 @@ from mottle.cli_parameters import (
     Label,
     Likeness,
     Overwrite,
+    Private,
     Record,
+    Seconds,
+    Seed,
     Separator,
+    UnsafeRandomization,
+    Walk,
 )
 from mottle.cli_report import InternalFile, NoReport, ReportOptions, WithExamples
 from mottle.cli_terminal import out, progress_bar
@@ -60,26 +64,11 @@ def anonymize_sets_command(
     label: Label = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a transaction file.")] = None,
     method: Annotated[str, typer.Option(help="See 'mottle methods --sets'.")] = "auto",
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
-    ] = None,
-    walk: Annotated[
-        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
-    ] = "closed",
-    seed: Annotated[
-        int | None, typer.Option(help="Repeatable randomness, for experiments only.")
-    ] = None,
-    private: Annotated[
-        Path | None, typer.Option(help="Also write the owner's secret link file here.")
-    ] = None,
-    unsafe_paper_randomization: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-paper-randomization",
-            help="Draw by the paper's walk although it leaks labels; experiments only.",
-        ),
-    ] = False,
+    seconds: Seconds = None,
+    walk: Walk = "closed",
+    seed: Seed = None,
+    private: Private = None,
+    unsafe_paper_randomization: UnsafeRandomization = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="Compare counts with those in the original.")
     ] = False,

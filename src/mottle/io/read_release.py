@@ -128,17 +128,7 @@ def _read_csv(
         for name in text_columns(column.name, column.form)
     }
     try:
-        texts = pyarrow.csv.read_csv(
-            path,
-            read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=types,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                null_values=[""],
-            ),
-        )
+        texts = read_texts(path, types)
         arrays = [_typed(texts, column) for column in columns]
     except (pa.ArrowException, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
@@ -147,6 +137,21 @@ def _read_csv(
 
 
 _LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be longer than a block
+
+
+def read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+    """The columns of a released CSV file; a cell is missing if it is empty and not quoted."""
+    return pyarrow.csv.read_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
 
 
 def _type_in_csv(column: PublishedColumn) -> pa.DataType:

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError
+from mottle.io.read_release import read_texts
 from mottle.io.write import CERTIFICATE, CSV, PARQUET, sha256_of
 from mottle.sets import cells
 from mottle.sets.release import METADATA, SetRelease
-
-_LONGEST_LINE = 1 << 26  # bytes; pyarrow reads no line that is longer than a block
 
 
 def read_set_release(path: str | Path) -> SetRelease:
@@ -76,17 +74,7 @@ def _read_csv(path: Path, certificate: dict[str, Any]) -> pa.Table:
     parts = [f"{sets['name']}.{part}" for part in cells.PARTS]
     types = {name: pa.string() for name in parts[:2]} | {parts[2]: pa.int32()}
     types |= {label["name"]: _type(label["type"]) for label in labels}
-    texts = pyarrow.csv.read_csv(
-        path,
-        read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types,
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    ).combine_chunks()
+    texts = read_texts(path, types).combine_chunks()
     typed = [
         cells.from_text(*chunks)
         for chunks in zip(*(texts.column(name).chunks for name in parts), strict=True)

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from mottle.cells import PARTS
 from mottle.coding import Form
-from mottle.errors import DataError, MottleError, UsageError, did_you_mean
+from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import grammar
 from mottle.io.databases.address import Address
-from mottle.io.databases.failures import told_by_duckdb
+from mottle.io.databases.failures import no_such_table, told_by_duckdb
 from mottle.io.databases.files import leaving_nothing
 from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.storing import Column, NewTable, Published, Stored
@@ -88,8 +88,7 @@ def _described(
     except UsageError:
         if table is None or str(table) in (known := _tables(connection)):
             raise
-        remedy = did_you_mean(str(table), known) if known else "It has no tables."
-        raise UsageError(f"{address.shown} has no table '{table}'.", remedy) from None
+        raise no_such_table(address, str(table), known) from None
     if relation is None:
         raise UsageError("The query returns no columns.", "Give a query that begins with SELECT.")
     return list(relation.columns), [str(kind) for kind in relation.types]

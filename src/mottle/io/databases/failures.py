@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
 
-from mottle.errors import DataError, MottleError, StorageError, UsageError
+from mottle.errors import DataError, MottleError, StorageError, UsageError, did_you_mean
 from mottle.io.databases.address import Address, redacted
 
 _EXTRA = "Install the database drivers: pip install 'mottle[db]'."
@@ -173,3 +173,9 @@ def told_by_duckdb(address: Address, *, writing: bool) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return redacted(str(error).split("\n", 1)[0].rstrip(".!"))
+
+
+def no_such_table(address: Address, table: str, known: Sequence[str]) -> UsageError:
+    """That a database has no table of this name, and which it may be instead."""
+    remedy = did_you_mean(table, known) if known else "It has no tables."
+    return UsageError(f"{address.shown} has no table '{table}'.", remedy)

@@ -9,10 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from mottle.errors import DataError, MottleError, StorageError, UsageError, did_you_mean
+from mottle.errors import DataError, MottleError, StorageError, UsageError
 from mottle.io.databases import postgresql_types
 from mottle.io.databases.address import Address
-from mottle.io.databases.failures import cannot_connect, missing_driver, told_by_postgresql
+from mottle.io.databases.failures import (
+    cannot_connect,
+    missing_driver,
+    no_such_table,
+    told_by_postgresql,
+)
 from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.postgresql_types import Arriving, arriving, as_decimals, decimal_type
 from mottle.io.databases.storing import NewTable, Published, Stored
@@ -89,8 +94,7 @@ def _described(cursor: Any, address: Address, table: TableName | None, statement
     except UsageError:
         if table is None or str(table) in (known := tables(address)):
             raise
-        remedy = did_you_mean(str(table), known) if known else "It has no tables."
-        raise UsageError(f"{address.shown} has no table '{table}'.", remedy) from None
+        raise no_such_table(address, str(table), known) from None
     if len(schema) == 0:
         raise UsageError("The query returns no columns.", "Give a query that begins with SELECT.")
     return schema

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.errors import DataError, MottleError, UsageError, did_you_mean
+from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sqlite_types
 from mottle.io.databases.address import Address
-from mottle.io.databases.failures import missing_driver, told_by_sqlite
+from mottle.io.databases.failures import missing_driver, no_such_table, told_by_sqlite
 from mottle.io.databases.files import leaving_nothing
 from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.sqlite_types import Seen, shown_as
@@ -88,8 +88,7 @@ def _described(
     except UsageError:
         if table is None or str(table) in (known := tables(address)):
             raise
-        remedy = did_you_mean(str(table), known) if known else "It has no tables."
-        raise UsageError(f"{address.shown} has no table '{table}'.", remedy) from None
+        raise no_such_table(address, str(table), known) from None
 
 
 def _seen(cursor: Any, columns: dict[str, str]) -> list[Seen]:
