@@ -11,7 +11,7 @@ import pytest
 
 import mottle
 from mottle import Schema, bucket_cuts
-from mottle.bucket_cuts import Cut, Region, counts_between, decide_cut, pieces_of, profiles_of
+from mottle.bucket_cuts import Cut, Region, counts_between, decide_cut, gathered_of, pieces_of
 from mottle.coding import Codes, encode
 from mottle.guarantees import Demand
 from mottle.methods._block_cuts import Way, deepest_cut
@@ -112,7 +112,7 @@ def test_profiles_of_regions_add_up_to_those_of_memory(regions, own):
         starts = np.arange(13) * ROWS // 12
         cut = Cut(12, Way.EVENLY, starts)
     expected = TableRecords(table.codes).profiles_by_block(demand, np.arange(ROWS), starts)
-    assert profiles_of(table, cut, 3, 9) == pytest.approx(expected)
+    assert gathered_of(table, cut, 3, 9).profiles() == pytest.approx(expected)
 
 
 def test_counts_of_regions_add_up():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import defaultdict
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -70,25 +71,31 @@ def test_every_row_has_one_seat_and_buckets_of_a_chunk_are_equally_full(
         counts.append([(n, np.bincount(values[f:g], minlength=6)) for n, f, g in pieces if f < g])
     secret = Secret.draw(seed=seed)
     seating = seat(starts, plans, counts, secret, largest, 1)
+    ends = [*seating.first_seats[1:].tolist(), int(1e6)]
+    seats_of = defaultdict(set)  # first seats of what regions leave over of every table
+    for share in chain(*seating.shares):
+        for table, levels in enumerate(share.levels):
+            seats_of[share.block, table] |= {level.first_seat for level in levels}
     chunk, seats = [], []
     for number, (a, b) in enumerate(pairwise(regions)):
         lots = random.permutation(b - a)
-        where, which = seating.seats(number, int(a), values[a:b], lots, buckets)
+        where, which = seating.seats(number, int(a), values[a:b], lots)
         chunk.append(where)
         seats.append(which)
     chunk, seats = np.concatenate(chunk), np.concatenate(seats)
     assert np.array_equal(np.unique(chunk), np.arange(1, seating.chunks))
     for number in np.unique(chunk):
         inside = seats[(chunk == number) & (seats >= 0)]
-        sizes = np.bincount(inside, minlength=3 * -(-(inside.max(initial=-1) + 1) // 3))
-        assert np.ptp(sizes.reshape(-1, 3), axis=1).max(initial=0) == 0
-    table = 0
+        sizes = np.split(np.bincount(inside), ends[:-1])
+        assert all(len(set(table.tolist())) <= 1 for table in sizes)
+    first_seat = 0
     for block, plan in enumerate(plans):
         group = values[seats == -1 - block]
         assert np.array_equal(np.bincount(group, minlength=6), plan.group)
         assert len(np.unique(chunk[seats == -1 - block])) <= 1
-        for planned in plan.tables:
-            for bucket in range(buckets):
-                sitting = values[seats == table * buckets + bucket]
+        for number, planned in enumerate(plan.tables):
+            tables = [first_seat, *seats_of[block, number]]
+            for bucket in range(planned.shape[1]):
+                sitting = values[np.isin(seats, np.array(tables) + bucket)]
                 assert np.array_equal(np.bincount(sitting, minlength=6), planned[:, bucket])
-            table += 1
+            first_seat += planned.shape[1]

@@ -140,7 +140,10 @@ def test_loss_growth_and_savings_of_sets_are_errors_of_bit_voting(
         assert not scratch.any()
         boxes = np.stack([np.roll(numbers, -place) for place in range(count)])
         costs = np.empty((count, count))
-        add_growths(metric, ordered, boxes, members, candidates, count, scratch, 0, costs)
+        all_stale = np.ones(count, np.bool_)
+        add_growths(
+            metric, ordered, boxes, members, candidates, count, all_stale, scratch, 0, costs
+        )
         assert not scratch.any()
         assert np.array_equal(costs[0], growth)
         for place in range(count):

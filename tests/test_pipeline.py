@@ -269,7 +269,7 @@ def test_certificate_has_every_field(people):
     assert certificate["rows"] == 40
     assert set(certificate["ncp"]) == {"age", "sex", "size", "born", "place"}
     assert certificate["gcp"] == pytest.approx(np.mean(list(certificate["ncp"].values())))
-    assert certificate["degree"] == {"min": 4, "max": 4}
+    assert certificate["degree"] == {"min": 4, "max": 4, "records": [[4, 40]]}
     assert certificate["seed"] == 3
     assert [check["invariant"] for check in certificate["checks"]] == [1, 2, 3, 4, 5]
     assert all(check["passed"] is True for check in certificate["checks"])
@@ -282,6 +282,9 @@ def test_certificate_has_every_field(people):
 def test_degree_of_homogeneous_groups_is_their_size(people):
     certificate = anonymize(*people, KAnonymity(4), method="hp").certificate
     assert 4 <= certificate["degree"]["min"] <= certificate["degree"]["max"]
+    listed = certificate["degree"]["records"]
+    assert sum(records for _, records in listed) == certificate["rows"]
+    assert all(records % degree == 0 for degree, records in listed)
 
 
 def test_certificate_quotes_no_cell(places):

@@ -11,18 +11,18 @@ squared differences from the mean would grow by, which is less the more of the v
 candidate. Refinement adds some of it to tell apart ways that lose the same.
 
 Votes are counted in scratch space: three numbers by item, all 0 before and after every call.
+
+A table without sets has no lists of items. Its kernels never get here, and Numba, which leaves out
+what is never done where an argument is None, compiles nothing of votes for them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from mottle.growth import Scales
 
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
@@ -33,14 +33,26 @@ PULL = 0.5  # of the sum of squares
 PLACES = 3  # of an item in scratch space: how many hold it, what they weigh, a number given to it
 
 
+class ItemLists(NamedTuple):
+    """The items that codes of columns of sets stand for, list after list."""
+
+    step: Float64s  # [d] cost of a wrong bit
+    rows: Int64s  # [d] the list of the column's code 0
+    starts: Int64s  # [lists + 1] where the items of each list begin
+    items: Int32s  # each has `PLACES` in flat arrays over domains
+    weights: Int32s  # [lists] what a wrong bit of the list costs, in steps
+
+
 @njit(cache=True, nogil=True)
 def add_growth_of_one(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int,
     codes: Int32s, count: int, column: int, votes: Int32s, growth: Float64s,
 ) -> None:  # fmt: skip
     """Add to ``growth[:count]`` what each candidate costs as one more voter of a box."""
-    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
-    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    if lists is None:
+        return
+    seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
+    distinct, total = _count(lists, ordered, box, members, column, votes, seen)
     certain, spared = 0, 0
     for number in range(distinct):  # from here on: what its holder is spared, and what others are
         item = seen[number]
@@ -52,22 +64,22 @@ def add_growth_of_one(
         elif held >= members:
             votes[item], votes[item + 1] = 1, turning
             spared += turning if held > members else 0
-    step = scales.step[column]
+    step = lists.step[column]
     for candidate in range(count):
-        row = scales.rows[column] + codes[candidate]
-        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        row = lists.rows[column] + codes[candidate]
+        first, last = lists.starts[row], lists.starts[row + 1]
         bits, others = certain + last - first, spared
         for at in range(first, last):
-            item = PLACES * scales.items[at]
+            item = PLACES * lists.items[at]
             bits -= votes[item]
             others -= votes[item + 1]
-        growth[candidate] += step * (scales.weights[row] * bits + others)
+        growth[candidate] += step * (lists.weights[row] * bits + others)
     _forget(votes, seen, distinct)
 
 
 @njit(cache=True, nogil=True)
 def add_growth_of_all(
-    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    lists: ItemLists | None, ordered: Int32s, boxes: Int32s, members: int,
     codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
 ) -> None:  # fmt: skip
     """Add to ``cost[:size, :size]`` what each candidate costs as one more voter of each box.
@@ -76,18 +88,20 @@ def add_growth_of_all(
     many candidates hold them, candidates become bitmaps over these items, and most of the work
     counting bits; where few do, each item goes to its holders alone.
     """
-    numbered = np.empty(_most_deciding(scales, ordered, boxes, members, size, column), np.int32)
+    if lists is None:
+        return
+    numbered = np.empty(_most_deciding(lists, ordered, boxes, members, size, column), np.int32)
     deciding = np.empty(numbered.size, np.int32)  # box after box: items by number …
     turning = np.empty(numbered.size, np.int32)  # … what the others save if it is published …
     is_certain = np.empty(numbered.size, np.bool_)  # … or whether that is decided already
     ends = np.empty(size + 1, np.int64)
     spared = np.zeros(size, np.int64)
     ends[0] = 0
-    filled, numbers = 0, 0
+    filled, numbers = 0, int(np.int64(0))  # of a literal `_holders` would be compiled again
     for place in range(size):
         box = boxes[place]
-        seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
-        distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+        seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
+        distinct, total = _count(lists, ordered, box, members, column, votes, seen)
         for at in range(distinct):
             item = seen[at]
             held = 2 * votes[item]
@@ -104,19 +118,19 @@ def add_growth_of_all(
         _forget(votes, seen, distinct)
         ends[place + 1] = filled
     words = (numbers + 63) // 64
-    starts, holders = _holders(scales, codes, size, column, votes, numbers)
+    starts, holders = _holders(lists, codes, size, column, votes, numbers)
     by_lists = 0  # additions if every item goes to its holders, instead of counting bits
     for at in range(filled):
         by_lists += starts[deciding[at] + 1] - starts[deciding[at]]
     if by_lists < size * size * words:
         _add_by_lists(
-            scales, codes, size, column, deciding, turning, is_certain, ends, spared,
+            lists, codes, size, column, deciding, turning, is_certain, ends, spared,
             starts, holders, cost,
         )  # fmt: skip
     else:
-        held_by = _bitmaps(scales, codes, size, column, votes, words)
+        held_by = _bitmaps(lists, codes, size, column, votes, words)
         _add_by_bits(
-            scales, codes, size, column, deciding, turning, is_certain, ends, spared, held_by, cost
+            lists, codes, size, column, deciding, turning, is_certain, ends, spared, held_by, cost
         )
     for number in range(numbers):
         votes[numbered[number] + 2] = 0
@@ -124,17 +138,17 @@ def add_growth_of_all(
 
 @njit(cache=True, nogil=True)
 def _add_by_lists(
-    scales: Scales, codes: Int32s, size: int, column: int,
+    lists: ItemLists, codes: Int32s, size: int, column: int,
     deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
     starts: Int32s, holders: Int32s, cost: Float64s,
 ) -> None:  # fmt: skip
     """The costs of `add_growth_of_all` where candidates share few of the deciding items."""
-    step = scales.step[column]
+    step = lists.step[column]
     weight, whole = np.empty(size), np.empty(size)
     for candidate in range(size):
-        row = scales.rows[column] + codes[candidate]
-        weight[candidate] = step * scales.weights[row]
-        whole[candidate] = scales.item_starts[row + 1] - scales.item_starts[row]
+        row = lists.rows[column] + codes[candidate]
+        weight[candidate] = step * lists.weights[row]
+        whole[candidate] = lists.starts[row + 1] - lists.starts[row]
     for place in range(size):
         first, last = ends[place], ends[place + 1]
         sure = is_certain[first:last].sum()
@@ -155,24 +169,24 @@ def _add_by_lists(
 
 @njit(cache=True, nogil=True)
 def _add_by_bits(
-    scales: Scales, codes: Int32s, size: int, column: int,
+    lists: ItemLists, codes: Int32s, size: int, column: int,
     deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
     held_by: Words, cost: Float64s,
 ) -> None:  # fmt: skip
     """The costs of `add_growth_of_all` from candidates as bitmaps over the deciding items."""
-    step = scales.step[column]
+    step = lists.step[column]
     certain, either = np.empty(held_by.shape[1], np.uint64), np.empty(held_by.shape[1], np.uint64)
     for place in range(size):
         first, last = ends[place], ends[place + 1]
         sure = _split(deciding[first:last], is_certain[first:last], certain, either)
         row_cost = cost[place]
         for candidate in range(size):
-            row = scales.rows[column] + codes[candidate]
-            bits = sure + scales.item_starts[row + 1] - scales.item_starts[row]
+            row = lists.rows[column] + codes[candidate]
+            bits = sure + lists.starts[row + 1] - lists.starts[row]
             for word in range(certain.size):
                 held = held_by[candidate, word]
                 bits -= ones(held & certain[word]) + ones(held & either[word])
-            row_cost[candidate] += step * (scales.weights[row] * bits + spared[place])
+            row_cost[candidate] += step * (lists.weights[row] * bits + spared[place])
         for at in range(first, last):
             if not is_certain[at]:
                 word, bit = deciding[at] // 64, np.uint64(deciding[at] % 64)
@@ -183,7 +197,7 @@ def _add_by_bits(
 
 @njit(cache=True, nogil=True)
 def add_pull_of_all(
-    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    lists: ItemLists | None, ordered: Int32s, boxes: Int32s, members: int,
     codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
 ) -> None:  # fmt: skip
     """Add to ``cost[:size, :size]`` the pull of each box on each candidate.
@@ -191,23 +205,25 @@ def add_pull_of_all(
     With W the weight of a box and m its mean bitmap, a candidate x of weight w adds
     w · W / (w + W) · |x - m|² to the sum of squares.
     """
+    if lists is None:
+        return
     for place in range(size):
         box = boxes[place]
-        seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
-        distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+        seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
+        distinct, total = _count(lists, ordered, box, members, column, votes, seen)
         squares = 0.0  # of the mean, times the weight
         for number in range(distinct):
             squares += float(votes[seen[number] + 1]) ** 2
         squares /= max(total, 1)
-        step = PULL * scales.step[column]
+        step = PULL * lists.step[column]
         row_cost = cost[place]
         for candidate in range(size):
-            row = scales.rows[column] + codes[candidate]
-            first, last = scales.item_starts[row], scales.item_starts[row + 1]
+            row = lists.rows[column] + codes[candidate]
+            first, last = lists.starts[row], lists.starts[row + 1]
             shared = 0
             for at in range(first, last):
-                shared += votes[PLACES * scales.items[at] + 1]
-            weight = float(scales.weights[row])
+                shared += votes[PLACES * lists.items[at] + 1]
+            weight = float(lists.weights[row])
             away = squares + (last - first) * total - 2.0 * shared
             row_cost[candidate] += step * weight / (total + weight) * away
         _forget(votes, seen, distinct)
@@ -215,31 +231,35 @@ def add_pull_of_all(
 
 @njit(cache=True, nogil=True)
 def votes_loss(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
+    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
 ) -> float:
     """What all voters of a box pay."""
-    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
-    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    if lists is None:
+        return 0.0
+    seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
+    distinct, total = _count(lists, ordered, box, members, column, votes, seen)
     wrong = 0
     for number in range(distinct):
         item = seen[number]
         published = 2 * votes[item] > members
         wrong += total - votes[item + 1] if published else votes[item + 1]
     _forget(votes, seen, distinct)
-    return float(scales.step[column] * wrong)
+    return float(lists.step[column] * wrong)
 
 
 @njit(cache=True, nogil=True)
 def add_voter_savings(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
+    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int, column: int,
     votes: Int32s, saved: Float64s,
 ) -> None:  # fmt: skip
     """Add to ``saved[:members]`` what each voter pays and makes others pay: its growth among them.
 
     Of the other m - 1 voters, c - 1 hold an item that it holds and c one that it lacks.
     """
-    seen = np.empty(_most_items(scales, ordered, box, members, column), np.int32)
-    distinct, total = _count(scales, ordered, box, members, column, votes, seen)
+    if lists is None:
+        return
+    seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
+    distinct, total = _count(lists, ordered, box, members, column, votes, seen)
     published, even, even_weight = 0, 0, 0
     for number in range(distinct):
         item = seen[number]
@@ -248,19 +268,19 @@ def add_voter_savings(
             even += 1
             even_weight += 2 * votes[item + 1] - total
     for member in range(members):
-        row = scales.rows[column] + ordered[box[member], column]
-        weight = scales.weights[row]
-        first, last = scales.item_starts[row], scales.item_starts[row + 1]
+        row = lists.rows[column] + ordered[box[member], column]
+        weight = lists.weights[row]
+        first, last = lists.starts[row], lists.starts[row + 1]
         bits, others = published + last - first, even_weight + even * weight
         for at in range(first, last):
-            item = PLACES * scales.items[at]
+            item = PLACES * lists.items[at]
             held = 2 * votes[item]
             bits -= 2 if held > members else 0
             if held == members:
                 others -= 2 * votes[item + 1] - total + weight
             elif held == members + 1:
                 others -= 2 * votes[item + 1] - total - weight
-        saved[member] += scales.step[column] * (weight * bits + others)
+        saved[member] += lists.step[column] * (weight * bits + others)
     _forget(votes, seen, distinct)
 
 
@@ -277,7 +297,7 @@ def ones(word: np.uint64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _count(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int,
+    lists: ItemLists, ordered: Int32s, box: Int32s, members: int, column: int,
     votes: Int32s, seen: Int32s,
 ) -> tuple[int, int]:  # fmt: skip
     """Count who holds each item and what they weigh.
@@ -286,11 +306,11 @@ def _count(
     """
     distinct, total = 0, 0
     for member in range(members):
-        row = scales.rows[column] + ordered[box[member], column]
-        weight = scales.weights[row]
+        row = lists.rows[column] + ordered[box[member], column]
+        weight = lists.weights[row]
         total += weight
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            item = PLACES * scales.items[at]
+        for at in range(lists.starts[row], lists.starts[row + 1]):
+            item = PLACES * lists.items[at]
             if votes[item] == 0:
                 seen[distinct] = item
                 distinct += 1
@@ -307,46 +327,46 @@ def _forget(votes: Int32s, seen: Int32s, distinct: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _most_items(scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int) -> int:
+def _most_items(lists: ItemLists, ordered: Int32s, box: Int32s, members: int, column: int) -> int:
     """How many items the voters of a box hold together, repeats included."""
     held = 0
     for member in range(members):
-        row = scales.rows[column] + ordered[box[member], column]
-        held += scales.item_starts[row + 1] - scales.item_starts[row]
+        row = lists.rows[column] + ordered[box[member], column]
+        held += lists.starts[row + 1] - lists.starts[row]
     return held
 
 
 @njit(cache=True, nogil=True)
 def _most_deciding(
-    scales: Scales, ordered: Int32s, boxes: Int32s, members: int, size: int, column: int
+    lists: ItemLists, ordered: Int32s, boxes: Int32s, members: int, size: int, column: int
 ) -> int:
     """How many items can be held by at least half of the voters of some box, box by box."""
     most = 0
     for place in range(size):
-        held = _most_items(scales, ordered, boxes[place], members, column)
+        held = _most_items(lists, ordered, boxes[place], members, column)
         most += 2 * held // max(members, 1)
     return most
 
 
 @njit(cache=True, nogil=True)
 def _holders(
-    scales: Scales, codes: Int32s, size: int, column: int, votes: Int32s, numbers: int
+    lists: ItemLists, codes: Int32s, size: int, column: int, votes: Int32s, numbers: int
 ) -> tuple[Int32s, Int32s]:
     """The candidates that hold each item that has a number, and where those of each begin."""
     starts = np.zeros(numbers + 1, np.int32)
     for candidate in range(size):
-        row = scales.rows[column] + codes[candidate]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            starts[votes[PLACES * scales.items[at] + 2]] += 1
+        row = lists.rows[column] + codes[candidate]
+        for at in range(lists.starts[row], lists.starts[row + 1]):
+            starts[votes[PLACES * lists.items[at] + 2]] += 1
     starts[0] = 0
     for number in range(numbers):
         starts[number + 1] += starts[number]
     holders = np.empty(starts[numbers], np.int32)
     filled = starts[:numbers].copy()
     for candidate in range(size):
-        row = scales.rows[column] + codes[candidate]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            number = votes[PLACES * scales.items[at] + 2] - 1
+        row = lists.rows[column] + codes[candidate]
+        for at in range(lists.starts[row], lists.starts[row + 1]):
+            number = votes[PLACES * lists.items[at] + 2] - 1
             if number >= 0:
                 holders[filled[number]] = candidate
                 filled[number] += 1
@@ -355,14 +375,14 @@ def _holders(
 
 @njit(cache=True, nogil=True)
 def _bitmaps(
-    scales: Scales, codes: Int32s, size: int, column: int, votes: Int32s, words: int
+    lists: ItemLists, codes: Int32s, size: int, column: int, votes: Int32s, words: int
 ) -> Words:
     """The candidates as bitmaps over the items that have a number."""
     held_by = np.zeros((size, words), np.uint64)
     for candidate in range(size):
-        row = scales.rows[column] + codes[candidate]
-        for at in range(scales.item_starts[row], scales.item_starts[row + 1]):
-            number = votes[PLACES * scales.items[at] + 2] - 1
+        row = lists.rows[column] + codes[candidate]
+        for at in range(lists.starts[row], lists.starts[row + 1]):
+            number = votes[PLACES * lists.items[at] + 2] - 1
             if number >= 0:
                 held_by[candidate, number // 64] |= np.uint64(1) << np.uint64(number % 64)
     return held_by

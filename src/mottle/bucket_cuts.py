@@ -8,7 +8,7 @@ region for itself; fewer blocks are cut where the whole table would cut them, ac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
@@ -24,10 +24,10 @@ from mottle.methods._block_cuts import (
     cut_by,
     deepest,
     fewer,
+    fills_buckets,
     keeps_caps,
     marks_of_values,
     reach,
-    rest_of,
     to_whole_buckets,
     tried_blocks,
 )
@@ -67,12 +67,37 @@ class Line(Protocol):
         """What ``work`` says about every region, in their order."""
 
 
-def cuts_without(cuts: Int64s, scouts: Int64s | None) -> Int64s:
-    """Where regions begin once the scouts [regions, values] are gone."""
-    if scouts is None:
-        return cuts
-    left: Int64s = cuts - np.concatenate([[0], np.cumsum(scouts.sum(axis=1))])
-    return left
+@dataclass(frozen=True)
+class Share:
+    """The rows of one part of a table: of a tier, or of its scouts."""
+
+    counts: Int64s  # [regions, values, parts]: how many rows of each value every region has in each
+    part: int
+    together: int = 1  # neighbouring regions that are seen as one
+
+    @property
+    def cuts(self) -> Int64s:
+        """First row of every stretch of regions seen as one, and the end."""
+        ends = np.cumsum(self.counts[:, :, self.part].sum(axis=1))
+        return np.append(np.concatenate([[0], ends[:-1]])[:: self.together], ends[-1])
+
+    def regions(self, stretch: int) -> range:
+        """The regions that are seen as one."""
+        first = stretch * self.together
+        return range(first, min(first + self.together, len(self.counts)))
+
+    def within(self, largest: int) -> Share:
+        """The same rows in as few stretches as hold no more than ``largest``.
+
+        Halved again and again, as cells are in memory; see `engines.cut_regions`.
+        """
+        share = self
+        while share.together < len(self.counts):
+            wider = replace(share, together=2 * share.together)
+            if np.diff(wider.cuts).max() > largest:
+                break
+            share = wider
+        return share
 
 
 @dataclass(frozen=True)
@@ -117,8 +142,8 @@ class _Trials:
             (self._try_own if own else self._try_across)(tried)
         yield from self.known[blocks]
 
-    def _rest(self, counts: list[Int64s]) -> float:
-        return rest_of(self.marks, self.demand, counts, self.count)
+    def _filled(self, counts: list[Int64s]) -> bool:
+        return fills_buckets(self.marks, self.demand, counts, self.count)
 
     def _try_own(self, tried: list[int]) -> None:
         look = partial(
@@ -134,7 +159,7 @@ class _Trials:
                 self.known[blocks].append(
                     (
                         Cut(blocks, way, None),
-                        Trial(lambda k=kept: k, partial(self._rest, counts)),  # type: ignore[misc]
+                        Trial(lambda k=kept: k, partial(self._filled, counts)),  # type: ignore[misc]
                     )
                 )
 
@@ -163,7 +188,7 @@ class _Trials:
             return bool(np.all(counts <= most))
 
         values = counts[tried_blocks(len(counts)), : len(self.marks)]
-        return Trial(kept, partial(self._rest, list(values)))
+        return Trial(kept, partial(self._filled, list(values)))
 
     def _starts_across(self, rows: int, tried: list[int]) -> list[list[Int64s]]:
         """Starts by number of blocks and way."""
@@ -301,23 +326,21 @@ def pieces_of(ends: Int64s, begin: int, end: int) -> list[tuple[int, int, int]]:
 # ------------------------------------------------------------------ what blocks tell
 
 
-def profiles_of(line: Line, cut: Cut, count: int, values: int) -> Float64s:
-    """Where each sensitive value lies, from how often it occurs in each block of the table."""
+def gathered_of(line: Line, cut: Cut, count: int, values: int) -> Gathered:
+    """Where sensitive values lie, from how often each occurs in each block."""
     if cut.starts is None:
-        parts = line.over(partial(_gather_own, cut, line.cuts, count, values))
-        return Gathered.total(parts).profiles()
-    parts_across = line.over(partial(_gather_across, cut.starts, line.cuts, values))
+        return Gathered.total(line.over(partial(_gather_own, cut, line.cuts, count, values)))
+    parts = line.over(partial(_gather_across, cut.starts, line.cuts, values))
     blocks = len(cut.starts) - 1
     counts = np.zeros((blocks, values), np.int64)
-    totals = np.zeros((blocks, parts_across[0][0][1].shape[0]))
-    for region in parts_across:
+    totals = np.zeros((blocks, parts[0][0][1].shape[0]))
+    for region in parts:
         for block, features, found in region:
             totals[block] += features
             counts[block] += found
     lengths = np.diff(cut.starts)
     features = totals / lengths[:, None]
-    together = Gathered(counts.T @ features, counts.sum(axis=0), totals.sum(axis=0), lengths.sum())
-    return together.profiles()
+    return Gathered(counts.T @ features, counts.sum(axis=0), totals.sum(axis=0), lengths.sum())
 
 
 def _gather_own(cut: Cut, cuts: Int64s, count: int, values: int, region: Region) -> Gathered:

@@ -2,98 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from mottle.bucket_cuts import Cut, Line, Region, counts_between, decide_cut, pieces_of, profiles_of
-from mottle.bucket_plan import Plan, Values, make_plan
+from mottle.bucket_cuts import (
+    Cut,
+    Line,
+    Region,
+    Share,
+    counts_between,
+    decide_cut,
+    gathered_of,
+    pieces_of,
+)
+from mottle.bucket_plan import Plan, make_plan
 from mottle.bucket_seats import Seating, deal_out, seat
+from mottle.bucket_tiers import Tier, edges_per_record
 from mottle.coding import Float64s
 from mottle.graph import Int64s
 from mottle.guarantees import Demand
-from mottle.methods._block_cuts import marks_of_values
-from mottle.methods.buckets import FEWEST_BLOCKS, bucket_count, scout_counts
+from mottle.methods._profiles import Gathered
+from mottle.methods.buckets import FEWEST_BLOCKS, scout_counts, values_of
 from mottle.randomness import Secret
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Everything about blocks and buckets that no chunk decides for itself."""
+class TierDecision:
+    """What is decided about the records of a tier, without scouts."""
 
     buckets: int
-    scouts: Int64s | None  # [regions, values]: how many of each region's records went first
-    cuts: Int64s  # first row of every region along the order without scouts, and the end
+    share: Share
     cut: Cut
+    first_chunk: int
+    seating: Seating | None  # None: stretches cut themselves into blocks
+
+    @property
+    def end(self) -> int:
+        """One after the last chunk."""
+        if self.seating is not None:
+            return self.seating.chunks
+        return self.first_chunk + len(self.share.cuts) - 1
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Everything about tiers, blocks and buckets that no chunk decides for itself."""
+
+    tiers: tuple[TierDecision, ...]
+    scouts: Share | None  # chunk 0, where there are any
     profiles: Float64s
-    seating: Seating | None  # None: regions cut themselves into blocks
 
     @property
     def first_chunk(self) -> int:
         """The number of the first chunk after the scouts."""
-        return first_chunk(self.scouts)
+        return self.tiers[0].first_chunk
 
     @property
     def chunks(self) -> int:
         """How many chunks there are, that of the scouts included."""
-        if self.seating is not None:
-            return self.seating.chunks
-        return self.first_chunk + len(self.cuts) - 1
+        return self.tiers[-1].end
 
+    def tier_of(self, chunk: int) -> TierDecision:
+        """The tier whose records a chunk has."""
+        return next(tier for tier in self.tiers if chunk < tier.end)
 
-def first_chunk(scouts: Int64s | None) -> int:
-    """The scouts, where there are any, are chunk 0."""
-    return 0 if scouts is None else 1
+    @property
+    def facts(self) -> dict[str, object]:
+        """What was decided, for the certificate."""
+        scouts = 0 if self.scouts is None else int(self.scouts.cuts[-1])
+        return {"blocks": sum(tier.cut.blocks for tier in self.tiers), "scouts": scouts}
 
 
 def decide(
     demand: Demand,
+    tiers: Sequence[Tier],
     secret: Secret,
     largest: int,
-    line_without: Callable[[Int64s | None], Line],
-    publish_scouts: Callable[[Int64s], Float64s],
+    line_of: Callable[[Share | None], Line],
+    publish_scouts: Callable[[Share, int], Float64s],
 ) -> Decision:
-    """Cut blocks, send scouts where blocks are few, and deal out blocks larger than regions.
+    """Part the tiers, cut blocks, send scouts where these are few, deal out blocks over regions.
 
     Parameters
     ----------
     demand
         Of the whole table; its marks are those of all combinations of sensitive values.
+    tiers
+        Of the whole table.
     secret
         The run's.
     largest
-        Rows of a chunk.
-    line_without
-        The rows along the order, without scouts if there are any.
+        Rows of a chunk, were all tiers alike.
+    line_of
+        The rows of a share, or all rows, along the order.
     publish_scouts
-        Finishes them as chunk 0; returns what their release tells about where values lie.
+        Finishes them, with so many buckets, as chunk 0; returns what their release tells about
+        where values lie.
     """
-    buckets = bucket_count(demand)
-    values = len(marks_of_values(demand))
-    scouts = None
-    line = line_without(None)
-    cut = decide_cut(line, demand, buckets)
-    if cut.blocks >= FEWEST_BLOCKS:
-        profiles = profiles_of(line, cut, buckets, values)
+    values = len(values_of(demand).marks)
+    counts = np.stack([tier.counts for tier in tiers], axis=1)
+    everything = line_of(None)
+    by_region = counts_between(everything, everything.cuts[1:], len(demand.caps))[:, :values]
+    parted = np.zeros((len(by_region), values, 2 * len(tiers)), np.int64)
+    parted[:, :, 1::2] = deal_out(secret.part("tiers"), counts, by_region)
+    edges = largest * edges_per_record(tiers)
+    rows = [max(int(edges / tier.buckets), 2 * tier.buckets) for tier in tiers]
+    shares = [Share(parted, 2 * tier + 1).within(rows[tier]) for tier in range(len(tiers))]
+    cuts = [
+        decide_cut(line_of(share), demand, tier.buckets)
+        for share, tier in zip(shares, tiers, strict=True)
+    ]
+    scouts: Share | None = None
+    chosen = int(np.argmax(counts.sum(axis=0)))
+    taken = np.zeros(values, np.int64)
+    if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
+        taken = scout_counts(demand, tiers[chosen].counts, tiers[chosen].buckets, largest)
+    if taken.any():
+        places = np.stack([taken, tiers[chosen].counts - taken], axis=1)
+        parted = parted.copy()
+        parted[:, :, 2 * chosen : 2 * chosen + 2] = deal_out(
+            secret.part("scouts"), places, parted[:, :, 2 * chosen + 1]
+        )
+        shares = [Share(parted, share.part, share.together) for share in shares]
+        scouts = Share(parted, 2 * chosen, len(parted))
+        profiles = publish_scouts(scouts, tiers[chosen].buckets)
+        cuts[chosen] = decide_cut(line_of(shares[chosen]), demand, tiers[chosen].buckets)
     else:
-        profiles = np.empty((values, 0))
-        counts = demand.counts[:values]
-        taken = scout_counts(demand, counts, buckets, largest)
-        if taken.any():
-            by_region = counts_between(line, line.cuts[1:], len(demand.caps))[:, :values]
-            places = np.stack([taken, counts - taken], axis=1)
-            scouts = deal_out(secret.part("scouts"), places, by_region)[:, :, 0].astype(np.int64)
-            profiles = publish_scouts(scouts)
-            line = line_without(scouts)
-            cut = decide_cut(line, demand, buckets)
-    seating = None
-    if cut.starts is not None:
-        found = line.over(partial(_count_pieces, cut.starts, line.cuts, values))
-        plans = _plans(found, len(cut.starts) - 1, profiles, demand, buckets)
-        seating = seat(cut.starts, plans, found, secret, largest, first_chunk(scouts))
-    return Decision(buckets, scouts, line.cuts, cut, profiles, seating)
+        gathered = [
+            gathered_of(line_of(share), cut, tier.buckets, values)
+            for share, cut, tier in zip(shares, cuts, tiers, strict=True)
+        ]
+        profiles = Gathered.total(gathered).profiles()
+    decided: list[TierDecision] = []
+    chunk = 0 if scouts is None else 1
+    for tier, share, cut, most in zip(tiers, shares, cuts, rows, strict=True):
+        seating = None
+        if cut.starts is not None:
+            line = line_of(share)
+            found = line.over(partial(_count_pieces, cut.starts, line.cuts, values))
+            plans = _plans(found, cut.blocks, profiles, demand, tier.buckets)
+            mine = secret.part("seats of tier", share.part)
+            seating = seat(cut.starts, plans, found, mine, most, chunk)
+        decided.append(TierDecision(tier.buckets, share, cut, chunk, seating))
+        chunk = decided[-1].end
+    return Decision(tuple(decided), scouts, profiles)
 
 
 def _count_pieces(
@@ -114,10 +169,9 @@ def _plans(
     demand: Demand,
     buckets: int,
 ) -> list[Plan]:
-    marks = marks_of_values(demand)
-    counts = np.zeros((blocks, len(marks)), np.int64)
+    values = values_of(demand, profiles)
+    counts = np.zeros((blocks, len(values.marks)), np.int64)
     for region in found:
         for block, here in region:
             counts[block] += here
-    values = Values(marks, demand.caps, profiles, demand.degree)
     return [make_plan(block, values, buckets) for block in counts]

@@ -1,10 +1,11 @@
 """Which sensitive values share a bucket: a plan made from how often each value occurs, no more.
 
 A block of records becomes one or more *tables* of μ buckets of equal size, in which no mark lies
-in more buckets than its cap allows, and at the end one *plain group*, small, in which every mark is
-within its cap. A plan says how many records of each value go where; which ones is drawn by lot.
-Because a plan depends on the block's counts alone, it is the same in every world in which the
-block's sensitive values are dealt out otherwise: it tells an adversary nothing.
+in more buckets than its cap allows, perhaps a few with more buckets, which hold what had no room,
+and at the end one *plain group*, small, in which every mark is within its cap. A plan says how
+many records of each value go where; which ones is drawn by lot. Because a plan depends on the
+block's counts alone, it is the same in every world in which the block's sensitive values are dealt
+out otherwise: it tells an adversary nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.bucketization import largest_fill
+from mottle.bucketization import expected_loss, largest_fill
 from mottle.guarantees import allowed
 
 Float64s = NDArray[np.float64]
@@ -27,6 +28,8 @@ _SWAPPED_VALUES = 48  # the most frequent values, whose places are improved by m
 _SWAPPED_BUCKETS = 24
 _TRUST = (1.0, 0.5, 0.0)  # how much profiles count against sizes; less when too little is placed …
 _ENOUGH = 0.9  # … of the records
+_LITTLE = 0.03  # share of the records that may be left over without trying more buckets
+_MORE_BUCKETS = 1.25  # times as many are tried next for what is left over
 
 
 class Values(NamedTuple):
@@ -44,28 +47,72 @@ class Plan(NamedTuple):
     tables: list[Int64s]  # each [values, buckets]; all buckets of a table hold equally many
     group: Int64s  # [values]: the plain group at the end; may be empty
 
+    @property
+    def loss(self) -> float:
+        """What may be expected to be lost by all records together."""
+        parts = [(table.shape[1], int(table.sum())) for table in self.tables]
+        parts.append((int(self.group.sum()), int(self.group.sum())))
+        return sum(records * expected_loss(buckets, records) for buckets, records in parts)
+
 
 def is_group(counts: Int64s, values: Values) -> bool:
     """Whether records of these counts can be a plain group: all caps kept, and not too few."""
     total = int(counts.sum())
-    kept = np.all(_by_mark(counts, values) <= allowed(values.caps, total))
+    kept = np.all(by_mark(counts, values) <= allowed(values.caps, total))
     return total == 0 or bool(total >= values.least and kept)
 
 
 def make_plan(counts: Int64s, values: Values, buckets: int) -> Plan:
     """Plan a block that is itself within caps.
 
-    What does not fit a table is planned again by itself, as long as that places something.
+    What does not fit a table is planned again by itself, as long as that promises less loss than
+    a plain group. Tables have ``buckets`` or, where that leaves too much over, more.
     """
     tables = []
     rest = counts.astype(np.int64)
     while rest.sum() >= 2 * buckets:
-        table = _one_table(rest, values, buckets)
+        table = _best_table(rest, values, buckets)
         if table is None:
             break
         tables.append(table)
         rest = rest - table.sum(axis=1)
     return Plan(tables, rest)
+
+
+def _best_table(counts: Int64s, values: Values, fewest: int) -> Int64s | None:
+    """The table that promises least loss, what it leaves over included; None for a plain group."""
+    records = int(counts.sum())
+    best, least = None, records * expected_loss(records, records)
+    buckets = fewest
+    while 2 * buckets <= records:
+        if records * expected_loss(buckets, records) >= least:
+            break  # not even if it placed all
+        table = _one_table(counts, values, buckets)
+        if table is not None:
+            left = counts - table.sum(axis=1)
+            loss = Plan([table], np.zeros_like(counts)).loss + _alike(left, values, fewest).loss
+            if loss < least:
+                best, least = table, loss
+            if left.sum() <= _LITTLE * records:
+                break
+        buckets = _wider(buckets)
+    return best
+
+
+def _alike(counts: Int64s, values: Values, buckets: int) -> Plan:
+    """The plan of which all tables have so many buckets."""
+    tables = []
+    while counts.sum() >= 2 * buckets:
+        table = _one_table(counts, values, buckets)
+        if table is None:
+            break
+        tables.append(table)
+        counts = counts - table.sum(axis=1)
+    return Plan(tables, counts)
+
+
+def _wider(buckets: int) -> int:
+    return max(buckets + 1, round(buckets * _MORE_BUCKETS))
 
 
 def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
@@ -194,7 +241,7 @@ def _trim(counts: Int64s, filled: Int64s, values: Values, size: int) -> Int64s:
     rest = counts - table.sum(axis=1)
     total = int(counts.sum()) - size * table.shape[1]
     limit = allowed(values.caps, total)
-    _take_out(table, values.marks, limit, _by_mark(rest, values), size)
+    _take_out(table, values.marks, limit, by_mark(rest, values), size)
     return table
 
 
@@ -224,7 +271,7 @@ def _take_out(table: Int64s, marks: Int32s, limit: Int64s, used: Int64s, size: i
             surplus -= taken
 
 
-def _by_mark(counts: Int64s, values: Values) -> Int64s:
+def by_mark(counts: Int64s, values: Values) -> Int64s:
     """How often each mark occurs."""
     totals = np.zeros(len(values.caps), np.int64)
     for system in range(values.marks.shape[1]):

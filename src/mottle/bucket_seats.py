@@ -36,14 +36,16 @@ class Level(NamedTuple):
     total: Int64s  # [buckets]: by all of them
     stay: int  # of each bucket; the others go to the next level
     chunks: Int64s  # where those that stay are worked on, in equal parts along the order
+    first_seat: int  # a table of their own, even in a chunk with others
 
-    def place(self, bucket: int, rows: Int64s, chunk: Int64s) -> Int64s:
-        """Give their chunk to the rows of a region that stay; return the others."""
+    def place(self, bucket: int, rows: Int64s, chunk: Int64s, seat: Int64s) -> Int64s:
+        """Give chunk and seat to the rows of a region that stay; return the others."""
         rank = self.before[bucket] + np.arange(len(rows))
         staying_before = rank * self.stay // max(self.total[bucket], 1)
         stays = (rank + 1) * self.stay // max(self.total[bucket], 1) > staying_before
         part = staying_before[stays] * len(self.chunks) // max(self.stay, 1)
         chunk[rows[stays]] = self.chunks[part]
+        seat[rows[stays]] = self.first_seat + bucket
         others: Int64s = rows[~stays]
         return others
 
@@ -65,13 +67,12 @@ class Seating:
     starts: Int64s  # [blocks + 1] along the order
     shares: list[list[Share]]  # by region
     first_table: Int64s  # [blocks + 1]: number of a block's first table
+    first_seats: Int64s  # [tables, then levels]: each has as many seats as buckets
     home: Int64s  # [regions]: chunk of what stays in a region
     group_home: Int64s  # [blocks]: chunk of the plain group
     chunks: int
 
-    def seats(
-        self, region: int, begin: int, values: Int32s, lots: Int64s, buckets: int
-    ) -> tuple[Int64s, Int64s]:
+    def seats(self, region: int, begin: int, values: Int32s, lots: Int64s) -> tuple[Int64s, Int64s]:
         """The chunk and the seat (see `methods.Decided`) of every row of a region, in order."""
         chunk = np.full(len(values), self.home[region], np.int64)
         seat = np.full(len(values), -1, np.int64)
@@ -83,15 +84,15 @@ class Seating:
             tables, group = deal(rows, values[rows], Plan(share.tables, share.group), lot_of)
             chunk[group], seat[group] = self.group_home[share.block], -1 - share.block
             for number, dealt in enumerate(tables):
-                table = int(self.first_table[share.block]) + number
+                first_seat = self.first_seats[self.first_table[share.block] + number]
                 piles = [np.sort(pile) for pile in dealt]
                 for bucket, pile in enumerate(piles):
-                    seat[pile] = table * buckets + bucket
+                    seat[pile] = first_seat + bucket
                 if not share.levels[number]:
                     continue
                 for bucket, left in enumerate(align(piles, place_of).left):
                     for level in share.levels[number]:
-                        left = level.place(bucket, left, chunk)
+                        left = level.place(bucket, left, chunk, seat)
         return chunk, seat
 
 
@@ -128,8 +129,13 @@ def seat(
     packer = _Packer(first_chunk + int((stays > 0).sum()), largest)
     shares: list[list[Share]] = [[] for _ in counts]
     group_home = np.empty(len(plans), np.int64)
+    numbers = _Seats()
+    first_table = np.cumsum([0, *[len(plan.tables) for plan in plans]])
+    for plan in plans:
+        for table in plan.tables:
+            numbers.take(table.shape[1])
     for block, plan in enumerate(plans):
-        levels = _levels(plan, dealt[block], packer)
+        levels = _levels(plan, dealt[block], packer, numbers)
         for place, region in enumerate(regions_of[block]):
             widths = np.cumsum([table.shape[1] for table in plan.tables])
             *tables, group = np.split(dealt[block][place].astype(np.int64), widths, axis=1)
@@ -138,11 +144,11 @@ def seat(
         group_home[block] = (
             home[regions_of[block][0]] if alone else packer.one(int(plan.group.sum()))
         )
-    first_table = np.cumsum([0, *[len(plan.tables) for plan in plans]])
-    return Seating(starts, shares, first_table, home, group_home, packer.count)
+    first_seats = np.array(numbers.first, np.int64)
+    return Seating(starts, shares, first_table, first_seats, home, group_home, packer.count)
 
 
-def _levels(plan: Plan, dealt: Int32s, packer: _Packer) -> list[list[list[Level]]]:
+def _levels(plan: Plan, dealt: Int32s, packer: _Packer, numbers: _Seats) -> list[list[list[Level]]]:
     """By region and table: with whom the rows that it has left over find company.
 
     First with those of the neighbouring region, then of four regions together, and so on, as cells
@@ -163,12 +169,28 @@ def _levels(plan: Plan, dealt: Int32s, packer: _Packer) -> list[list[list[Level]
                 total = group.sum(axis=0)
                 stay = int(total.min())
                 ends = np.cumsum(group, axis=0)
-                chunks = packer.parts(stay * table.shape[1])
+                chunks = packer.parts(stay, table.shape[1])
+                first_seat = numbers.take(table.shape[1])
                 for region, before in enumerate(ends - group, begin):
-                    found[region][number].append(Level(before, total, stay, chunks))
+                    level = Level(before, total, stay, chunks, first_seat)
+                    found[region][number].append(level)
                 gone = np.diff(ends * stay // np.maximum(total, 1), axis=0, prepend=0)
                 left[begin : begin + together] -= gone
     return found
+
+
+class _Seats:
+    """Numbers seats."""
+
+    def __init__(self) -> None:
+        self.first: list[int] = []  # of every table
+        self._next = 0
+
+    def take(self, buckets: int) -> int:
+        """The first seat of a table of so many buckets."""
+        self.first.append(self._next)
+        self._next += buckets
+        return self.first[-1]
 
 
 class _Packer:
@@ -186,10 +208,10 @@ class _Packer:
         self._room -= rows
         return self.count - 1
 
-    def parts(self, rows: int) -> Int64s:
-        """The chunks of rows that may be cut into equal parts."""
-        count = -(-rows // self._largest)
-        return np.array([self.one(-(-rows // count)) for _ in range(count)], np.int64)
+    def parts(self, rows: int, buckets: int) -> Int64s:
+        """The chunks of so many rows of every bucket, which may be cut into equal parts."""
+        count = min(-(-rows * buckets // self._largest), rows)
+        return np.array([self.one(-(-rows // count) * buckets) for _ in range(count)], np.int64)
 
 
 def deal_out(secret: Secret, quotas: Int64s, counts: Int64s) -> Int32s:

@@ -166,22 +166,25 @@ def good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s = _
     fewest = max(least, math.ceil(1 / caps[counts > 0].min() - _ROUNDING))
     best, least_loss = None, np.inf
     for buckets in _numbers_of_buckets(counts, fewest):
-        if _expected_loss(buckets, records, records) >= least_loss:
+        if records * expected_loss(buckets, records) >= least_loss:
             break  # not even a fill without remainder would be better
         fill = largest_fill(counts, caps, buckets, least, distance)
-        if fill is not None and _expected_loss(buckets, int(fill.sum()), records) < least_loss:
-            best, least_loss = fill, _expected_loss(buckets, int(fill.sum()), records)
+        if fill is None:
+            continue
+        parts = (int(fill.sum()), records - int(fill.sum()))
+        loss = sum(part * expected_loss(buckets, part) for part in parts)
+        if loss < least_loss:
+            best, least_loss = fill, loss
     assert best is not None  # one record per bucket always fits
     return best
 
 
-def _expected_loss(buckets: int, placed: int, records: int) -> float:
-    """A rough guess: μ of N records in a box lose μ^0.4 / (5·N^0.15), as ADULT and CENSUS do."""
-    parts = [part for part in (placed, records - placed) if part]
-    return sum(
-        part / records * min(math.pow(buckets, 0.4) / (5 * math.pow(part, 0.15)), 1.0)
-        for part in parts
-    )
+def expected_loss(buckets: int, records: int) -> float:
+    """A rough guess of what a box of μ of N records loses: 1 / (1 + 2.6·N^0.4 / μ^0.86).
+
+    As ADULT and CENSUS do.
+    """
+    return 1 / (1 + 2.6 * math.pow(records, 0.4) / math.pow(max(buckets, 1), 0.86))
 
 
 def _numbers_of_buckets(counts: Int64s, fewest: int) -> Iterator[int]:

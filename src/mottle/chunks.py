@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from mottle import methods
 from mottle.assignment import assign, check_assignment, check_layers
-from mottle.bucket_cuts import Region
-from mottle.bucket_decision import Decision
+from mottle.bucket_cuts import Region, Share
+from mottle.bucket_decision import Decision, TierDecision
+from mottle.bucket_tiers import Tier
 from mottle.chunk_links import LINKS, ROW, links_column
 from mottle.coding import Codes, Domain, Float64s, encode_in
 from mottle.cover import check_covers, cover
@@ -34,7 +35,7 @@ from mottle.methods import Draw, Effort
 from mottle.methods._block_cuts import marks_of_values
 from mottle.methods._bucket_records import TableRecords
 from mottle.methods._registry import Decided
-from mottle.methods.buckets import first_by_lot, scouting_seconds
+from mottle.methods.buckets import rank_by_lot, scouting_seconds
 from mottle.orders import Packing, by_cardinality
 from mottle.randomness import Purpose, Secret
 from mottle.release import Links, PublishedColumn, check_published, publish
@@ -134,9 +135,11 @@ class Plan:
     walk: str
     effort: float | None
     secret: Secret
+    largest: int  # rows that a chunk may have
     cuts: Int64s  # [regions + 1]: first row of every region along the order, then all rows
     totals: tuple[Totals | None, ...]  # [domains]: how often values occur
-    decision: Decision | None = None  # of `buckets`
+    tiers: tuple[Tier, ...] = ()  # of `buckets` …
+    decision: Decision | None = None  # … and whatever else it decides
 
     @property
     def regions(self) -> int:
@@ -147,11 +150,6 @@ class Plan:
     def chunks(self) -> int:
         """Number of chunks: the regions, and what `buckets` works on beside them."""
         return self.regions if self.decision is None else self.decision.chunks
-
-    @property
-    def largest(self) -> int:
-        """Rows of the largest chunk."""
-        return int(np.diff(self.cuts).max())
 
     @property
     def rows(self) -> int:
@@ -185,10 +183,10 @@ class Plan:
         done = self._publish(number, rows, self._decided(number, rows), self.effort, tell)
         return done.table, done.measured
 
-    def anonymize_scouts(self, rows: pa.Table) -> tuple[pa.Table, Measured, Float64s]:
+    def anonymize_scouts(self, rows: pa.Table, buckets: int) -> tuple[pa.Table, Measured, Float64s]:
         """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
         values = len(marks_of_values(self.demand))
-        whole = Decided(np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
+        whole = Decided(buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
         done = self._publish(0, rows, whole, scouting_seconds(self.effort), lambda _: None)
         told = TableRecords(done.codes).profiles_by_release(done.demand, done.graph, done.truth)
         profiles = np.zeros((values, told.shape[1]))
@@ -244,41 +242,38 @@ class Plan:
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def region(self, number: int, rows: pa.Table, scouts: Int64s | None) -> Region:
-        """A region as `buckets` looks at it, from its coded rows in order; without scouts."""
-        rows = self.scouts_apart(number, rows, scouts)[1]
+    def stretch(self, number: int, rows: pa.Table) -> Region:
+        """A region, or several as one, as `buckets` looks at it, from its coded rows in order."""
         return Region(number, self._codes(rows), self.marks(rows))
 
-    def scouts_apart(
-        self, number: int, rows: pa.Table, scouts: Int64s | None
-    ) -> tuple[pa.Table, pa.Table]:
-        """The scouts among the rows of a region, and the others."""
+    def parts(self, number: int, rows: pa.Table, share: Share) -> Int64s:
+        """The part that each of a region's rows belongs to, by lot."""
         if rows.num_rows != self.cuts[number + 1] - self.cuts[number]:
             raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
-        if scouts is None:
-            return rows.slice(0, 0), rows
-        lots = self.secret.part("scouts of region", number).permutation(Purpose.LOTS, rows.num_rows)
-        goes_first = np.zeros(rows.num_rows, np.bool_)
-        goes_first[first_by_lot(self.marks(rows)[:, 0], lots, scouts[number])] = True
-        return rows.filter(pa.array(goes_first)), rows.filter(pa.array(~goes_first))
+        lots = self.secret.part("parts of region", number).permutation(Purpose.LOTS, rows.num_rows)
+        values = self.marks(rows)[:, 0]
+        ends = np.cumsum(share.counts[number], axis=1)[values]
+        part: Int64s = (rank_by_lot(values, lots)[:, None] >= ends).sum(axis=1)
+        return part
 
-    def seated(self, number: int, rows: pa.Table) -> pa.Table:
-        """The rows of a region, without scouts, with chunk and seat; by chunk and in order."""
-        assert self.decision is not None
-        rows = self.scouts_apart(number, rows, self.decision.scouts)[1]
-        if self.decision.seating is None:
-            chunk = np.full(rows.num_rows, self.decision.first_chunk + number, np.int64)
+    def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
+        """Those of a region's rows that belong to a share, in order."""
+        if share is None:
+            return rows
+        return rows.filter(pa.array(self.parts(number, rows, share) == share.part))
+
+    def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
+        """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
+        if tier.seating is None:
+            chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
             seat = np.full(rows.num_rows, -1, np.int64)
         else:
-            lots = self.secret.part("lots of region", number).permutation(
-                Purpose.LOTS, rows.num_rows
-            )
-            chunk, seat = self.decision.seating.seats(
-                number,
-                int(self.decision.cuts[number]),
+            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", stretch)
+            chunk, seat = tier.seating.seats(
+                stretch,
+                int(tier.share.cuts[stretch]),
                 self.marks(rows)[:, 0],
-                lots,
-                self.decision.buckets,
+                secret.permutation(Purpose.LOTS, rows.num_rows),
             )
         rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
         return rows.take(pa.array(np.argsort(chunk, kind="stable")))
@@ -286,11 +281,13 @@ class Plan:
     def _decided(self, number: int, rows: pa.Table) -> Decided | None:
         if self.decision is None:
             return None
-        if self.decision.seating is not None:
-            return Decided(self.decision.profiles, seats=rows.column(SEAT).to_numpy())
-        region = Region(number - self.decision.first_chunk, self._codes(rows), self.marks(rows))
-        starts = self.decision.cut.of_region(region, self.decision.cuts, self.decision.buckets)
-        return Decided(self.decision.profiles, starts)
+        tier, profiles = self.decision.tier_of(number), self.decision.profiles
+        if tier.seating is not None:
+            seats = rows.column(SEAT).to_numpy()
+            return Decided(tier.buckets, profiles, None, seats, tier.seating.first_seats)
+        stretch = self.stretch(number - tier.first_chunk, rows)
+        starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
+        return Decided(tier.buckets, profiles, starts)
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Coded rows that arrived in any order, along the locality order."""
@@ -333,15 +330,6 @@ class _Done(NamedTuple):
     demand: Demand
     graph: Graph
     truth: Int32s
-
-
-def even_cuts(rows: int, largest: int) -> Int64s:
-    """As few chunks of equal size as hold no more than ``largest`` rows.
-
-    >>> even_cuts(10, 4)
-    array([ 0,  3,  6, 10])
-    """
-    return np.linspace(0, rows, -(-rows // largest) + 1).astype(np.int64)
 
 
 def quasi_identifiers(schema: Schema) -> list[str]:

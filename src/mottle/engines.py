@@ -15,6 +15,7 @@ from mottle.assignment import WALKS
 from mottle.audit import Matches, summed_audit
 from mottle.chunks import Coding, Plan
 from mottle.coding import Codes
+from mottle.degrees import describe_degrees
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.graph import Int64s
 from mottle.guarantees import Demand, Guarantee
@@ -149,6 +150,24 @@ def rows_per_chunk(memory: int, method: str, degree: int, columns: int, row_byte
     return max(min(rows, MOST_ROWS), min(FEWEST_ROWS, rows), 4 * degree)
 
 
+def cut_regions(demand: Demand, rows: int, largest: int) -> Int64s:
+    """Where regions of equal size begin, and the end; none has more than ``largest`` rows.
+
+    As few as that takes. For sensitive values the table is halved again and again, as `buckets`
+    halves cells in memory: what regions leave over then finds the same company. Three regions, say,
+    would bring men and women together who in memory find theirs each in their own half.
+
+    >>> cut_regions(Demand(2), 12, 4)
+    array([ 0,  4,  8, 12])
+    >>> cut_regions(Demand(2, marks=np.array([[0], [1]], np.int32)), 12, 4)
+    array([ 0,  3,  6,  9, 12])
+    """
+    regions = -(-rows // largest)
+    if demand.capped:
+        regions = 1 << (regions - 1).bit_length()
+    return np.linspace(0, rows, regions + 1).astype(np.int64)
+
+
 def certify(
     plan: Plan,
     settings: Settings,
@@ -183,9 +202,8 @@ def certify(
     chosen = methods.get(plan.method)
     facts = readable(total.facts, plan.chunks)
     if plan.decision is not None:
-        scouts = plan.decision.scouts
-        facts["blocks"] = plan.decision.cut.blocks
-        facts["scouts"] = 0 if scouts is None else int(scouts.sum())
+        facts["tiers"] = [tier.described for tier in plan.tiers]
+        facts |= plan.decision.facts
     if settings.method == "auto":
         facts = {"picked": plan.method, **facts}
         chosen = methods.get("auto")
@@ -212,7 +230,7 @@ def certify(
         "sensitive": [describe_values(values) for values in sensitive],
         "gcp": min(total.gcp / rows, 1.0),
         "ncp": {name: min(loss / rows, 1.0) for name, loss in total.ncp.items()},
-        "degree": {"min": total.degree[0], "max": total.degree[1]},
+        "degree": describe_degrees(total.degrees),
         "seed": secret.seed,
         "checks": checks,
         "audit": summed_audit(matches, rows, plan.demand, guarantee, checks),

@@ -175,7 +175,7 @@ def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
     irregular = 0
     for block in range(first, last):
         size = graph.starts[block + 1] - graph.starts[block]
-        degree = graph.degrees[block]
+        degree = np.int64(graph.degrees[block])
         if graph.edges.size == 0 and degree == size:
             continue  # a ring as long as its block: every record appears in every place once
         matches = np.zeros(size, np.int64)

@@ -4,8 +4,8 @@
 that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP of its cells,
 between 0 and 1, and the mean over records is GCP.
 
-A column may hold sets of items. Its codes are row numbers of the lists ``items``, and what is lost
-is the error of bit voting (`mottle.bit_voting`). That being missing is one more item makes it a
+A column may hold sets of items. Its codes are numbers of lists of items, and what is lost is the
+error of bit voting (`mottle.bit_voting`). That being missing is one more item makes it a
 vote like any other.
 """
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mottle.bit_voting import (
     PLACES,
+    ItemLists,
     add_growth_of_all,
     add_growth_of_one,
     add_pull_of_all,
@@ -31,6 +32,7 @@ from mottle.loss import items_held, node_penalties, range_scale
 
 Int64s = NDArray[np.int64]
 Int8s = NDArray[np.int8]
+Bools = NDArray[np.bool_]
 
 SET, RANGE, NODE, BITS = 0, 1, 2, 3
 _FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
@@ -42,7 +44,7 @@ class Scales(NamedTuple):
     """The loss of every column as arrays. Codes of column c lie at ``offset[c] + code``."""
 
     form: Int8s  # [d]
-    step: Float64s  # [d] SET: cost of one more member; RANGE: of "or missing"; BITS: of a bit
+    step: Float64s  # [d] SET: cost of one more member; RANGE: of "or missing"
     missing: Int32s  # [d] code of the missing value, -1 for none
     offset: Int64s  # [d] where the codes of a column begin in flat arrays over all domains
     position: Float64s  # [all codes] RANGE: weighted place of the value on its line
@@ -51,10 +53,7 @@ class Scales(NamedTuple):
     first_leaf: Int32s  # [all nodes] lowest code below the node
     last_leaf: Int32s  # [all nodes] highest code below the node
     penalty: Float64s  # [all nodes] weighted NCP of the node
-    rows: Int64s  # [d] BITS: the row of the column's code 0
-    item_starts: Int64s  # [rows + 1] BITS: where each row's items begin
-    items: Int32s  # BITS: the items of all rows; each has `PLACES` in flat arrays over domains
-    weights: Int32s  # [rows] BITS: what a wrong bit of the row costs, in steps
+    lists: ItemLists | None  # BITS: the items of every code; None where no column has sets
 
     @property
     def domain_total(self) -> int:
@@ -95,7 +94,6 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
             node[here] = nodes + _nodes_of_codes(domain)
             trees.append((parent + nodes, first, last, weight * penalty))
             nodes += len(parent)
-    sizes = np.concatenate([ends for ends, _ in lists])
     parents, firsts, lasts, penalties = zip(*trees, strict=True) if trees else ((), (), (), ())
     return Scales(
         form=np.array([_FORMS[domain.form] for domain in codes.domains], np.int8),
@@ -108,10 +106,7 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
         first_leaf=_joined(firsts, np.int32),
         last_leaf=_joined(lasts, np.int32),
         penalty=_joined(penalties, np.float64),
-        rows=rows,
-        item_starts=np.cumsum(sizes),
-        items=np.concatenate([items for _, items in lists]),
-        weights=np.ones(len(sizes) - 1, np.int32),
+        lists=_joined_lists(step, rows, lists) if len(lists) > 1 else None,
     )
 
 
@@ -135,10 +130,13 @@ def bit_scales(
         first_leaf=nothing,
         last_leaf=nothing,
         penalty=np.zeros(1),
-        rows=np.zeros(1, np.int64),
-        item_starts=np.ascontiguousarray(item_starts, np.int64),
-        items=np.ascontiguousarray(items, np.int32),
-        weights=np.ascontiguousarray(weights, np.int32),
+        lists=ItemLists(
+            step=np.array([step]),
+            rows=np.zeros(1, np.int64),
+            starts=np.ascontiguousarray(item_starts, np.int64),
+            items=np.ascontiguousarray(items, np.int32),
+            weights=np.ascontiguousarray(weights, np.int32),
+        ),
     )
 
 
@@ -157,6 +155,13 @@ def _item_lists(domain: Domain) -> tuple[Int64s, Int32s]:
         sizes = sizes + (np.arange(domain.size) == domain.missing)
         items = np.append(items, np.int32(domain.sets.universe))
     return sizes.astype(np.int64), items
+
+
+def _joined_lists(step: Float64s, rows: Int64s, lists: list[tuple[Int64s, Int32s]]) -> ItemLists:
+    """The lists of all columns of sets, each of which weighs 1."""
+    sizes = np.concatenate([sizes for sizes, _ in lists])
+    items = np.concatenate([items for _, items in lists])
+    return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
 
 
 def _tree(domain: Domain) -> tuple[Int32s, Int32s, Int32s, Float64s]:
@@ -204,7 +209,7 @@ def add_growth(
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_growth_of_one(
-                scales, ordered, box, members, candidates[column], count, column,
+                scales.lists, ordered, box, members, candidates[column], count, column,
                 marks[scales.offset[column] :], growth,
             )  # fmt: skip
 
@@ -212,22 +217,24 @@ def add_growth(
 @njit(cache=True, nogil=True)
 def add_growths(
     scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
-    candidates: Int32s, size: int, marks: Int32s, mark: int, cost: Float64s,
+    candidates: Int32s, size: int, stale: Bools, marks: Int32s, mark: int, cost: Float64s,
 ) -> int:  # fmt: skip
     """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
 
-    As `add_growth`, with the box of row r in ``boxes[r, :members]``. Uses marks from ``mark`` + 1
-    on; returns the last one.
+    As `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
+    stay as they are; where boxes vote all have to be. Uses marks from ``mark`` + 1 on; returns the
+    last one.
     """
     for row in range(size):
-        mark += 1
-        _add_cell_growth(
-            scales, ordered, boxes[row], members, candidates, size, marks, mark, cost[row]
-        )
+        if stale[row]:
+            mark += 1
+            _add_cell_growth(
+                scales, ordered, boxes[row], members, candidates, size, marks, mark, cost[row]
+            )
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_growth_of_all(
-                scales, ordered, boxes, members, candidates[column], size, column,
+                scales.lists, ordered, boxes, members, candidates[column], size, column,
                 marks[scales.offset[column] :], cost,
             )  # fmt: skip
     return mark
@@ -242,15 +249,9 @@ def add_pulls(
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_pull_of_all(
-                scales, ordered, boxes, members, candidates[column], size, column,
+                scales.lists, ordered, boxes, members, candidates[column], size, column,
                 marks[scales.offset[column] :], cost,
             )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def has_votes(scales: Scales) -> bool:
-    """Whether a member that costs nothing changes what others cost: it does where it votes."""
-    return bool(np.any(scales.form == BITS))
 
 
 @njit(cache=True, nogil=True)
@@ -367,7 +368,7 @@ def box_loss(
                 loss += scales.position[offset + highest] - scales.position[offset + lowest]
                 loss += scales.step[column] if absent > 0 else 0.0
         elif scales.form[column] == BITS:
-            loss += votes_loss(scales, ordered, box, members, column, marks[offset:])
+            loss += votes_loss(scales.lists, ordered, box, members, column, marks[offset:])
         else:
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
@@ -398,7 +399,7 @@ def add_savings(
                 counts[offset + ordered[box[member], column]] = 0
             continue
         if scales.form[column] == BITS:
-            add_voter_savings(scales, ordered, box, members, column, counts[offset:], saved)
+            add_voter_savings(scales.lists, ordered, box, members, column, counts[offset:], saved)
             continue
         # Only a member that alone is lowest, highest or missing makes a difference.
         lowest, second_lowest, highest, second_highest, absent = _extremes(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mottle.degrees import records_by_degree
 from mottle.graph import Graph
 from mottle.loss import Loss
 
@@ -22,6 +23,7 @@ class Measured:
     ncp: dict[str, float]  # by column, summed over records
     gcp: float  # summed over records
     degree: tuple[int, int]  # lowest and highest
+    degrees: dict[int, int]  # records by degree
     blocks: int
     pairs: int  # of cell rows and originals that were compared for coverage
     records: int  # whose true original was checked
@@ -50,6 +52,7 @@ class Measured:
             ncp={name: mean * rows for name, mean in loss.ncp.items()},
             gcp=loss.gcp * rows,
             degree=degree,
+            degrees=records_by_degree(graph),
             blocks=len(graph.degrees),
             pairs=pairs,
             records=records,
@@ -68,7 +71,8 @@ class Measured:
     def from_json(cls, text: str) -> Measured:
         """Read back."""
         content = json.loads(text)
-        return cls(**{**content, "degree": tuple(content["degree"])})
+        degrees = {int(degree): records for degree, records in content["degrees"].items()}
+        return cls(**{**content, "degree": tuple(content["degree"]), "degrees": degrees})
 
     @classmethod
     def total(cls, parts: Sequence[Measured]) -> Measured:
@@ -84,6 +88,7 @@ class Measured:
             ncp={name: sum(part.ncp[name] for part in parts) for name in parts[0].ncp},
             gcp=sum(part.gcp for part in parts),
             degree=(min(part.degree[0] for part in parts), max(part.degree[1] for part in parts)),
+            degrees=dict(sum((Counter(part.degrees) for part in parts), Counter())),
             blocks=sum(part.blocks for part in parts),
             pairs=sum(part.pairs for part in parts),
             records=sum(part.records for part in parts),

@@ -18,6 +18,7 @@ from mottle.assignment import WALKS, assign, check_assignment, check_layers
 from mottle.audit import AUDITS, basic_audit, full_audit
 from mottle.coding import Codes, encode
 from mottle.cover import check_covers, cover
+from mottle.degrees import describe_degrees, records_by_degree
 from mottle.dummies import add_dummies, note
 from mottle.errors import DataError, PrivacyError, SchemaError, UsageError, did_you_mean
 from mottle.exposure import check_within_caps, exposure
@@ -132,7 +133,7 @@ def anonymize(
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> release = anonymize(people, schema, mottle.KAnonymity(5), seed=1)
     >>> release.table.num_rows, release.certificate["degree"]
-    (200, {'min': 5, 'max': 5})
+    (200, {'min': 5, 'max': 5, 'records': [[5, 200]]})
     """
     clock = Clock(progress or (lambda _: None))
     for option, word in (
@@ -239,7 +240,7 @@ def anonymize(
         "sensitive": [describe_values(values) for values in sensitive],
         "gcp": loss.gcp,
         "ncp": loss.ncp,
-        "degree": {"min": degree[0], "max": degree[1]},
+        "degree": describe_degrees(records_by_degree(graph)),
         "seed": secret.seed,
         "checks": checks,
         "audit": basic_audit(graph, demand, guarantee, checks, apart=apart),

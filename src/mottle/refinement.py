@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from mottle import workers
+from mottle.bit_voting import ItemLists
 from mottle.coding import Float64s, Int32s
 from mottle.graph import Int64s
 from mottle.growth import (
@@ -30,7 +31,6 @@ from mottle.growth import (
     add_pulls,
     add_savings,
     box_loss,
-    has_votes,
 )
 from mottle.matching import match_rows
 from mottle.methods._registry import Effort
@@ -44,6 +44,7 @@ Orders = Callable[[Int32s, int, np.random.Generator], Int64s]
 
 DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
 LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
+INTERRUPTED = "interrupted"
 _NOWHERE = -1
 _TINY = 1e-12
 
@@ -91,7 +92,7 @@ def refine(
             if effort.seconds is None and before - gcp <= LEAST_GAIN * before:
                 return Refined(passes, "no more gain")
     except KeyboardInterrupt:
-        return Refined(passes, "interrupted")
+        return Refined(passes, INTERRUPTED)
     return Refined(passes, "time limit")
 
 
@@ -144,7 +145,10 @@ def _one_pass(
 
     def deal(first: int, last: int) -> None:
         if time.perf_counter() < until:
-            _deal_again(scales, ordered, preimages, order, starts, first, last, seeds, same_layer)
+            _deal_again(
+                scales, scales.lists, ordered, preimages, order, starts, first, last, seeds,
+                same_layer,
+            )  # fmt: skip
 
     workers.over_blocks(deal, starts, rows_at_once=20_000)
 
@@ -183,12 +187,13 @@ def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def _deal_again(
-    scales: Scales, ordered: Int32s, preimages: Int32s, order: Int32s, starts: Int64s,
-    first: int, last: int, seeds: Words, together: bool,
+    scales: Scales, lists: ItemLists | None, ordered: Int32s, preimages: Int32s, order: Int32s,
+    starts: Int64s, first: int, last: int, seeds: Words, together: bool,
 ) -> None:  # fmt: skip
     """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
-    ``together``: all records of a set give away the same layer.
+    ``together``: all records of a set give away the same layer. ``lists`` are those of the scales:
+    an argument decides what is compiled, with votes or without.
     """
     degree = preimages.shape[1]
     columns = ordered.shape[1]
@@ -202,11 +207,13 @@ def _deal_again(
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
-    voting = degree > 2 and has_votes(scales)  # two voters leave no plateaus
-    wish = np.empty((largest, largest)) if voting else cost  # cost, and pull where boxes vote
+    stale = np.ones(largest, np.bool_)  # all of it, with every deal
+    wish = cost  # and pull where boxes vote; two voters leave no plateaus
+    if lists is not None and degree > 2:
+        wish = np.empty((largest, largest))
     marks = np.zeros(scales.position.size, np.int32)
     counts = np.zeros(scales.position.size, np.int32)
-    mark = 0
+    mark = int(np.int64(0))  # of a literal 0 `add_growths` would be compiled again
     saved = np.empty(degree)
     state = np.empty(1, np.uint64)
     column_of = np.empty(largest, np.int32)
@@ -229,7 +236,7 @@ def _deal_again(
                 for column in range(columns):
                     candidates[column, place] = ordered[original, column]
             mark = add_growths(
-                scales, ordered, others, degree - 1, candidates, size, marks, mark, cost
+                scales, ordered, others, degree - 1, candidates, size, stale, marks, mark, cost
             )
             for place in range(size):
                 for kept in range(degree - 1):
@@ -239,8 +246,10 @@ def _deal_again(
                         again = twin[again]
             for place in range(size):
                 place_of[dealt[place]] = _NOWHERE
-            if voting:
-                wish[:size, :size] = cost[:size, :size]
+            if lists is not None and degree > 2:
+                for place in range(size):  # not as slices, which take seconds to compile
+                    for candidate in range(size):
+                        wish[place, candidate] = cost[place, candidate]
                 add_pulls(scales, ordered, others, degree - 1, candidates, size, marks, wish)
             match_rows(wish, size, column_of, work, prices)
             saved_cost, saved_wish = 0.0, 0.0

@@ -9,6 +9,7 @@ commits the output of one attempt of each task.
 
 from __future__ import annotations
 
+import math
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 
-from mottle.chunks import CHUNK, Coding, Plan, even_cuts
-from mottle.engines import Settings, certify, demand_of
+from mottle.bucket_tiers import edges_per_record
+from mottle.chunks import CHUNK, Coding, Plan
+from mottle.engines import Settings, certify, cut_regions, demand_of
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph import Int64s
 from mottle.guarantees import Guarantee
@@ -35,13 +37,13 @@ from mottle.io.databases import DatabaseTable
 from mottle.io.read import normalize
 from mottle.io.staging import resumable_folder, writing_to
 from mottle.ledger import Measured
-from mottle.methods.buckets import bucket_count
+from mottle.methods.buckets import tiers_for
 from mottle.pipeline import Clock, Progress
 from mottle.randomness import Secret
 from mottle.release import PublishedColumn
 from mottle.schema import Role, Schema
 from mottle.sensitive import SensitiveValues
-from mottle.spark_buckets import decided, seated
+from mottle.spark_buckets import decided
 from mottle.spark_frames import arrow_schema, named, spark_schema
 from mottle.spark_order import Order
 from mottle.spark_workers import (
@@ -201,20 +203,21 @@ class _Job:
             combinations, counts = self._combinations(coded, coding)
             demand, sensitive = demand_of(self.guarantee, coding, survey.rows, combinations, counts)
         with self.clock.stage("cut"):
-            degree = bucket_count(demand) if demand.capped else demand.degree
-            rows = max(self.chunk_rows, 2 * degree)
+            tiers = tiers_for(demand)
+            edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
+            rows = min(max(self.chunk_rows, 2 * edges), survey.rows)
             plan = Plan(
                 coding, demand, combinations,
                 self.settings.method_for(self.guarantee, survey.rows),
-                self.settings.walk, self.settings.effort, secret, even_cuts(survey.rows, rows),
-                self.settings.totals_of(survey, coding, demand),
+                self.settings.walk, self.settings.effort, secret, rows,
+                cut_regions(demand, survey.rows, rows),
+                self.settings.totals_of(survey, coding, demand), tiers,
             )  # fmt: skip
             order = Order(self._kept, coded, coding, survey.rows, self.chunk_rows)
             chunks = order.in_regions(plan.cuts)
             scouts = None
             if demand.capped:
-                plan, scouts = decided(plan, chunks, self._kept)
-                chunks = seated(plan, chunks, self._kept)
+                plan, chunks, scouts = decided(plan, chunks, self._kept)
         with self.clock.stage("chunks"):
             publishing = grouped(publish_chunk, plan)
             fields = spark_schema(published_fields(plan))

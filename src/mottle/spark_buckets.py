@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mottle.bucket_cuts import Region, Result, cuts_without
+from mottle.bucket_cuts import Region, Result, Share
 from mottle.bucket_decision import decide
 from mottle.chunks import CHUNK, LOT, SEAT, Plan
 from mottle.coding import Float64s
@@ -19,13 +20,14 @@ from mottle.spark_frames import arrow_schema, spark_schema
 from mottle.spark_workers import (
     MEASURED,
     PROFILES,
+    SHARE,
     Keep,
-    choose_scouts,
     grouped,
-    look_at_region,
+    look_at_stretch,
+    part_region,
     publish_scouts,
     published_fields,
-    seat_region,
+    seat_stretch,
 )
 
 if TYPE_CHECKING:
@@ -34,44 +36,67 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkLine:
-    """The rows of a data frame, region by region, without scouts; see `mottle.bucket_cuts.Line`."""
+    """The rows of a share, or all, stretch by stretch; see `mottle.bucket_cuts.Line`."""
 
+    rows: DataFrame  # coded rows with the number of their stretch
     plan: Plan
-    regions: DataFrame  # coded rows with the number of their region
-    scouts: Int64s | None
-
-    @property
-    def cuts(self) -> Int64s:
-        """First row of every region, and the end."""
-        return cuts_without(self.plan.cuts, self.scouts)
+    cuts: Int64s
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
-        """What ``work`` says about every region; the driver gets nothing else."""
+        """What ``work`` says about every stretch; the driver gets nothing else."""
         fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
-        look = grouped(look_at_region, self.plan, self.scouts, work)
-        told = self.regions.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
+        look = grouped(look_at_stretch, self.plan, work)
+        told = self.rows.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
         found = dict(zip(told.column(CHUNK).to_pylist(), told.column("found"), strict=True))
-        if sorted(found) != list(range(self.plan.regions)):
+        stretches = len(self.cuts) - 1
+        if sorted(found) != list(range(stretches)):
             raise PrivacyError("Invariant 5: a region was looked at twice or not at all.")
-        return [pickle.loads(found[number].as_py()) for number in range(self.plan.regions)]
+        return [pickle.loads(found[number].as_py()) for number in range(stretches)]
 
 
-def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame | None]:
-    """The plan with what `buckets` decides; and the scouts, published, if it wanted any."""
-    coding = plan.coding
-    thin = regions.select(*coding.keys, LOT, *coding.values, CHUNK)
-    seen = keep("regions", thin)
+class Parts:
+    """The rows of every share."""
+
+    def __init__(self, plan: Plan, regions: DataFrame, keep: Keep) -> None:
+        self._plan, self._regions, self._keep = plan, regions, keep
+        self._known: dict[bytes, DataFrame] = {}
+        coding = plan.coding
+        self._thin = [*coding.keys, LOT, *coding.values, CHUNK]
+        self._seen = keep("regions", regions.select(*self._thin))
+
+    def line(self, share: Share | None) -> SparkLine:
+        """What `mottle.bucket_decision` looks at."""
+        if share is None:
+            return SparkLine(self._seen, self._plan, self._plan.cuts)
+        return SparkLine(self.of(share).select(*self._thin), self._plan, share.cuts)
+
+    def of(self, share: Share) -> DataFrame:
+        """The rows of a share, each with the number of its stretch."""
+        from pyspark.sql import functions as sql
+
+        key = share.counts.tobytes()
+        if key not in self._known:
+            fields = arrow_schema(self._regions).append(pa.field(SHARE, pa.int64()))
+            work = grouped(part_region, self._plan, share)
+            made = self._regions.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
+            self._known[key] = self._keep(f"parts{len(self._known)}", made)
+        rows = self._known[key].where(sql.col(SHARE) == share.part).drop(SHARE)
+        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.together))
+
+
+def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame, DataFrame | None]:
+    """The plan with what `buckets` decides; the rows of all chunks, each with chunk and seat; and
+
+    the scouts, published, if it wanted any.
+    """
+    parts = Parts(plan, regions, keep)
     published: list[DataFrame] = []
 
-    def scouting(scouts: Int64s) -> Float64s:
-        chosen = regions.groupBy(CHUNK).applyInArrow(
-            grouped(choose_scouts, plan, scouts), regions.schema
-        )
+    def scouting(scouts: Share, buckets: int) -> Float64s:
         fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
-        made = keep(
-            "scouts",
-            chosen.groupBy(CHUNK).applyInArrow(grouped(publish_scouts, plan), spark_schema(fields)),
-        )
+        work = grouped(publish_scouts, plan, buckets)
+        made = parts.of(scouts).groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
+        made = keep("scouts", made)
         published.append(made.drop(PROFILES))
         told = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
         if told.num_rows != 1:
@@ -79,18 +104,14 @@ def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame
         profiles: Float64s = pickle.loads(told.column(PROFILES)[0].as_py())
         return profiles
 
-    decision = decide(
-        plan.demand,
-        plan.secret,
-        plan.largest,
-        lambda scouts: SparkLine(plan, seen, scouts),
-        scouting,
-    )
-    return replace(plan, decision=decision), published[0] if published else None
-
-
-def seated(plan: Plan, regions: DataFrame, keep: Keep) -> DataFrame:
-    """The rows of all chunks but the scouts', each with chunk and seat."""
-    fields = arrow_schema(regions).append(pa.field(SEAT, pa.int64()))
-    work = grouped(seat_region, plan)
-    return keep("seated", regions.groupBy(CHUNK).applyInArrow(work, spark_schema(fields)))
+    decision = decide(plan.demand, plan.tiers, plan.secret, plan.largest, parts.line, scouting)
+    plan = replace(plan, decision=decision)
+    fields = spark_schema(arrow_schema(regions).append(pa.field(SEAT, pa.int64())))
+    seated = [
+        parts.of(tier.share)
+        .groupBy(CHUNK)
+        .applyInArrow(grouped(seat_stretch, plan, number), fields)
+        for number, tier in enumerate(decision.tiers)
+    ]
+    chunks = keep("seated", reduce(lambda some, more: some.union(more), seated))
+    return plan, chunks, published[0] if published else None

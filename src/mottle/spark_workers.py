@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mottle.bucket_cuts import Region
+from mottle.bucket_cuts import Region, Share
 from mottle.chunks import CHUNK, Coding, Plan
-from mottle.graph import Int64s
 from mottle.io.read import normalize
 from mottle.ledger import Measured
 from mottle.randomness import Secret
@@ -21,7 +20,8 @@ from mottle.randomness import Secret
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MEASURED, PROFILES, PART, PLACE, RANDOM = "measured", "profiles", "part", "place", "random"
+MEASURED, PROFILES, SHARE = "measured", "profiles", "share"
+PART, PLACE, RANDOM = "part", "place", "random"
 
 Batches = Iterator[pa.RecordBatch]
 Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes what a stage has made, under a name
@@ -70,11 +70,13 @@ def publish_chunk(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.
     return _numbered(plan, number, table, measured)
 
 
-def publish_scouts(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+def publish_scouts(
+    plan: Plan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
+) -> pa.Table:
     """Publish the scouts; their first row carries also what their release tells."""
     _one_thread()
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    table, measured, profiles = plan.anonymize_scouts(ordered)
+    table, measured, profiles = plan.anonymize_scouts(ordered, buckets)
     told = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
     return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
 
@@ -92,32 +94,27 @@ def _one_thread() -> None:
     os.environ.setdefault("MOTTLE_THREADS", "1")
 
 
-def look_at_region(
-    plan: Plan,
-    scouts: Int64s | None,
-    work: Callable[[Region], Any],
-    key: tuple[pa.Scalar, ...],
-    rows: pa.Table,
+def part_region(plan: Plan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """The rows of one region with the part that each belongs to."""
+    rows = plan.in_order(rows)
+    return rows.append_column(SHARE, pa.array(plan.parts(key[0].as_py(), rows, share)))
+
+
+def look_at_stretch(
+    plan: Plan, work: Callable[[Region], Any], key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """What ``work`` says about one region, as bytes."""
+    """What ``work`` says about one stretch, as bytes."""
     _one_thread()
     number = key[0].as_py()
-    found = work(plan.region(number, plan.in_order(rows), scouts))
+    found = work(plan.stretch(number, plan.in_order(rows)))
     return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 
-def choose_scouts(
-    plan: Plan, scouts: Int64s, key: tuple[pa.Scalar, ...], rows: pa.Table
-) -> pa.Table:
-    """The scouts of one region; together they are chunk 0."""
-    chosen = plan.scouts_apart(key[0].as_py(), plan.in_order(rows), scouts)[0]
-    place = chosen.schema.get_field_index(CHUNK)
-    return chosen.set_column(place, CHUNK, pa.array(np.zeros(chosen.num_rows, np.int64)))
-
-
-def seat_region(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
-    """The rows of one region without scouts, each with its chunk and seat."""
-    return plan.seated(key[0].as_py(), plan.in_order(rows.drop_columns([CHUNK])))
+def seat_stretch(plan: Plan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """The rows of one stretch of a tier, each with its chunk and seat."""
+    assert plan.decision is not None
+    ordered = plan.in_order(rows.drop_columns([CHUNK]))
+    return plan.seated(plan.decision.tiers[tier], key[0].as_py(), ordered)
 
 
 def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:

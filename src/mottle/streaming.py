@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,11 +21,13 @@ import pyarrow as pa
 
 import mottle
 from mottle import workers
-from mottle.chunks import LOT, Coding, Plan, even_cuts
+from mottle.bucket_tiers import edges_per_record
+from mottle.chunks import LOT, Coding, Plan
 from mottle.engines import (
     BASE_BYTES,
     Settings,
     certify,
+    cut_regions,
     demand_of,
     memory_bytes,
     rows_per_chunk,
@@ -53,7 +56,7 @@ from mottle.io.staging import (
 )
 from mottle.io.write import CERTIFICATE
 from mottle.ledger import Measured
-from mottle.methods.buckets import bucket_count
+from mottle.methods.buckets import tiers_for
 from mottle.pipeline import Clock, Progress
 from mottle.randomness import Secret
 from mottle.schema import Schema
@@ -325,15 +328,17 @@ class _Run:
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
         demand, sensitive = self._demand(coding, rows.rows, combinations, counts)
         method = self.settings.method_for(self.guarantee, rows.rows)
-        edges = bucket_count(demand) if demand.capped else demand.degree
+        tiers = tiers_for(demand)
+        edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
         row_bytes = survey.kept_bytes / rows.rows + (8 * edges if coding.numbered else 0)
         largest = self.chunk_rows or rows_per_chunk(
             self.memory, method, edges, len(coding.domains), row_bytes
         )
-        cuts = even_cuts(rows.rows, max(largest, 2 * edges))
+        largest = min(max(largest, 2 * edges), rows.rows)
+        cuts = cut_regions(demand, rows.rows, largest)
         plan = Plan(
             coding, demand, combinations, method, self.settings.walk, self.settings.effort,
-            self.secret, cuts, self.settings.totals_of(survey, coding, demand),
+            self.secret, largest, cuts, self.settings.totals_of(survey, coding, demand), tiers,
         )  # fmt: skip
         return plan, sensitive
 

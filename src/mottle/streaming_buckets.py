@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mottle.bucket_cuts import Region, Result, cuts_without
-from mottle.bucket_decision import decide
+from mottle.bucket_cuts import Region, Result, Share
+from mottle.bucket_decision import TierDecision, decide
 from mottle.chunks import CHUNK, Plan
 from mottle.coding import Float64s
 from mottle.graph import Int64s
@@ -24,53 +24,55 @@ from mottle.io.staging import write_whole
 
 @dataclass(frozen=True)
 class StreamedLine:
-    """The sorted rows, region by region, without scouts; see `mottle.bucket_cuts.Line`."""
+    """The sorted rows of a share, or all, stretch by stretch; see `mottle.bucket_cuts.Line`."""
 
     plan: Plan
     rows: SortedRows
-    scouts: Int64s | None
+    share: Share | None
 
     @property
     def cuts(self) -> Int64s:
-        """First row of every region, and the end."""
-        return cuts_without(self.plan.cuts, self.scouts)
+        """First row of every stretch, and the end."""
+        return self.plan.cuts if self.share is None else self.share.cuts
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
-        """What ``work`` says about every region."""
+        """What ``work`` says about every stretch."""
         coding = self.plan.coding
         columns = [*coding.keys, *coding.values]
         return [
-            work(self.plan.region(number, self.read(number, columns), self.scouts))
-            for number in range(self.plan.regions)
+            work(self.plan.stretch(number, self.read(number, columns)))
+            for number in range(len(self.cuts) - 1)
         ]
 
     def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
-        """The coded rows of a region, scouts included."""
-        first, last = self.plan.cuts[number], self.plan.cuts[number + 1]
-        return self.rows.read(int(first), int(last), columns)
+        """The coded rows of a stretch."""
+        regions = [number] if self.share is None else self.share.regions(number)
+        return pa.concat_tables([self._read(region, columns) for region in regions])
+
+    def _read(self, region: int, columns: list[str] | None) -> pa.Table:
+        first, last = self.plan.cuts[region], self.plan.cuts[region + 1]
+        rows = self.rows.read(int(first), int(last), columns)
+        return self.plan.part_of(region, rows, self.share)
 
 
 def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Plan:
     """The plan with what `buckets` decides; scouts, if it wants any, are published on the way."""
 
-    def publish_scouts(scouts: Int64s) -> Float64s:
+    def publish_scouts(scouts: Share, buckets: int) -> Float64s:
         note = stage / "scouts.json"
         if files.measured(0) is None or not note.exists():
-            line = StreamedLine(plan, rows, None)
-            found = [
-                plan.scouts_apart(number, line.read(number), scouts)[0]
-                for number in range(plan.regions)
-            ]
-            table, measured, profiles = plan.anonymize_scouts(pa.concat_tables(found))
+            first = StreamedLine(plan, rows, scouts).read(0)
+            table, measured, profiles = plan.anonymize_scouts(first, buckets)
             write_whole(note, json.dumps(profiles.tolist()))
             files.write(0, table, measured)
         return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
 
     decision = decide(
         plan.demand,
+        plan.tiers,
         plan.secret,
         plan.largest,
-        lambda scouts: StreamedLine(plan, rows, scouts),
+        lambda share: StreamedLine(plan, rows, share),
         publish_scouts,
     )
     note = stage / "decision.sha256"
@@ -88,36 +90,38 @@ class ChunkRows:
 
     def __init__(self, plan: Plan, rows: SortedRows, stage: Path) -> None:
         self._plan = plan
-        self._line = StreamedLine(plan, rows, None)
+        self._rows = rows
         self._stage = stage
-        self._chunks: list[list[int]] = []  # by region: the chunks of its file's batches
-        if plan.decision is not None and plan.decision.seating is not None:
-            self._chunks = [self._seat(number) for number in range(plan.regions)]
+        self._seated: list[tuple[Path, list[int]]] = []  # files, and the chunks of their batches
+        for tier in plan.decision.tiers if plan.decision is not None else ():
+            if tier.seating is not None:
+                stretches = range(len(tier.share.cuts) - 1)
+                self._seated += [self._seat(tier, stretch) for stretch in stretches]
 
     def read(self, number: int) -> pa.Table:
         """The rows of a chunk, in order."""
         decision = self._plan.decision
         if decision is None:
-            return self._line.read(number)
-        if decision.seating is None:
-            region = number - decision.first_chunk
-            rows = self._line.read(region)
-            return self._plan.scouts_apart(region, rows, decision.scouts)[1]
+            return StreamedLine(self._plan, self._rows, None).read(number)
+        tier = decision.tier_of(number)
+        if tier.seating is None:
+            line = StreamedLine(self._plan, self._rows, tier.share)
+            return line.read(number - tier.first_chunk)
         batches = [
-            self._batch(region, chunks.index(number))
-            for region, chunks in enumerate(self._chunks)
-            if number in chunks
+            _batch(path, chunks.index(number)) for path, chunks in self._seated if number in chunks
         ]
         return pa.Table.from_batches(batches)
 
-    def _seat(self, region: int) -> list[int]:
-        """Write the rows of a region, chunk by chunk; and the word that they are complete."""
-        note = self._path(region, "json")
+    def _seat(self, tier: TierDecision, stretch: int) -> tuple[Path, list[int]]:
+        """Write the rows of a stretch, chunk by chunk; and the word that they are complete."""
+        path = self._stage / f"seated-{tier.share.part}-{stretch:05}.arrow"
+        note = path.with_suffix(".json")
         if not note.exists():
-            rows = self._plan.seated(region, self._line.read(region))
+            line = StreamedLine(self._plan, self._rows, tier.share)
+            rows = self._plan.seated(tier, stretch, line.read(stretch))
             chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
             with (
-                pa.OSFile(str(self._path(region, "arrow")), "wb") as file,
+                pa.OSFile(str(path), "wb") as file,
                 pa.ipc.new_file(
                     file, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")
                 ) as writer,
@@ -126,14 +130,9 @@ class ChunkRows:
                     writer.write(rows.slice(begin, end - begin).combine_chunks().to_batches()[0])
             write_whole(note, json.dumps(chunks.tolist()))
         found: list[int] = json.loads(note.read_text(encoding="utf-8"))
-        return found
+        return path, found
 
-    def _batch(self, region: int, place: int) -> pa.RecordBatch:
-        with (
-            pa.OSFile(str(self._path(region, "arrow"))) as file,
-            pa.ipc.open_file(file) as reader,
-        ):
-            return reader.get_batch(place)
 
-    def _path(self, region: int, suffix: str) -> Path:
-        return self._stage / f"seated-{region:05}.{suffix}"
+def _batch(path: Path, place: int) -> pa.RecordBatch:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return reader.get_batch(place)

@@ -19,7 +19,8 @@ from mottle.schema import Role
 
 
 def measured(rows: int) -> Measured:
-    return Measured(rows, {}, 0.0, (2, 2), 1, 0, rows, 0, 0.0, {}, "closed", {"blocks": 1})
+    degrees = {2: rows}
+    return Measured(rows, {}, 0.0, (2, 2), degrees, 1, 0, rows, 0, 0.0, {}, "closed", {"blocks": 1})
 
 
 def shuffled(folder: Path, chunks: list[list[int]], secret: Secret) -> list[int]:

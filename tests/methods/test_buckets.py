@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import chain, permutations, product
 
 import numpy as np
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Caps, GuaranteeError, KAnonymity, LDiversity, Schema, anonymize
+from mottle.bucket_plan import Values
+from mottle.bucket_tiers import Tier
 from mottle.coding import Codes, encode
 from mottle.cover import cover
 from mottle.exposure import exposure
@@ -21,7 +24,8 @@ from mottle.graph import Graph
 from mottle.guarantees import Demand
 from mottle.methods import Arrangement, Draw, Effort, _bucket_records
 from mottle.methods import buckets as module
-from mottle.methods.buckets import bucket_count, buckets, deepest_cut, draw_scouts
+from mottle.methods._piles import fill_blocks
+from mottle.methods.buckets import buckets, deepest_cut, scout_counts, tiers_for
 from mottle.schema import Representation
 from mottle.sensitive import encode_sensitive
 
@@ -68,11 +72,12 @@ def released(codes: Codes, graph: Graph, truth, values) -> tuple:
     return tuple(sorted(rows))
 
 
-def highest_belief_over_cap(codes: Codes, values: list[str], guarantee) -> Fraction:
+def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0) -> Fraction:
     """The highest ratio of an adversary's exact belief to its cap, over all releases and people.
 
     The adversary knows all quasi-identifiers, the counts of the sensitive values and the algorithm,
-    and holds all worlds (who has which value) for equally likely beforehand.
+    and holds all worlds (who has which value) for equally likely beforehand. ``alike``: so many of
+    the first people have equal quasi-identifiers; other lots decide their order.
     """
     worlds = sorted(set(permutations(values)))
     likelihood: dict[tuple, dict[tuple, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
@@ -80,8 +85,9 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee) -> Fract
     for world in worlds:
         demand = demand_of(list(world), guarantee)
         caps = {v: demand.caps[demand.values[i]] for i, v in enumerate(world)}
-        for lots in permutations(range(len(world))):
-            for outcome, chance in outcomes(codes, demand, np.array(lots)):
+        orders = [(*order, *range(alike, len(world))) for order in permutations(range(alike))]
+        for lots, ties in product(permutations(range(len(world))), orders):
+            for outcome, chance in outcomes(codes, demand, both(lots, ties)):
                 graph, truth = outcome
                 likelihood[released(codes, graph, truth, world)][world] += chance
     worst = Fraction(0)
@@ -94,6 +100,11 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee) -> Fract
             for value, share in belief.items():
                 worst = max(worst, share / Fraction(caps[value]).limit_denominator(1000))
     return worst
+
+
+def both(lots, ties) -> np.ndarray:
+    """One order of twice as many, as the method asks for, whose halves are these."""
+    return np.concatenate([lots, np.array(ties) + len(lots)])
 
 
 def outcomes(codes: Codes, demand: Demand, lots):
@@ -144,8 +155,57 @@ def test_belief_stays_within_caps_with_scouts(monkeypatch):
     monkeypatch.setattr(module, "_FEWEST_SCOUTS", 2)
     monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-    assert len(draw_scouts(demand_of(list("aabb"), LDiversity(2)), np.arange(4), 2)) == 2
+    demand = demand_of(list("aabb"), LDiversity(2))
+    assert scout_counts(demand, demand.counts, 2).tolist() == [1, 1]
     assert highest_belief_over_cap(codes, list("aabb"), LDiversity(2)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "tiers"), [("aabb", [[1, 1], [1, 1]]), ("aabc", [[1, 1, 0], [1, 0, 1]])]
+)
+def test_belief_stays_within_caps_in_tiers(monkeypatch, values, tiers):
+    parted = [Tier(2, np.array(counts)) for counts in tiers]
+    monkeypatch.setattr(module, "tiers_of", lambda counts, values: parted)
+    codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
+    assert highest_belief_over_cap(codes, list(values), LDiversity(2)) <= 1
+
+
+def test_belief_stays_within_caps_among_people_who_are_alike():
+    codes = coded([20, 20, 20, 60], ["f", "f", "f", "m"])
+    assert highest_belief_over_cap(codes, list("aabc"), LDiversity(2), alike=3) <= 1
+
+
+def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
+    """The heart of the proof, for buckets of several records and a value that lies in two.
+
+    Which records share a bucket, and the number of each bucket, are all that matching sees of the
+    sensitive values. A world and the one in which two buckets have exchanged their values have to
+    lead to them by equally many lots.
+    """
+    caps = np.array([2 / 3, 1 / 3, 1 / 3])
+    known = Values(np.arange(3, dtype=np.int32)[:, None], caps, np.empty((3, 0)), 2)
+
+    @cache
+    def layouts(world: tuple[int, ...]) -> Counter:
+        found: Counter = Counter()
+        for lots in permutations(range(6)):
+            (layout,) = fill_blocks(
+                np.arange(6), np.array([0, 6]), np.array(lots), np.array(world, np.int32), known, 3
+            )
+            assert (layout.buckets, layout.in_buckets) == (3, 6)
+            found[tuple(map(frozenset, layout.members.reshape(3, 2).tolist()))] += 1
+        return found
+
+    world = (0, 0, 0, 1, 1, 2)
+    for buckets_of_records, times in layouts(world).items():
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            other = list(world)
+            pairs = zip(
+                sorted(buckets_of_records[first]), sorted(buckets_of_records[second]), strict=True
+            )
+            for one, two in pairs:
+                other[one], other[two] = world[two], world[one]
+            assert layouts(tuple(other))[buckets_of_records] == times
 
 
 def test_belief_stays_within_caps_in_fixed_blocks(monkeypatch):
@@ -329,20 +389,26 @@ def test_every_edge_has_the_same_chance():
                 assert abs(true_edges[position, original] - expected) < 5 * spread
 
 
-def test_bucket_count_is_the_smallest_that_caps_allow():
-    assert bucket_count(demand_of(list("aabbccdd"), LDiversity(4))) == 4
-    assert bucket_count(demand_of(list("aaab" * 3), BetaLikeness(1))) == 2
-    assert bucket_count(demand_of(list("aabbccdd"), KAnonymity(6) & LDiversity(2))) == 6
+@pytest.mark.parametrize(
+    ("values", "guarantee", "fewest"),
+    [
+        ("aabbccdd", LDiversity(4), 4),
+        ("aaab" * 3, BetaLikeness(1), 2),
+        ("aabbccdd", KAnonymity(6) & LDiversity(2), 6),
+    ],
+)
+def test_buckets_are_the_fewest_that_caps_allow(values, guarantee, fewest):
+    (tier,) = tiers_for(demand_of(list(values), guarantee))
+    assert tier.buckets == fewest
 
 
 def test_ties_and_row_order_do_not_follow_the_file():
     """A file sorted by its sensitive column is cut no differently from a shuffled one."""
     rows = 1200
-    values = np.repeat(["a", "b", "c", "d"], rows // 4)
+    values = np.repeat(list("abcdefghijklmno"), [240] * 3 + [40] * 12)
     demand = demand_of(values.tolist(), LDiversity(3))
     codes = coded(np.full(rows, 30), np.repeat("f", rows))
-    lots = np.random.default_rng(1).permutation(rows)
-    graph = buckets(codes, demand, Effort(0, lots=lambda n: lots)).graph
+    graph = buckets(codes, demand, Effort(0)).graph
     assert len(graph.starts) > 2  # it could be cut although the file is sorted
     assert len(deepest_cut(demand, np.arange(rows), 3)) == 2
 

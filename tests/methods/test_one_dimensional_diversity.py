@@ -252,7 +252,7 @@ def test_release_keeps_both_k_and_l(verify, method, case, k, seed):
 def test_groups_have_different_values_unless_k_asks_for_more(people, method: str):
     table, schema = people
     release = anonymize(table, schema, LDiversity(3), method=method)
-    assert release.certificate["degree"] == {"min": 3, "max": release.certificate["degree"]["max"]}
+    assert release.certificate["degree"]["min"] == 3
     assert release.certificate["degree"]["max"] <= 4  # four values there are
     larger = anonymize(table, schema, KAnonymity(10) & LDiversity(3), method=method)
     assert larger.certificate["degree"]["min"] >= 10

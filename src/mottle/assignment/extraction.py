@@ -18,7 +18,7 @@ from mottle.randomness import Words, below, shuffle
 def slots_of_originals(graph: Graph, block: int) -> Int32s:
     """Slots every original may take, [size, degree]: the edges of a block turned around."""
     size = graph.starts[block + 1] - graph.starts[block]
-    degree = graph.degrees[block]
+    degree = np.int64(graph.degrees[block])
     free = np.empty((size, degree), np.int32)
     filled = np.zeros(size, np.int32)
     for slot in range(size):

@@ -20,9 +20,10 @@ from mottle.guarantees import ROUNDING, Demand
 
 _SMALLEST_BLOCK = 400  # records: smaller blocks leave less choice …
 _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
-_LARGEST_REST = 0.1  # share of the records that plans of a few blocks may leave to plain groups
+_LARGEST_REST = 0.03  # share of the records that plans of a few blocks may leave to plain groups
+_MORE_LOSS = 0.15  # that these plans may promise
 _WHOLE_BUCKETS = 20  # buckets' records that a block needs for its cuts to move to whole ones
-_TRIED_BLOCKS = 6
+_TRIED_BLOCKS = 16
 
 Chosen = TypeVar("Chosen")
 
@@ -39,7 +40,7 @@ class Trial(NamedTuple):
     """What a way to cut would do."""
 
     kept: Callable[[], bool]  # whether all blocks keep the caps
-    rest: Callable[[], float]  # the share of the records that plans leave to plain groups
+    filled: Callable[[], bool]  # whether buckets find room for most records
 
 
 def deepest(
@@ -54,7 +55,7 @@ def deepest(
         eligible = False
         for cut, trial in trials(most):
             if trial.kept():
-                if trial.rest() <= _LARGEST_REST:
+                if trial.filled():
                     return cut
                 eligible = True
         most = fewer(most, eligible=eligible)
@@ -82,7 +83,7 @@ def deepest_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | Non
                 starts,
                 Trial(
                     lambda: keeps_caps(marks, starts, demand.caps),  # noqa: B023 - called at once
-                    lambda: _rest(demand, order, starts, count),  # noqa: B023
+                    lambda: _filled(demand, order, starts, count),  # noqa: B023
                 ),
             )
 
@@ -140,14 +141,14 @@ def most_blocks(records: int, count: int) -> int:
     return max(records // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
 
 
-def _rest(demand: Demand, order: Int64s, starts: Int64s, count: int) -> float:
-    """The share of the records of a few blocks that plans leave to plain groups."""
+def _filled(demand: Demand, order: Int64s, starts: Int64s, count: int) -> bool:
+    """Whether buckets find room for most records of a few blocks."""
     marks = marks_of_values(demand)
     counts = [
         np.bincount(demand.values[order[starts[block] : starts[block + 1]]], minlength=len(marks))
         for block in tried_blocks(len(starts) - 1)
     ]
-    return rest_of(marks, demand, counts, count)
+    return fills_buckets(marks, demand, counts, count)
 
 
 def tried_blocks(blocks: int) -> Int64s:
@@ -155,14 +156,19 @@ def tried_blocks(blocks: int) -> Int64s:
     return np.unique(np.linspace(0, blocks - 1, _TRIED_BLOCKS).astype(np.int64))
 
 
-def rest_of(marks: Int32s, demand: Demand, blocks: Sequence[Int64s], count: int) -> float:
-    """The share of the records that plans leave to plain groups, from counts of values by block.
+def fills_buckets(marks: Int32s, demand: Demand, blocks: Sequence[Int64s], count: int) -> bool:
+    """Whether plans of some blocks find room for most records, from counts of values by block.
 
-    ``marks``: of every (joint) value, [values, systems].
+    Few may be left to plain groups, and tables may need few more buckets than if values were as
+    frequent in all blocks. ``marks``: of every (joint) value, [values, systems].
     """
     values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
-    left = sum(int(make_plan(counts, values, count).group.sum()) for counts in blocks)
-    return left / sum(int(counts.sum()) for counts in blocks)
+    alike = np.rint(np.mean(blocks, axis=0)).astype(np.int64)
+    plans = [make_plan(counts, values, count) for counts in blocks]
+    left = np.mean([plan.group.sum() for plan in plans])
+    loss = np.mean([plan.loss for plan in plans])
+    few = left <= _LARGEST_REST * alike.sum()
+    return bool(few and loss <= (1 + _MORE_LOSS) * make_plan(alike, values, count).loss)
 
 
 def marks_of_values(demand: Demand) -> Int32s:

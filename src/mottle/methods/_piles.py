@@ -17,8 +17,12 @@ MATCHED_TOGETHER = 400  # records of one bucket that are matched with those of a
 
 
 class Layout(NamedTuple):
-    """Records bucket after bucket, table after table; the plain groups at the end."""
+    """Records bucket after bucket, table after table; the plain groups at the end.
 
+    All tables have as many buckets.
+    """
+
+    buckets: int
     members: Int32s  # [n]: the row at every position
     tables: Int64s  # [tables + 1]: first position of every table of buckets
     groups: Int64s  # [groups + 1]: first position of every plain group
@@ -30,16 +34,20 @@ class Layout(NamedTuple):
         """How many records lie in buckets."""
         return int(self.tables[-1])
 
-    def piles(self, count: int) -> Int64s:
+    @property
+    def piles(self) -> Int64s:
         """First position of every bucket, and the end."""
-        sizes = np.repeat(np.diff(self.tables) // count, count)
+        sizes = np.repeat(np.diff(self.tables) // self.buckets, self.buckets)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def fill_blocks(
     order: Int64s, starts: Int64s, lots: Int64s, sensitive: Int32s, values: Values, count: int
-) -> Layout:
-    """Deal the records of every block of ``order`` to buckets and a plain group by lot."""
+) -> list[Layout]:
+    """Deal the records of every block of ``order`` to buckets and a plain group by lot.
+
+    A layout for each number of buckets that plans have come to.
+    """
     lot_of = np.argsort(lots)
     place_of = np.full(len(lots), -1, np.int64)
     place_of[order] = np.arange(len(order))
@@ -51,38 +59,47 @@ def fill_blocks(
         dealt, group = deal(rows, sensitive[rows], make_plan(counts, values, count), lot_of)
         tables += dealt
         groups += [group] if len(group) else []
-    return _laid_out(tables, groups, lot_of, place_of)
+    return _laid_out(tables, groups, place_of)
 
 
-def seat_records(seats: Int64s, lots: Int64s, count: int) -> Layout:
-    """Records in their order whose buckets were decided before: ``seats`` as in `Decided`."""
+def seat_records(seats: Int64s, first_seats: Int64s) -> list[Layout]:
+    """Records in their order whose buckets were decided before, see `Decided`."""
     by_seat = np.argsort(seats, kind="stable")
     found, first = np.unique(seats[by_seat], return_index=True)
     tables: dict[int, list[Int64s]] = {}
     groups: list[Int64s] = []
     for seat, rows in zip(found.tolist(), np.split(by_seat, first[1:]), strict=True):
-        (groups if seat < 0 else tables.setdefault(seat // count, [])).append(rows)
-    return _laid_out(list(tables.values()), groups, np.argsort(lots), np.arange(len(seats)))
+        table = int(np.searchsorted(first_seats, seat, side="right")) - 1
+        (groups if seat < 0 else tables.setdefault(table, [])).append(rows)
+    return _laid_out(list(tables.values()), groups, np.arange(len(seats)))
 
 
-def _laid_out(
-    dealt: list[list[Int64s]], groups: list[Int64s], lot_of: Int64s, place_of: Int64s
-) -> Layout:
-    """Every table with its buckets numbered by lot and aligned, then the groups."""
-    tables: list[Int64s] = []
-    pieces: list[Int64s] = []
+def _laid_out(dealt: list[list[Int64s]], groups: list[Int64s], place_of: Int64s) -> list[Layout]:
+    """By number of buckets, every table with its buckets numbered and aligned; then the groups.
+
+    A bucket's number has to follow from its records, not from the values that it was filled with;
+    lots that dealt them would tell of these. So the bucket with the first record is the first.
+    """
+    by_buckets: dict[int, list[Aligned]] = {}
     for piles in dealt:
-        numbered = sorted(piles, key=lambda pile: int(lot_of[pile].min()))
+        numbered = sorted(piles, key=lambda pile: int(place_of[pile].min()))
         aligned = align([pile[np.argsort(place_of[pile])] for pile in numbered], place_of)
-        tables.append(np.concatenate(aligned.piles))
-        pieces.append(aligned.starts)
+        by_buckets.setdefault(len(piles), []).append(aligned)
+    layouts = [_layout(tables, []) for _, tables in sorted(by_buckets.items())]
+    return [*layouts, _layout([], groups)] if groups else layouts
+
+
+def _layout(aligned: list[Aligned], groups: list[Int64s]) -> Layout:
+    """Tables of as many buckets, and groups."""
+    tables = [np.concatenate(table.piles) for table in aligned]
     bucketed = sum(len(table) for table in tables)
     return Layout(
+        len(aligned[0].piles) if aligned else 1,
         np.concatenate([*tables, *groups]).astype(np.int32),
         _starts(tables),
         bucketed + _starts(groups),
-        np.concatenate([*pieces, np.empty(0, np.int64)]),
-        _starts(pieces),
+        np.concatenate([*[table.starts for table in aligned], np.empty(0, np.int64)]),
+        _starts([table.starts for table in aligned]),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -30,11 +30,13 @@ def _unsecret_preview(graph: Graph) -> Int32s:
 class Decided:
     """What `buckets` decides for a whole table, for some of its records, which come in order."""
 
+    buckets: int  # of most tables
     profiles: Float64s  # [values, features]: where values lie
     starts: Int64s | None = None  # where blocks begin, and the end …
     seats: Int64s | None = None
-    """… or the seat of every record: number of its table · buckets + bucket, equally many in all
+    """… or the seat of every record: first seat of its table + bucket, equally many in all
     buckets of a table; or -1 - the number of its plain group."""
+    first_seats: Int64s | None = None  # of every table
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class Effort:
     methods that learn from what is already certain to be published."""
     decided: Decided | None = None
     """What was decided for a larger table of which these records are a part."""
+
+    def share(self, part: float) -> Effort:
+        """That part of the effort."""
+        return self if self.seconds is None else replace(self, seconds=self.seconds * part)
 
 
 class Draw(StrEnum):

@@ -16,7 +16,8 @@ values together (docs/guarantees.md has the proof; the steps there have the same
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,18 +25,18 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from mottle.bucket_plan import Values
-from mottle.bucketization import good_fill
+from mottle.bucket_tiers import Tier, tiers_of
 from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
+from mottle.growth import Scales
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
 from mottle.methods._block_cuts import deepest_cut, marks_of_values
 from mottle.methods._bucket_records import Records, TableRecords
 from mottle.methods._pile_matching import match_piles
 from mottle.methods._piles import Layout, fill_blocks, seat_records
 from mottle.methods._registry import Arrangement, Decided, Draw, Effort, SetColumns, register
-from mottle.refinement import mean_loss, refine
+from mottle.refinement import INTERRUPTED, Refined, mean_loss, refine
 
-_MANY_BUCKETS = 24
 _LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
 FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
 _SCOUTS = 0.04  # share of the records that go first where blocks are fewer …
@@ -59,109 +60,145 @@ def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
 
 def arrange_in_buckets(records: Records, demand: Demand, effort: Effort) -> Arrangement:
     """The method, whatever the quasi-identifiers are."""
-    lots = effort.lots(len(records.matrix))
-    table = _Table(records, demand, lots, bucket_count(demand))
+    number = len(records.matrix)
+    drawn = effort.lots(2 * number)  # its halves are ordered independently
+    run = _Run(records, demand, drawn[drawn < number])
+    scouts: list[_Part] = []
+    whole: dict[str, object] = {}
     if effort.decided is None:
-        parts, blocks = _arrange_whole(table, effort)
-        whole: dict[str, object] = {
-            "blocks": blocks,
-            "scouts": sum(part.graph.records for part in parts[:-1]),
-        }
+        order = records.order(drawn[drawn >= number] - number)
+        scouts, parts, effort, whole = _match_whole(run, order, effort)
     else:
-        parts, whole = [_arrange_decided(table, effort.decided, effort)], {}
+        parts = _match_decided(run, effort.decided)
+    refinement = _refine(parts, effort)
+    parts = [*scouts, *parts]
     facts = {
         "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
-        " one decision for the whole table",
-        "buckets": table.buckets,
+        " one decision for each tier of the table",
         **whole,
         "in_plain_groups": sum(part.in_plain_groups for part in parts),
-        "refinement": parts[-1].refinement,
+        "refinement": refinement,
     }
-    return Arrangement(join([part.graph for part in parts]), facts, Draw.BUCKETS)
+    return Arrangement(join([part.graph() for part in parts]), facts, Draw.BUCKETS)
 
 
-def _arrange_whole(table: _Table, effort: Effort) -> tuple[list[_Part], int]:
-    """All records of a table, scouts first where there are any; and the number of blocks."""
-    records, demand, lots, count = table
-    order = records.order(lots)
-    starts = deepest_cut(demand, order, count, records.borders(order))
-    parts: list[_Part] = []
-    if len(starts) - 1 >= FEWEST_BLOCKS:
-        profiles = records.profiles_by_block(demand, order, starts)
-    else:
-        profiles = np.empty((len(marks_of_values(demand)), 0))
-        scouts = draw_scouts(demand, lots, count)
-        if len(scouts):
-            is_scout = np.zeros(len(lots), np.bool_)
-            is_scout[scouts] = True
-            first, order = order[is_scout[order]], order[~is_scout[order]]
+class _Run(NamedTuple):
+    """What is the same for all parts of a run."""
+
+    records: Records
+    demand: Demand
+    lots: Int64s  # that deal records of equal values; others order records that are alike
+
+    def match_blocks(self, cut: _Cut, profiles: Float64s) -> list[_Part]:
+        """Fill the buckets of every block and match them (steps 2 and 3)."""
+        values = values_of(self.demand, profiles)
+        sensitive = self.demand.values
+        return self.match(
+            fill_blocks(cut.order, cut.starts, self.lots, sensitive, values, cut.buckets)
+        )
+
+    def match(self, layouts: Sequence[Layout]) -> list[_Part]:
+        """Match the buckets (step 3)."""
+        return [_Part.matched(self.records, layout) for layout in layouts]
+
+
+def _match_whole(
+    run: _Run, order: Int64s, effort: Effort
+) -> tuple[list[_Part], list[_Part], Effort, dict[str, object]]:
+    """Scouts, all other records of a table tier by tier; what is left of the effort; facts."""
+    demand = run.demand
+    tiers = tiers_for(demand)
+    cuts = _cut_tiers(run, tiers, order)
+    blocks = sum(cut.blocks for cut in cuts)
+    scouts: list[_Part] = []
+    profiles = _profiles_by_block(run, cuts)
+    if blocks < FEWEST_BLOCKS:
+        largest = int(np.argmax([len(cut.order) for cut in cuts]))
+        sent, cuts[largest] = _apart(run, tiers[largest], cuts[largest])
+        if sent is not None:
             seconds = scouting_seconds(effort.seconds)
-            scouted = _arrange_part(table, first, profiles, Effort(seconds, effort.seed))
+            scouts = run.match_blocks(sent, np.empty((len(profiles), 0)))
+            _refine(scouts, replace(effort, seconds=seconds))
             if effort.seconds is not None:
                 effort = replace(effort, seconds=effort.seconds - seconds)
-            parts.append(scouted)
-            profiles = records.profiles_by_release(
-                demand, scouted.graph, effort.preview(scouted.graph)
-            )
-            starts = deepest_cut(demand, order, count, records.borders(order))
-    parts.append(_arrange_part(table, order, profiles, effort, starts))
-    return parts, len(starts) - 1
+            graph = join([part.graph() for part in scouts])
+            profiles = run.records.profiles_by_release(demand, graph, effort.preview(graph))
+    parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
+    return (
+        scouts,
+        parts,
+        effort,
+        {
+            "tiers": [tier.described for tier in tiers],
+            "blocks": sum(cut.blocks for cut in cuts),
+            "scouts": sum(part.records for part in scouts),
+        },
+    )
 
 
-def _arrange_decided(table: _Table, decided: Decided, effort: Effort) -> _Part:
+class _Cut(NamedTuple):
+    """Records of a tier along the order, cut into blocks (step 1)."""
+
+    buckets: int
+    order: Int64s
+    starts: Int64s
+
+    @classmethod
+    def deepest(cls, run: _Run, buckets: int, order: Int64s) -> _Cut:
+        """Cut as deep as it can be."""
+        borders = run.records.borders(order)
+        return cls(buckets, order, deepest_cut(run.demand, order, buckets, borders))
+
+    @property
+    def blocks(self) -> int:
+        return len(self.starts) - 1
+
+
+def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64s) -> list[_Cut]:
+    """Deal the records to tiers by lot."""
+    values = run.demand.values
+    rank = rank_by_lot(values, run.lots)
+    cuts = []
+    for tier in tiers:
+        inside = (rank >= 0) & (rank < tier.counts[values])
+        cuts.append(_Cut.deepest(run, tier.buckets, order[inside[order]]))
+        rank -= tier.counts[values]
+    return cuts
+
+
+def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64s:
+    """Where each sensitive value lies, from its counts in the blocks of all tiers."""
+    order = np.concatenate([cut.order for cut in cuts])
+    starts = np.cumsum([0, *np.concatenate([np.diff(cut.starts) for cut in cuts])])
+    return run.records.profiles_by_block(run.demand, order, starts)
+
+
+def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
+    """Scouts, if there are enough, and the others."""
+    taken = scout_counts(run.demand, tier.counts, tier.buckets)
+    if not taken.any():
+        return None, cut
+    values = run.demand.values[cut.order]
+    rank = rank_by_lot(values, np.argsort(np.argsort(run.lots)[cut.order]))
+    goes_first = rank < taken[values]
+    first, others = cut.order[goes_first], cut.order[~goes_first]
+    whole = np.array([0, len(first)], np.int64)
+    return _Cut(tier.buckets, first, whole), _Cut.deepest(run, tier.buckets, others)
+
+
+def _match_decided(run: _Run, decided: Decided) -> list[_Part]:
     """Records whose blocks, or buckets, were decided for a larger table."""
-    order = np.arange(len(table.lots))
-    if decided.seats is None:
-        return _arrange_part(table, order, decided.profiles, effort, decided.starts)
-    return _match(table, seat_records(decided.seats, table.lots, table.buckets), effort)
+    if decided.seats is not None:
+        assert decided.first_seats is not None
+        return run.match(seat_records(decided.seats, decided.first_seats))
+    assert decided.starts is not None
+    cut = _Cut(decided.buckets, np.arange(len(run.lots)), decided.starts)
+    return run.match_blocks(cut, decided.profiles)
 
 
 def scouting_seconds(seconds: float | None) -> float:
     """What scouts may spend of the seconds for improving."""
     return _SCOUTING if seconds is None else min(_SCOUTING, seconds / 4)
-
-
-class _Table(NamedTuple):
-    """What is the same for all parts of a run."""
-
-    records: Records
-    demand: Demand
-    lots: Int64s
-    buckets: int  # μ
-
-
-class _Part(NamedTuple):
-    """Some of the records, arranged."""
-
-    graph: Graph
-    in_plain_groups: int
-    refinement: object
-
-
-def bucket_count(demand: Demand) -> int:
-    """The fewest buckets that can hold every value at least once: no cap below 1/μ.
-
-    Where that is many, a few more may leave fewer records over; the table's counts decide.
-
-    >>> marks = np.array([[0], [0], [1]], np.int32)
-    >>> bucket_count(Demand(2, marks, np.array([0.7, 0.35]), np.array([2, 1])))
-    3
-    """
-    present = demand.counts > 0
-    fewest = max(demand.degree, int(np.ceil(1 / demand.caps[present].min() - 1e-9)))
-    if fewest < _MANY_BUCKETS or demand.marks.shape[1] > 1:
-        return fewest
-    fill = good_fill(demand.counts[present], demand.caps[present], demand.degree)
-    return int(fill.shape[1])
-
-
-def draw_scouts(demand: Demand, lots: Int64s, count: int) -> Int64s:
-    """Rows that are finished first: of every value the same share, by lot; none if too few.
-
-    Both the scouts and the others have to keep the caps; the counts alone decide.
-    """
-    counts = np.bincount(demand.values)
-    return first_by_lot(demand.values, lots, scout_counts(demand, counts, count))
 
 
 def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None = None) -> Int64s:
@@ -183,48 +220,104 @@ def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None 
     return taken
 
 
-def first_by_lot(values: Int32s, lots: Int64s, taken: Int64s) -> Int64s:
-    """Of every value as many rows as ``taken`` says, those whose lots come first."""
-    counts = np.bincount(values, minlength=len(taken))
+def rank_by_lot(values: Int32s, lots: Int64s) -> Int64s:
+    """The rank of every row by lot among those of its value.
+
+    >>> rank_by_lot(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
+    array([1, 0, 2, 0])
+    """
     by_value = lots[np.argsort(values[lots], kind="stable")]
-    rank = np.arange(len(lots)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return by_value[rank < np.repeat(taken, counts)]
+    counts = np.bincount(values)
+    rank = np.empty(len(lots), np.int64)
+    rank[by_value] = np.arange(len(lots)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank
 
 
-def _arrange_part(
-    table: _Table, order: Int64s, profiles: Float64s, effort: Effort, starts: Int64s | None = None
-) -> _Part:
-    """Arrange the records of ``order`` in blocks (steps 2 and 3)."""
-    demand = table.demand
-    if starts is None:
-        starts = np.array([0, len(order)], np.int64)
+def values_of(demand: Demand, profiles: Float64s | None = None) -> Values:
+    """The sensitive values of a table, and what is known of them."""
     marks = marks_of_values(demand)
-    values = Values(marks, demand.caps, profiles[: len(marks)], demand.degree)
-    layout = fill_blocks(order, starts, table.lots, demand.values, values, table.buckets)
-    return _match(table, layout, effort)
+    known = np.empty((len(marks), 0)) if profiles is None else profiles[: len(marks)]
+    return Values(marks, demand.caps, known, demand.degree)
 
 
-def _match(table: _Table, layout: Layout, effort: Effort) -> _Part:
-    """Match the buckets, and refine that as long as it may take (step 3)."""
-    records, count = table.records, table.buckets
-    metric = records.metric(count)
-    ordered = np.ascontiguousarray(records.matrix[layout.members])
-    preimages = match_piles(metric, ordered, layout, count)
-    refinement: object = None
-    if layout.in_buckets and effort.seconds != 0:
-        piles = layout.piles(count)
-        orders = records.orders(layout.members)
-        refined = refine(metric, ordered, orders, preimages, effort, piles=piles)
-        refinement = {"passes": refined.passes, "ended": refined.ended}
-    elif layout.in_buckets:
-        effort.tell(mean_loss(metric, ordered, preimages))
-    in_groups = len(layout.members) - layout.in_buckets
-    return _Part(_graph(layout, preimages, count), in_groups, refinement)
+def tiers_for(demand: Demand) -> tuple[Tier, ...]:
+    """The tiers of a table, from its counts; none where values are not capped."""
+    if not demand.capped:
+        return ()
+    values = values_of(demand)
+    return tuple(tiers_of(demand.counts[: len(values.marks)], values))
 
 
-def _graph(layout: Layout, preimages: Int32s, count: int) -> Graph:
+@dataclass(frozen=True)
+class _Part:
+    """Some of the records, all in tables of as many buckets, matched."""
+
+    all_records: Records
+    layout: Layout
+    metric: Scales
+    ordered: Int32s  # codes of the layout's members
+    preimages: Int32s  # [in buckets, buckets]
+
+    @classmethod
+    def matched(cls, records: Records, layout: Layout) -> _Part:
+        """Match the buckets."""
+        metric = records.metric(layout.buckets)
+        ordered = np.ascontiguousarray(records.matrix[layout.members])
+        return cls(records, layout, metric, ordered, match_piles(metric, ordered, layout))
+
+    @property
+    def records(self) -> int:
+        """How many they are, those in plain groups included."""
+        return len(self.layout.members)
+
+    @property
+    def in_plain_groups(self) -> int:
+        return self.records - self.layout.in_buckets
+
+    def loss(self) -> float:
+        """What the records in buckets lose, all together."""
+        if not self.layout.in_buckets:
+            return 0.0
+        return mean_loss(self.metric, self.ordered, self.preimages) * self.layout.in_buckets
+
+    def refine(self, effort: Effort) -> Refined | None:
+        """Deal preimages again, between the same two buckets, as long as it may take."""
+        if not self.layout.in_buckets or effort.seconds == 0:
+            return None
+        orders = self.all_records.orders(self.layout.members)
+        piles = self.layout.piles
+        return refine(self.metric, self.ordered, orders, self.preimages, effort, piles=piles)
+
+    def graph(self) -> Graph:
+        """Connected parts of the tables, bucket after bucket, and plain groups (step 4)."""
+        return _graph(self.layout, self.preimages)
+
+
+def _refine(parts: Sequence[_Part], effort: Effort) -> object:
+    """Improve one part after the other; say how that went and how much is lost by all of them."""
+    losses = np.array([part.loss() for part in parts])
+    records = np.array([part.layout.in_buckets for part in parts])
+    effort.tell(losses.sum() / max(records.sum(), 1))
+    passes, ended = 0, []
+    for place, part in enumerate(parts):
+
+        def tell(loss: float, place: int = place) -> None:
+            losses[place] = loss * records[place]
+            effort.tell(losses.sum() / records.sum())
+
+        share = effort.share(records[place] / max(records.sum(), 1))
+        refined = part.refine(replace(share, tell=tell))
+        if refined is not None:
+            passes += refined.passes
+            ended.append(refined.ended)
+        if ended[-1:] == [INTERRUPTED]:
+            break
+    return {"passes": passes, "ended": ended[-1]} if ended else None
+
+
+def _graph(layout: Layout, preimages: Int32s) -> Graph:
     """Connected parts of the tables, bucket after bucket, and complete plain groups (step 4)."""
-    order, starts = _parts(layout, preimages, count)
+    order, starts = _parts(layout, preimages)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     local = place[preimages[order]] - np.repeat(starts[:-1], np.diff(starts))[:, None]
@@ -233,24 +326,24 @@ def _graph(layout: Layout, preimages: Int32s, count: int) -> Graph:
     return Graph.explicit(
         np.concatenate([layout.members[order], layout.members[layout.in_buckets :]]),
         np.concatenate([starts, layout.groups[1:]]),
-        np.concatenate([np.full(len(starts) - 1, count), group_sizes]).astype(np.int32),
+        np.concatenate([np.full(len(starts) - 1, layout.buckets), group_sizes]).astype(np.int32),
         np.concatenate([local.ravel().astype(np.int32), *complete]),
     )
 
 
-def _parts(layout: Layout, preimages: Int32s, count: int) -> tuple[Int64s, Int64s]:
+def _parts(layout: Layout, preimages: Int32s) -> tuple[Int64s, Int64s]:
     """Positions part after part and bucket after bucket, and the start of every part.
 
     A part holds equally many records of every bucket, since buckets are matched one-to-one. Each
     is permuted by itself: whoever learns one true record then learns about its part only.
     """
-    records = layout.in_buckets
+    records, count = layout.in_buckets, layout.buckets
     if count > _LARGEST_SPLIT or records == 0:
         return np.arange(records), layout.tables
     ends = np.arange(0, records * count + 1, count)
     edges = csr_array((np.ones(records * count, np.int8), preimages.ravel(), ends))
     _, part = connected_components(edges, directed=False)
-    piles = layout.piles(count)
+    piles = layout.piles
     bucket = np.repeat(np.arange(len(piles) - 1) % count, np.diff(piles))
     order = np.lexsort((bucket, part))
     return order, np.concatenate([[0], np.cumsum(np.bincount(part))]).astype(np.int64)

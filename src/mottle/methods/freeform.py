@@ -18,7 +18,7 @@ from numba import njit
 from mottle import workers
 from mottle.coding import Codes, Int32s, along_orders
 from mottle.graph import Graph, Int64s
-from mottle.growth import FORBIDDEN, Scales, add_growth, add_growths, has_votes, scales
+from mottle.growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._mixed_orders import refinement_orders
@@ -170,10 +170,10 @@ def _match_blocks(
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
     marks = np.zeros(metric.position.size, np.int32)
-    mark = 0
+    mark = int(np.int64(0))  # of a literal 0 `add_growths` would be compiled again
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
-    voting = has_votes(metric)
+    voting = metric.lists is not None  # then a member that costs nothing changes what others cost
     grown = np.empty(largest, np.bool_)  # records whose costs have to be computed again
     for block in range(first, last):
         start, size = starts[block], starts[block + 1] - starts[block]
@@ -184,23 +184,16 @@ def _match_blocks(
                 candidates[column, place] = ordered[start + place, column]
         for layer in range(1, degree):
             boxes = preimages[start : start + size]
-            if voting:
-                mark = add_growths(
-                    metric, ordered, boxes, layer, candidates, size, marks, mark, cost
-                )
+            mark = add_growths(
+                metric, ordered, boxes, layer, candidates, size, grown, marks, mark, cost
+            )
             for place in range(size):
-                if voting or grown[place]:
-                    box = boxes[place]
-                    if not voting:
-                        mark += 1
-                        add_growth(
-                            metric, ordered, box, layer, candidates, size, marks, mark, cost[place]
-                        )
+                if grown[place]:
                     for member in range(layer):
-                        cost[place, box[member] - start] = FORBIDDEN
+                        cost[place, boxes[place, member] - start] = FORBIDDEN
             match_rows(cost, size, column_of, work, prices)
             for place in range(size):
                 match = column_of[place]
                 preimages[start + place, layer] = start + match
-                grown[place] = cost[place, match] > 0.0
+                grown[place] = voting or cost[place, match] > 0.0
                 cost[place, match] = FORBIDDEN

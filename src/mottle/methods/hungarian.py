@@ -15,7 +15,7 @@ from mottle import workers
 from mottle.coding import Codes, Float64s
 from mottle.errors import UsageError
 from mottle.graph import Graph, Int32s
-from mottle.growth import FORBIDDEN, Scales, add_growth, has_votes, scales
+from mottle.growth import FORBIDDEN, Scales, add_growth, scales
 from mottle.guarantees import Demand, KAnonymity
 from mottle.matching import match_rows
 from mottle.methods._registry import Arrangement, Effort, SetColumns, register
@@ -55,7 +55,7 @@ def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     grown = np.ones(n, np.bool_)  # records whose row of ``cost`` is no longer true
     column_of = np.empty(n, np.int32)
     work, prices = np.empty((5, n), np.int32), np.empty((2, n))
-    voting = has_votes(metric)
+    voting = metric.lists is not None  # then a member that costs nothing changes what others cost
     loss = 0.0
     for layer in range(1, k):
         _redefine_weights(metric, ordered, candidates, members, layer, grown, cost)

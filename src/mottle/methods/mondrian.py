@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from mottle.coding import Codes, Float64s
 from mottle.graph import Graph, Int32s, Int64s
@@ -80,7 +81,8 @@ def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
         left=np.zeros(len(demand.caps), np.int64),
         right=np.zeros(len(demand.caps), np.int64),
     )
-    starts = _cut_all(scales(codes), np.ascontiguousarray(codes.matrix), limits, tear, members)
+    matrix = np.ascontiguousarray(codes.matrix)
+    starts = np.flatnonzero(_cut_all(scales(codes), matrix, limits, tear, members))
     graph = Graph.rings(members, starts, np.diff(starts).astype(np.int32))
     mixed = decides_by_both("a cut is made only if both sides keep the caps")
     return Arrangement(graph, mixed if demand.capped else {})
@@ -103,8 +105,10 @@ def _least_within_caps(demand: Demand) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _cut_all(prices: Scales, matrix: Int32s, limits: _Limits, tear: int, members: Int32s) -> Int64s:
-    """Put ``members`` in the order of their groups; returns the groups' starts and n at the end."""
+def _cut_all(
+    prices: Scales, matrix: Int32s, limits: _Limits, tear: int, members: Int32s
+) -> NDArray[np.bool_]:
+    """Put ``members`` in the order of their groups; returns which places, n too, are starts."""
     records, attributes = matrix.shape
     marks = np.zeros(prices.position.size, np.int32)
     widths = np.empty(attributes)
@@ -122,14 +126,13 @@ def _cut_all(prices: Scales, matrix: Int32s, limits: _Limits, tear: int, members
         parts += 1
         _measure_widths(prices, matrix, part, marks, parts, widths)
         left = 0
-        if tear != ALWAYS:
-            left = _cut_widest(matrix, part, widths, limits, False, scratch)
-        if left == 0 and tear != NEVER:
-            left = _cut_widest(matrix, part, widths, limits, True, scratch)
+        for relaxed in (False, True):
+            if left == 0 and tear != (NEVER if relaxed else ALWAYS):
+                left = _cut_widest(matrix, part, widths, limits, relaxed, scratch)
         if left > 0:
             pending.append((first, first + left))
             pending.append((first + left, last))
-    return np.flatnonzero(is_start)
+    return is_start
 
 
 @njit(cache=True, nogil=True)

@@ -86,12 +86,12 @@ def lexicographic_partitions(codes: Codes, k: int) -> tuple[Int32s, Int64s]:
     merged again. Cost O(n log n) to sort, then O(n·d).
     """
     order, rows = _sorted_rows(codes)
-    return order.astype(np.int32), _partition(rows, k)
+    return order.astype(np.int32), np.flatnonzero(_partition(rows, k))
 
 
 @njit(cache=True, nogil=True)
-def _partition(rows: NDArray[np.int32], k: int) -> Int64s:
-    """Starts of the partitions of lexicographically sorted ``rows`` [n, d], and n at the end."""
+def _partition(rows: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+    """Which places of lexicographically sorted ``rows`` [n, d], and n, are starts of partitions."""
     n, attributes = rows.shape
     is_start = np.zeros(n + 1, np.bool_)
     is_start[0] = True
@@ -131,7 +131,7 @@ def _partition(rows: NDArray[np.int32], k: int) -> Int64s:
             if not part_mixed[part]:
                 end = part_start[part + 1] if part + 1 < parts else last
                 pending.append((part_start[part], end, attribute + 1))
-    return np.flatnonzero(is_start)
+    return is_start
 
 
 @njit(cache=True, nogil=True)

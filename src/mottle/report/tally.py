@@ -87,7 +87,8 @@ class Tally:
         of_row = np.repeat(cells.of_row, times)
         if known is not None:
             known = replace(known, counts=known.counts * (len(of_row) / self.records))
-        return fit_marginal(replace(cells, of_row=of_row), degree, known)
+        degrees = np.full(len(cells.first), degree)
+        return fit_marginal(replace(cells, of_row=of_row), degrees, known)
 
 
 def tallies(

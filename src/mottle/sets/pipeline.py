@@ -10,6 +10,7 @@ import pyarrow as pa
 import mottle
 from mottle.assignment import WALKS, assign, check_assignment
 from mottle.audit import basic_audit
+from mottle.degrees import describe_degrees, records_by_degree
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.exposure import check_within_caps
 from mottle.guarantees import Guarantee
@@ -82,7 +83,7 @@ def anonymize_sets(
     >>> baskets = [{"milk", "tea"}, {"milk"}, {"tea", "rum"}, {"rum"}, {"milk", "rum"}, set()]
     >>> release = anonymize_sets(baskets, mottle.KAnonymity(3), seed=1)
     >>> release.table.num_rows, release.certificate["degree"]
-    (6, {'min': 3, 'max': 3})
+    (6, {'min': 3, 'max': 3, 'records': [[3, 6]]})
     """
     clock = Clock(progress or (lambda _: None))
     chosen = method_for(method, guarantee)
@@ -151,7 +152,7 @@ def anonymize_sets(
         "sensitive": [describe_values(values) for values in sensitive],
         "error_rate": loss.rate,
         "flipped": loss.flipped,
-        "degree": {"min": degree[0], "max": degree[1]},
+        "degree": describe_degrees(records_by_degree(graph)),
         "seed": secret.seed,
         "checks": checks,
         "audit": basic_audit(graph, demand, guarantee, checks, apart=False),

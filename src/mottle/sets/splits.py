@@ -64,7 +64,8 @@ def _split(
     left = np.empty((together, 3), np.int64)
     found = 0
     for number in range(len(pieces)):
-        todo[0] = pieces[number]
+        for at in range(3):  # not as slices, which take seconds to compile
+            todo[0, at] = pieces[number, at]
         waiting = 1
         while waiting > 0:
             waiting -= 1
@@ -73,7 +74,7 @@ def _split(
             if last - first > piece:
                 item = _most_even(sets, weights, order[first:last], taste, holding, seen)
             if item < 0:  # small enough, or all records are equal
-                left[found] = todo[waiting]
+                left[found, 0], left[found, 1], left[found, 2] = first, last, reflected
                 found += 1
                 continue
             middle, border = 0, 0
@@ -84,7 +85,8 @@ def _split(
                         middle += 1
                 if wanted == reflected:
                     border = first + middle
-            order[first:last] = spare[: last - first]
+            for place in range(first, last):
+                order[place] = spare[place - first]
             todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first, border, 0
             todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = border, last, 1
             waiting += 2

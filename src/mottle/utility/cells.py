@@ -56,8 +56,8 @@ class Cells:
     missing_weights: Float64s  # [cells]: how likely that is, relative to the slots
     of_row: Int32s  # [n]: the cell of every record
     occurs: Occurs = Occurs.EVERY  # which values of a cell are known to occur behind it
-    occurring: float = 0.0  # the chance of each of these on top of the weights
-    before: Cells | None = None  # the same cells before they were told apart by context …
+    occurring: Float64s | None = None  # [cells]: the chance of each of these, beside the weights
+    before: Cells | None = None  # the same cells before records were told apart …
     before_of: Int64s | None = None  # … and which of those each cell was
 
     def shares(self, conditions: Conditions) -> Float64s:
@@ -102,7 +102,7 @@ class Cells:
         highest[some] = self._of_slots(numbers.highest)[preceding[self.last[some] - 1]]
         return Moments(self.shares(known), first, second, lowest, highest)
 
-    def fitted(self, weights: Float64s, missing_weight: float, occurring: float) -> Cells:
+    def fitted(self, weights: Float64s, missing_weight: float, occurring: Float64s | None) -> Cells:
         """The same cells with other weights of the atoms and of the missing value."""
         return replace(
             self,
@@ -114,13 +114,15 @@ class Cells:
     @cached_property
     def fixed(self) -> Float64s:
         """The chance that each value known to occur has by that alone, in every cell."""
-        known = self._occurring_values
+        known = self.occurring_values
+        if self.occurring is None:
+            return np.zeros(len(known))
         return np.where(known > 0, np.minimum(self.occurring, 1 / np.maximum(known, 1)), 0.0)
 
     @cached_property
     def free(self) -> Float64s:
         """The chance of every cell that is shared out by the weights."""
-        free: Float64s = 1.0 - self.fixed * self._occurring_values
+        free: Float64s = 1.0 - self.fixed * self.occurring_values
         return free
 
     def chances(self, cell_of: Int64s, slots: Int64s) -> Float64s:
@@ -142,9 +144,9 @@ class Cells:
         position = random.random(len(rows)) * (known + self.missing_weights[rows])
         missing = position >= known
         slots = np.searchsorted(sums, sums[first] + position, side="right") - 1
-        if self.occurring > 0:
+        if self.occurring is not None:
             fixed = random.random(len(rows)) >= self.free[rows]
-            place = random.integers(np.maximum(self._occurring_values[rows], 1))
+            place = random.integers(np.maximum(self.occurring_values[rows], 1))
             values = np.minimum(last - first, 2) if self.occurs is Occurs.ENDS else last - first
             missing = np.where(fixed, place >= values, missing)
             farther = (last - 1 - first) * place if self.occurs is Occurs.ENDS else place
@@ -154,7 +156,7 @@ class Cells:
         return drawn.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
 
     @cached_property
-    def _occurring_values(self) -> Int64s:
+    def occurring_values(self) -> Int64s:
         """How many values are known to occur behind each cell."""
         sizes = self.last - self.first
         if self.occurs is Occurs.NONE:
@@ -172,7 +174,7 @@ class Cells:
     def _mean(self, by_slot: Float64s) -> Float64s:
         """The expected value, over the values of every cell, of a number given by slot."""
         shared_out = self._total(by_slot * self.slot_weights) / self.mass
-        if self.occurring == 0.0:
+        if self.occurring is None:
             return shared_out
         if self.occurs is Occurs.ENDS:
             some, several = self.last > self.first, self.last > self.first + 1
@@ -188,6 +190,11 @@ class Cells:
         """The weight of each cell, to divide by."""
         mass: Float64s = self._total(self.slot_weights) + self.missing_weights
         return np.where(mass > 0, mass, 1.0)
+
+    @property
+    def measured(self) -> Float64s:
+        """The measure of the known values of each cell."""
+        return self._total(self._of_slots(self.atoms.measure))
 
     def _of_slots(self, by_atom: NDArray[Any]) -> NDArray[Any]:
         return by_atom if self.slots is None else by_atom[self.slots]

@@ -1,10 +1,10 @@
 """How often each value occurs, fitted to the ranges and sets of a release.
 
 The uniform assumption takes all values of a cell as equally likely. A release says more. Behind
-every record stand m originals, any of which is the true one with equal chance (m, the degree, is on
-the certificate). What makes a cell as large as it is occurs among them: both ends of a range, every
-member of a set; each of these has the chance 1/m by that alone. The rest follows the distribution
-of the column.
+every record stand m originals, any of which is the true one with equal chance (m, its degree, is
+read off the certificate, `degrees`). What makes a cell as large as it is occurs among them: both
+ends of a range, every member of a set; each of these has the chance 1/m by that alone. The rest
+follows the distribution of the column.
 
 Where the release says how often values occur (`mottle.totals`), the distribution is the one with
 which all records together give these totals (iterative proportional fitting). Otherwise, and within
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.utility.atoms import Float64s
+from mottle.utility.atoms import Float64s, Int64s
 from mottle.utility.cells import Cells, Occurs
 from mottle.utility.known import Known
 
@@ -29,16 +29,16 @@ _STEP = 5.0  # a round multiplies a group's weight by at most this
 _LEAST = 1e-12  # weight: nothing that may be is ever ruled out
 
 
-def fit_marginal(cells: Cells, degree: int, known: Known | None = None) -> Cells:
+def fit_marginal(cells: Cells, degrees: Int64s, known: Known | None = None) -> Cells:
     """The cells with their values weighted by the column's fitted distribution.
 
-    ``degree`` is the number of originals behind a record, 0 if it is not known.
+    ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if not known.
     """
     even = cells.atoms.prior / max(cells.atoms.prior.sum(), np.finfo(np.float64).tiny)
     even = np.append(even, 0.0)  # the missing value is the last
     weights = even.copy()
     weights[-1] = 1.0 / len(weights) if cells.missing_weights.any() else 0.0
-    occurring = 1 / degree if degree else 0.0
+    occurring = np.where(degrees > 0, 1 / np.maximum(degrees, 1), 0.0) if degrees.any() else None
     fitted = cells.fitted(weights[:-1], weights[-1], occurring)
     rows = np.bincount(cells.of_row, minlength=len(cells.first)).astype(np.float64)
     records = rows * fitted.free

@@ -75,7 +75,7 @@ def lift(cells: Cells, contexts: Int64s) -> Cells:
         missing=cells.missing[cell_of_pair],
         missing_weights=lifted_missing,
         of_row=of_row.ravel().astype(np.int32),
-        occurring=0.0,
+        occurring=None,
         before=cells,
         before_of=cell_of_pair,
     )
@@ -117,9 +117,8 @@ def _iterate(
                     lifted[entry] = chances[entry] * own[atom] * correction[atom]
                     total += lifted[entry]
                 if total <= 0.0:  # no value has any chance: as it was
-                    lifted[offsets[pair] : offsets[pair + 1]] = chances[
-                        offsets[pair] : offsets[pair + 1]
-                    ]
+                    for entry in range(offsets[pair], offsets[pair + 1]):
+                        lifted[entry] = chances[entry]
                     lifted_missing[pair] = missing[pair]
                     continue
                 for entry in range(offsets[pair], offsets[pair + 1]):

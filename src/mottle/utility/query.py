@@ -27,6 +27,7 @@ from mottle.utility.atoms import Float64s, Int64s
 from mottle.utility.cells import IMPOSSIBLE, Cells, Int32s
 from mottle.utility.columns import cells_of, exact_column
 from mottle.utility.condition import Condition, Conditions, Where, check_column, read_where
+from mottle.utility.degrees import guess_degrees, tell_apart
 from mottle.utility.estimate import Estimate, Estimates
 from mottle.utility.fitting import fit_marginal
 from mottle.utility.items import ItemCells
@@ -256,6 +257,8 @@ def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
     contexts = contexts_of(sensitive, release.table.num_rows)
+    generalized = [every for every in cells if described[every.name].form is not None]
+    guessed = guess_degrees(generalized, release.certificate, release.table.num_rows)
     fitted = []
     for every in cells:
         column = described[every.name]
@@ -263,8 +266,12 @@ def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
             fitted.append(every)
             continue
         known = Known.of(every, column)
-        # The largest degree bounds the chances of what is known to occur; totals say the rest.
-        better = fit_marginal(every, _degree(release, "min" if known is None else "max"), known)
+        if guessed is not None:
+            every, degrees = tell_apart(every, guessed)
+        else:  # the largest bounds the chances of what is known to occur; totals say the rest
+            one = _degree(release, "min" if known is None else "max")
+            degrees = np.full(len(every.first), one)
+        better = fit_marginal(every, degrees, known)
         fitted.append(better if known is None else lift(better, contexts))
     return fitted
 
