@@ -4,12 +4,14 @@ HET's idea is kept: records in μ buckets by sensitive value, every published re
 preimage in each bucket. What differs is that no step looks at quasi-identifiers and sensitive
 values together (docs/guarantees.md has the proof; the steps there have the same numbers):
 
-1. Blocks are cut along an order of the quasi-identifiers, all of nearly the same size. How many is
-   one decision for the whole table: as many as leave every block within the caps.
+0. Tiers: records that need many buckets are dealt apart from those that need few, by counts of
+   values and lots alone (`mottle.bucket_tiers`).
+1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same size.
+   How many is one decision for the tier: as many as leave every block within the caps.
 2. Buckets are planned from each block's counts (`mottle.bucket_plan`) and filled by lot. A plan
    may use what is public: how often values occur in each block and, where blocks are too few to
    tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
-3. Buckets are numbered by lot, and matched by quasi-identifiers alone.
+3. Buckets are numbered and matched by quasi-identifiers alone.
 4. One random permutation of the buckets in each connected part of a table decides who is who
    (`Draw.BUCKETS`).
 """
