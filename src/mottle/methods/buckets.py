@@ -6,8 +6,8 @@ values together (docs/guarantees.md has the proof; the steps there have the same
 
 0. Tiers: records that need many buckets are dealt apart from those that need few, by counts of
    values and lots alone (`mottle.bucket_tiers`).
-1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same size.
-   How many is one decision for the tier: as many as leave every block within the caps.
+1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same
+   size. How many is one decision for the tier: as many as leave every block within the caps.
 2. Buckets are planned from each block's counts (`mottle.bucket_plan`) and filled by lot. A plan
    may use what is public: how often values occur in each block and, where blocks are too few to
    tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
@@ -65,19 +65,17 @@ def arrange_in_buckets(records: Records, demand: Demand, effort: Effort) -> Arra
     number = len(records.matrix)
     drawn = effort.lots(2 * number)  # its halves are ordered independently
     run = _Run(records, demand, drawn[drawn < number])
-    scouts: list[_Part] = []
-    whole: dict[str, object] = {}
     if effort.decided is None:
         order = records.order(drawn[drawn >= number] - number)
-        scouts, parts, effort, whole = _match_whole(run, order, effort)
+        matched = _match_whole(run, order, effort)
     else:
-        parts = _match_decided(run, effort.decided)
-    refinement = _refine(parts, effort)
-    parts = [*scouts, *parts]
+        matched = _Matched([], _match_decided(run, effort.decided), effort, {})
+    refinement = _refine(matched.parts, matched.effort)
+    parts = [*matched.scouts, *matched.parts]
     facts = {
         "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
         " one decision for each tier of the table",
-        **whole,
+        **matched.facts,
         "in_plain_groups": sum(part.in_plain_groups for part in parts),
         "refinement": refinement,
     }
@@ -104,17 +102,23 @@ class _Run(NamedTuple):
         return [_Part.matched(self.records, layout) for layout in layouts]
 
 
-def _match_whole(
-    run: _Run, order: Int64s, effort: Effort
-) -> tuple[list[_Part], list[_Part], Effort, dict[str, object]]:
-    """Scouts, all other records of a table tier by tier; what is left of the effort; facts."""
+class _Matched(NamedTuple):
+    """All records, matched."""
+
+    scouts: list[_Part]  # finished
+    parts: list[_Part]
+    effort: Effort  # what is left of it
+    facts: dict[str, object]  # what was decided for the table
+
+
+def _match_whole(run: _Run, order: Int64s, effort: Effort) -> _Matched:
+    """A table, tier by tier, scouts first where there are any."""
     demand = run.demand
     tiers = tiers_for(demand)
     cuts = _cut_tiers(run, tiers, order)
-    blocks = sum(cut.blocks for cut in cuts)
     scouts: list[_Part] = []
     profiles = _profiles_by_block(run, cuts)
-    if blocks < FEWEST_BLOCKS:
+    if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
         largest = int(np.argmax([len(cut.order) for cut in cuts]))
         sent, cuts[largest] = _apart(run, tiers[largest], cuts[largest])
         if sent is not None:
@@ -126,16 +130,12 @@ def _match_whole(
             graph = join([part.graph() for part in scouts])
             profiles = run.records.profiles_by_release(demand, graph, effort.preview(graph))
     parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
-    return (
-        scouts,
-        parts,
-        effort,
-        {
-            "tiers": [tier.described for tier in tiers],
-            "blocks": sum(cut.blocks for cut in cuts),
-            "scouts": sum(part.records for part in scouts),
-        },
-    )
+    facts: dict[str, object] = {
+        "tiers": [tier.described for tier in tiers],
+        "blocks": sum(cut.blocks for cut in cuts),
+        "scouts": sum(part.records for part in scouts),
+    }
+    return _Matched(scouts, parts, effort, facts)
 
 
 class _Cut(NamedTuple):
