@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
 from numpy.typing import NDArray
 
 from mottle.utility.atoms import Atoms, Bools, Covered, Float64s, Int64s
@@ -63,7 +64,7 @@ class Cells:
     def shares(self, conditions: Conditions) -> Float64s:
         """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
         covered = self.atoms.covered(conditions)
-        expected = self._mean(self._of_slots(covered.share))
+        expected = self._mean(covered.share)
         with_missing = all(self.atoms.takes_missing(condition) for condition in conditions)
         if with_missing:
             expected += self.chance_of_missing
@@ -89,8 +90,7 @@ class Cells:
         known = tuple(replace(condition, missing=False) for condition in conditions)
         covered, numbers = self.atoms.covered(known), self.atoms.numbers(known)
         first, second = (
-            self._mean(self._of_slots(covered.share * power))
-            for power in (numbers.mean, numbers.square)
+            self._mean(covered.share * power) for power in (numbers.mean, numbers.square)
         )
         touched = self._of_slots(covered.touched)
         places = np.arange(len(touched))
@@ -171,8 +171,12 @@ class Cells:
         chance: Float64s = self.free * self.missing_weights / self.mass + fixed
         return chance
 
-    def _mean(self, by_slot: Float64s) -> Float64s:
-        """The expected value, over the values of every cell, of a number given by slot."""
+    def _mean(self, by_atom: Float64s) -> Float64s:
+        """The expected value, over the values of every cell, of a number given by atom."""
+        if self.slots is not None and self.occurring is None:  # cells that lie apart: one pass
+            sums = _sums(self.slots, self.slot_weights, self.first, self.last, by_atom)
+            return sums / self.mass
+        by_slot = self._of_slots(by_atom)
         shared_out = self._total(by_slot * self.slot_weights) / self.mass
         if self.occurring is None:
             return shared_out
@@ -204,3 +208,17 @@ class Cells:
         sums = np.zeros(len(by_slot) + 1)
         np.cumsum(by_slot, out=sums[1:])
         return sums[self.last] - sums[self.first]
+
+
+@njit(cache=True, nogil=True)
+def _sums(
+    slots: Int64s, weights: Float64s, first: Int64s, last: Int64s, by_atom: Float64s
+) -> Float64s:
+    """The weighted sum of a number given by atom over the slots of every cell."""
+    sums = np.empty(len(first))
+    for cell in range(len(first)):
+        total = 0.0
+        for slot in range(first[cell], last[cell]):
+            total += weights[slot] * by_atom[slots[slot]]
+        sums[cell] = total
+    return sums
