@@ -6,7 +6,9 @@ Otherwise the matches are all records that contain the person. A share among tho
 (for every graph that fits, the posterior is within the cap, and not knowing the graph only averages
 such posteriors), so there the guesses it leads to are judged. Where sensitive values follow
 quasi-identifiers, such guesses learn from the others as well. They break a guarantee if they are
-right more often than the caps allow *and* than what the other people of the table tell anyway.
+right more often than the caps allow *and* than what the other people of the table tell anyway. Who
+learns from the others that a value is likelier than its share starts from better odds; these may
+grow by the factor by which caps let the odds of its share grow.
 """
 
 from __future__ import annotations
@@ -124,6 +126,7 @@ def _by_guesses(
     everybody = np.arange(len(own))
     tried: dict[str, Accuracy] = {}
     told: dict[str, float] = {}
+    without: dict[str, float] = {}
     for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):
         for whom, people in (("everybody", everybody), ("most exposed tenth", exposed)):
             guessed = guesses[people, guess]
@@ -132,10 +135,13 @@ def _by_guesses(
             way = f"{strategy} value, {whom}"
             caps = seen.values.caps[guessed[some]]
             told[way] = max(_mean(right[view.examined[about]]) for right in others.values())
-            known = told[way] > _mean(caps)
+            without[way] = _mean(_without_own_record(measured, guesses, own, guess)[about])
+            share = _mean(seen.values.overall[guessed[some]])
+            allowed = _from_better_odds(caps, share, without[way])
+            known = told[way] > _mean(allowed)
             tried[way] = judge(
                 guessed[some] == own[about],
-                np.full(len(about), told[way]) if known else caps,
+                np.full(len(about), told[way]) if known else allowed,
                 clusters[about],
             )
     worst = max(tried.values(), key=lambda found: found.right - found.allowed)
@@ -145,9 +151,14 @@ def _by_guesses(
         "columns": list(seen.columns),
         "matches": "by containment",
         "guesses": {
-            way: {**found.facts(), "told_by_others": told[way]} for way, found in tried.items()
+            way: {
+                **found.facts(),
+                "told_by_others": told[way],
+                "right_without_own_record": without[way],
+            }
+            for way, found in tried.items()
         },
-        "right_without_own_record": _without_own_record(measured, guesses, own),
+        "right_without_own_record": without["likeliest value, everybody"],
         "shares": achieved(measured, seen),
     }
     overall = tried["likeliest value, everybody"]
@@ -163,15 +174,34 @@ def _mean(values: Float64s) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s) -> float:
-    """How often the likeliest value would be right if everybody's own record were left out.
+def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s, guess: int) -> Float64s:
+    """By person: how surely a guess would be right if the own record were left out.
 
     That is what can be learned about a person from the others alone; the own record can only have
     made the difference where its value leads by one record.
     """
-    right = guesses[:, LIKELIEST] == own
+    likeliest = guesses[:, LIKELIEST]
+    right = (guesses[:, guess] == own) & (guesses[:, guess] == likeliest)
     lead = measured[:, MARGIN]
-    return float(np.mean(right * np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))))
+    sure = np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))
+    return np.asarray(right * sure, np.float64)
+
+
+def _from_better_odds(caps: Float64s, share: float, told: float) -> Float64s:
+    """What caps allow somebody who starts from ``told`` instead of the values' share.
+
+    The odds of a value may grow by the factor by which the caps let the odds of its share grow.
+
+    >>> _from_better_odds(np.array([0.5]), share=0.25, told=0.25)
+    array([0.5])
+    >>> _from_better_odds(np.array([0.5]), share=0.25, told=0.4)
+    array([0.66666667])
+    """
+    if not 0 < share < told < 1:
+        return caps
+    with np.errstate(divide="ignore"):
+        odds = caps / (1 - caps) * (1 - share) / share * told / (1 - told)
+    return np.asarray(np.where(caps < 1, 1 - 1 / (1 + odds), 1.0))
 
 
 def achieved(measured: Float64s, seen: Seen) -> dict[str, object]:
