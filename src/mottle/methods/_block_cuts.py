@@ -21,7 +21,7 @@ from mottle.guarantees import ROUNDING, Demand
 _SMALLEST_BLOCK = 400  # records: smaller blocks leave less choice …
 _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
 _LARGEST_REST = 0.03  # share of the records that plans of a few blocks may leave to plain groups
-_MORE_LOSS = 0.15  # that these plans may promise
+_MORE_LOSS = 0.13  # that these plans may promise
 _WHOLE_BUCKETS = 20  # buckets' records that a block needs for its cuts to move to whole ones
 _TRIED_BLOCKS = 16
 

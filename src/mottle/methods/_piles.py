@@ -78,11 +78,13 @@ def _laid_out(dealt: list[list[Int64s]], groups: list[Int64s], place_of: Int64s)
     """By number of buckets, every table with its buckets numbered and aligned; then the groups.
 
     A bucket's number has to follow from its records, not from the values that it was filled with;
-    lots that dealt them would tell of these. So the bucket with the first record is the first.
+    lots that dealt them would tell of these. So places are shuffled, in a way known to everybody,
+    and the bucket with the first record is the first.
     """
     by_buckets: dict[int, list[Aligned]] = {}
+    shuffled = np.random.default_rng(0).permutation(len(place_of))
     for piles in dealt:
-        numbered = sorted(piles, key=lambda pile: int(place_of[pile].min()))
+        numbered = sorted(piles, key=lambda pile: int(shuffled[place_of[pile]].min()))
         aligned = align([pile[np.argsort(place_of[pile])] for pile in numbered], place_of)
         by_buckets.setdefault(len(piles), []).append(aligned)
     layouts = [_layout(tables, []) for _, tables in sorted(by_buckets.items())]
