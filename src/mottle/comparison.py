@@ -212,7 +212,8 @@ def _private_line(line: Line, guarantee: Guarantee, task: _Task) -> Line:
         return replace(line, note="PrivBayes takes no sets of items")
     began = time.perf_counter()
     epsilon = epsilon_of(guarantee.beta)
-    synthetic = privbayes(task.train, list(task.asked.names), epsilon, seed=task.seed)
+    names = [*task.asked.names, *([] if task.target is None else [task.target])]
+    synthetic = privbayes(task.train, list(dict.fromkeys(names)), epsilon, seed=task.seed)
     line = replace(
         line,
         guarantee=f"{line.guarantee} (ε = {epsilon:.2f})",
