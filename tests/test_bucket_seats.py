@@ -73,7 +73,7 @@ def test_every_row_has_one_seat_and_buckets_of_a_chunk_are_equally_full(
     seating = seat(starts, plans, counts, secret, largest, 1)
     ends = [*seating.first_seats[1:].tolist(), int(1e6)]
     seats_of = defaultdict(set)  # first seats of what regions leave over of every table
-    for share in chain(*seating.shares):
+    for share in chain(*seating.pieces):
         for table, levels in enumerate(share.levels):
             seats_of[share.block, table] |= {level.first_seat for level in levels}
     chunk, seats = [], []

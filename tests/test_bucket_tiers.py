@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mottle
@@ -24,6 +24,7 @@ def planned_loss(tiers: list[Tier], values: Values) -> float:
 
 
 @given(st.lists(st.integers(1, 900), min_size=2, max_size=25), st.sampled_from([0, 0.5, 1, 3, 10]))
+@example([44, 26, 138, 86, 336, 900, 206], 0.5)  # a tier takes the last of a value with it
 def test_tiers_hold_everybody_within_caps(counts, beta):
     counts = np.array(counts)
     values = likeness(counts, beta)

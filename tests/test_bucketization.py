@@ -116,6 +116,11 @@ def test_taking_in_proportion_takes_what_is_wanted_and_what_is_there(available, 
         assert np.all(np.abs(taken - available * wanted / available.sum()) < 1)
 
 
+def test_ten_billion_records_are_shared_out_without_overflow():
+    taken = in_proportion(np.array([9_000_000_000, 1_000_000_000]), 5_000_000_000)
+    assert taken.tolist() == [4_500_000_000, 500_000_000]
+
+
 # ------------------------------------------------------------------------------ as in the paper
 
 

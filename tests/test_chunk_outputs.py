@@ -83,8 +83,8 @@ def test_internal_report_shows_people_beside_their_own_records(
     assert stat.S_IMODE(internal.path.stat().st_mode) == 0o600
     assert 'class="before"' in page
     assert "Ten people before and after" in page
-    incomes = mottle.read_release(tmp_path / "out").table.column("income").slice(0, 10).to_pylist()
-    for income in incomes:
+    incomes = mottle.read_release(tmp_path / "out").table.column("income").slice(0, 10)
+    for income in incomes.drop_null().to_pylist():
         assert page.count(f">{income}<") >= 2, "once before and once after"
     assert not hidden(tmp_path)
 

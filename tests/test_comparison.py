@@ -73,6 +73,16 @@ def test_privbayes_takes_part_where_beta_is_asked_for(found: Comparison) -> None
     assert "β-likeness only" in line(found, "privbayes", "k = 4").note
 
 
+def test_privbayes_also_makes_a_target_that_is_neither_known_nor_sensitive(table: pa.Table) -> None:
+    told = Schema.of(
+        quasi_identifying=["age", "sex"], sensitive=["diagnosis"], insensitive=["workclass"]
+    )
+    seen = compare(table, told, [BetaLikeness(2.0)], ["privbayes"], target="workclass", seed=1)
+    private = line(seen, "privbayes", "β = 2")
+    assert private.note == ""
+    assert 0 < private.accuracy <= 1
+
+
 def test_what_cannot_be_done_is_said(found: Comparison) -> None:
     assert "does not give" in line(found, "hilbert", "β = 2").note
     assert "too frequent" in line(found, "mondrian", "ℓ = 50").note

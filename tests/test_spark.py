@@ -141,17 +141,19 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
     pq.write_table(table, tmp_path / "people.parquet")
     bins = {"income": 10} if sensitive == "income" else {}
     schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
-    run = {"method": "buckets", "effort": 0, "seed": 1}
-    released = mottle_spark.anonymize(
-        session.read.parquet(str(tmp_path / "people.parquet")), schema, guarantee,
-        staging=tmp_path / "staging", chunk_rows=chunk_rows, **run,
-    )  # fmt: skip
-    memory = [mottle.anonymize(table, schema, guarantee, **run | {"seed": seed}) for seed in (1, 2)]
-    facts = released.certificate["method"]
-    for decided in ("blocks", "scouts"):
-        assert facts[decided] == memory[0].certificate["method"][decided]
-    mean = sum(release.gcp or 0 for release in memory) / len(memory)
-    assert abs(released.certificate["gcp"] / mean - 1) < APART
+    clustered, held = [], []
+    for seed in (1, 2):  # chance alone moves single runs by one or two percent
+        run = {"method": "buckets", "effort": 0, "seed": seed}
+        released = mottle_spark.anonymize(
+            session.read.parquet(str(tmp_path / "people.parquet")), schema, guarantee,
+            staging=tmp_path / "staging", chunk_rows=chunk_rows, **run,
+        )  # fmt: skip
+        memory = mottle.anonymize(table, schema, guarantee, **run)
+        for decided in ("blocks", "scouts"):
+            assert released.certificate["method"][decided] == memory.certificate["method"][decided]
+        clustered.append(released.certificate["gcp"])
+        held.append(memory.gcp)
+    assert abs(sum(clustered) / sum(held) - 1) < APART, (clustered, held)
     released.save(tmp_path / "out")
     release = mottle.read_release(tmp_path / "out")
     assert mottle.audit_release(table, release, schema=schema, guarantee=guarantee).passed

@@ -81,6 +81,11 @@ class Share:
         ends = np.cumsum(self.counts[:, :, self.part].sum(axis=1))
         return np.append(np.concatenate([[0], ends[:-1]])[:: self.together], ends[-1])
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether all rows belong to it."""
+        return bool(self.cuts[-1] == self.counts.sum())
+
     def regions(self, stretch: int) -> range:
         """The regions that are seen as one."""
         first = stretch * self.together
@@ -159,7 +164,7 @@ class _Trials:
                 self.known[blocks].append(
                     (
                         Cut(blocks, way, None),
-                        Trial(lambda k=kept: k, partial(self._filled, counts)),  # type: ignore[misc]
+                        Trial(partial(bool, kept), partial(self._filled, counts)),
                     )
                 )
 

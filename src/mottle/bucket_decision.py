@@ -103,33 +103,26 @@ def decide(
         where values lie.
     """
     values = len(values_of(demand).marks)
-    counts = np.stack([tier.counts for tier in tiers], axis=1)
-    everything = line_of(None)
-    by_region = counts_between(everything, everything.cuts[1:], len(demand.caps))[:, :values]
-    parted = np.zeros((len(by_region), values, 2 * len(tiers)), np.int64)
-    parted[:, :, 1::2] = deal_out(secret.part("tiers"), counts, by_region)
     edges = largest * edges_per_record(tiers)
     rows = [max(int(edges / tier.buckets), 2 * tier.buckets) for tier in tiers]
-    shares = [Share(parted, 2 * tier + 1).within(rows[tier]) for tier in range(len(tiers))]
+    parted = _parted_by_tiers(demand, tiers, secret, line_of(None))
+    shares = [Share(parted, 2 * tier + 1).within(most) for tier, most in enumerate(rows)]
     cuts = [
         decide_cut(line_of(share), demand, tier.buckets)
         for share, tier in zip(shares, tiers, strict=True)
     ]
     scouts: Share | None = None
-    chosen = int(np.argmax(counts.sum(axis=0)))
+    chosen = int(np.argmax([tier.counts.sum() for tier in tiers]))
+    buckets = tiers[chosen].buckets
     taken = np.zeros(values, np.int64)
     if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
-        taken = scout_counts(demand, tiers[chosen].counts, tiers[chosen].buckets, largest)
+        taken = scout_counts(demand, tiers[chosen].counts, buckets, largest)
     if taken.any():
-        places = np.stack([taken, tiers[chosen].counts - taken], axis=1)
-        parted = parted.copy()
-        parted[:, :, 2 * chosen : 2 * chosen + 2] = deal_out(
-            secret.part("scouts"), places, parted[:, :, 2 * chosen + 1]
-        )
+        parted = _without_scouts(parted, chosen, taken, secret)
         shares = [Share(parted, share.part, share.together) for share in shares]
         scouts = Share(parted, 2 * chosen, len(parted))
-        profiles = publish_scouts(scouts, tiers[chosen].buckets)
-        cuts[chosen] = decide_cut(line_of(shares[chosen]), demand, tiers[chosen].buckets)
+        profiles = publish_scouts(scouts, buckets)
+        cuts[chosen] = decide_cut(line_of(shares[chosen]), demand, buckets)
     else:
         gathered = [
             gathered_of(line_of(share), cut, tier.buckets, values)
@@ -149,6 +142,29 @@ def decide(
         decided.append(TierDecision(tier.buckets, share, cut, chunk, seating))
         chunk = decided[-1].end
     return Decision(tuple(decided), scouts, profiles)
+
+
+def _parted_by_tiers(
+    demand: Demand, tiers: Sequence[Tier], secret: Secret, everything: Line
+) -> Int64s:
+    """[regions, values, parts]: part 2t + 1 is tier t, part 2t its scouts, of which there are none.
+
+    Which tier gets how many of a region's records with a value is drawn by lot.
+    """
+    counts = np.stack([tier.counts for tier in tiers], axis=1)
+    by_region = counts_between(everything, everything.cuts[1:], len(demand.caps))[:, : len(counts)]
+    parted = np.zeros((*by_region.shape, 2 * len(tiers)), np.int64)
+    parted[:, :, 1::2] = deal_out(secret.part("tiers"), counts, by_region)
+    return parted
+
+
+def _without_scouts(parted: Int64s, tier: int, taken: Int64s, secret: Secret) -> Int64s:
+    """The same after so many of a tier's records with each value are drawn as its scouts."""
+    parted = parted.copy()
+    here = parted[:, :, 2 * tier + 1]
+    places = np.stack([taken, here.sum(axis=0) - taken], axis=1)
+    parted[:, :, 2 * tier : 2 * tier + 2] = deal_out(secret.part("scouts"), places, here)
+    return parted
 
 
 def _count_pieces(

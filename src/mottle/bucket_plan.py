@@ -10,7 +10,7 @@ out otherwise: it tells an adversary nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -68,10 +68,20 @@ def make_plan(counts: Int64s, values: Values, buckets: int) -> Plan:
     What does not fit a table is planned again by itself, as long as that promises less loss than
     a plain group. Tables have ``buckets`` or, where that leaves too much over, more.
     """
+    return _plan_by(_best_table, counts, values, buckets)
+
+
+def _plan_by(
+    next_table: Callable[[Int64s, Values, int], Int64s | None],
+    counts: Int64s,
+    values: Values,
+    buckets: int,
+) -> Plan:
+    """One table after the other, each for what is left over; None ends it."""
     tables = []
     rest = counts.astype(np.int64)
     while rest.sum() >= 2 * buckets:
-        table = _best_table(rest, values, buckets)
+        table = next_table(rest, values, buckets)
         if table is None:
             break
         tables.append(table)
@@ -90,25 +100,14 @@ def _best_table(counts: Int64s, values: Values, fewest: int) -> Int64s | None:
         table = _one_table(counts, values, buckets)
         if table is not None:
             left = counts - table.sum(axis=1)
-            loss = Plan([table], np.zeros_like(counts)).loss + _alike(left, values, fewest).loss
+            others = _plan_by(_one_table, left, values, fewest)
+            loss = Plan([table, *others.tables], others.group).loss
             if loss < least:
                 best, least = table, loss
             if left.sum() <= _LITTLE * records:
                 break
         buckets = _wider(buckets)
     return best
-
-
-def _alike(counts: Int64s, values: Values, buckets: int) -> Plan:
-    """The plan of which all tables have so many buckets."""
-    tables = []
-    while counts.sum() >= 2 * buckets:
-        table = _one_table(counts, values, buckets)
-        if table is None:
-            break
-        tables.append(table)
-        counts = counts - table.sum(axis=1)
-    return Plan(tables, counts)
 
 
 def _wider(buckets: int) -> int:
@@ -162,36 +161,58 @@ def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:
     A piece of a value goes to the bucket that so becomes most like the average bucket, in size
     and in where its values lie: that is the emptiest one when nothing is known of the values.
     """
-    capacity = counts.sum() / buckets
-    limit = allowed(values.caps, buckets)
-    spans = np.zeros(len(values.caps), np.int64)  # buckets that hold each mark
-    holds = np.zeros((buckets, len(values.caps)), np.bool_)
-    filled = np.zeros((len(counts), buckets), np.int64)
     weight = np.concatenate([np.ones((len(counts), 1)), values.profiles], axis=1)
     target = counts @ weight / buckets
-    load = np.zeros((buckets, weight.shape[1]))
-    for value in np.argsort(-counts, kind="stable"):
-        marks = values.marks[value]
-        left = int(counts[value])
-        while left > 0:
-            new = ~holds[:, marks] & (spans[marks] >= limit[marks])
-            open_to = ~new.any(axis=1) & (filled[value] == 0)
-            open_to &= load[:, 0] < capacity
-            if not open_to.any():
-                break
-            piece = min(left, int(np.ceil(capacity)))
-            step = piece * weight[value]
-            change = (load - target) @ step
-            change[~open_to] = np.inf
-            bucket = int(np.argmin(change))
-            filled[value, bucket] = piece
-            load[bucket] += step
-            spans[marks] += ~holds[bucket, marks]
-            holds[bucket, marks] = True
-            left -= piece
+    filled = np.zeros((len(counts), buckets), np.int64)
+    order = np.argsort(-counts, kind="stable")
+    _deal_values(order, counts, values.marks, allowed(values.caps, buckets), weight, target, filled)
     if values.marks.shape[1] == 1 and buckets <= _SWAPPED_BUCKETS:
         _improve(filled, weight, target)
     return filled
+
+
+@njit(cache=True, nogil=True)
+def _deal_values(
+    order: Int64s,
+    counts: Int64s,
+    marks: Int32s,
+    limit: Int64s,  # buckets that may hold each mark
+    weight: Float64s,  # [values, features]: of one record
+    target: Float64s,  # the sum of weights that every bucket should have
+    filled: Int64s,
+) -> None:
+    """Fill [values, buckets], one value after the other; what finds no bucket stays out."""
+    buckets = filled.shape[1]
+    capacity = target[0]
+    largest = np.int64(np.ceil(capacity))
+    spans = np.zeros(len(limit), np.int64)  # buckets that hold each mark
+    holds = np.zeros((buckets, len(limit)), np.bool_)
+    excess = np.empty((buckets, len(target)))
+    excess[:] = -target
+    for value in order:
+        left = counts[value]
+        while left > 0:
+            best, least = -1, np.inf
+            for bucket in range(buckets):
+                is_open = excess[bucket, 0] < 0 and filled[value, bucket] == 0
+                for mark in marks[value]:
+                    is_open &= holds[bucket, mark] or spans[mark] < limit[mark]
+                if is_open:
+                    change = 0.0
+                    for feature in range(len(target)):
+                        change += excess[bucket, feature] * weight[value, feature]
+                    if change < least:
+                        best, least = bucket, change
+            if best < 0:
+                break
+            piece = min(left, largest)
+            filled[value, best] = piece
+            for feature in range(len(target)):
+                excess[best, feature] += piece * weight[value, feature]
+            for mark in marks[value]:
+                spans[mark] += not holds[best, mark]
+                holds[best, mark] = True
+            left -= piece
 
 
 def _improve(filled: Int64s, weight: Float64s, target: Float64s) -> None:

@@ -51,7 +51,7 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Share:
+class Piece:
     """What one region has of one block."""
 
     block: int
@@ -65,7 +65,7 @@ class Seating:
     """Which records of a region sit where, and in which chunk they are worked on."""
 
     starts: Int64s  # [blocks + 1] along the order
-    shares: list[list[Share]]  # by region
+    pieces: list[list[Piece]]  # by region
     first_table: Int64s  # [blocks + 1]: number of a block's first table
     first_seats: Int64s  # [tables, then levels]: each has as many seats as buckets
     home: Int64s  # [regions]: chunk of what stays in a region
@@ -79,7 +79,7 @@ class Seating:
         lot_of = np.argsort(lots)
         place_of = np.arange(len(values))
         segments = pieces_of(self.starts[1:], begin, begin + len(values))
-        for (_, first, last), share in zip(segments, self.shares[region], strict=True):
+        for (_, first, last), share in zip(segments, self.pieces[region], strict=True):
             rows = place_of[first - begin : last - begin]
             tables, group = deal(rows, values[rows], Plan(share.tables, share.group), lot_of)
             chunk[group], seat[group] = self.group_home[share.block], -1 - share.block
@@ -127,7 +127,7 @@ def seat(
             stays[regions_of[block]] += plan.group.sum()
     home = np.where(stays > 0, first_chunk + np.cumsum(stays > 0) - 1, -1)
     packer = _Packer(first_chunk + int((stays > 0).sum()), largest)
-    shares: list[list[Share]] = [[] for _ in counts]
+    pieces: list[list[Piece]] = [[] for _ in counts]
     group_home = np.empty(len(plans), np.int64)
     numbers = _Seats()
     first_table = np.cumsum([0, *[len(plan.tables) for plan in plans]])
@@ -139,13 +139,13 @@ def seat(
         for place, region in enumerate(regions_of[block]):
             widths = np.cumsum([table.shape[1] for table in plan.tables])
             *tables, group = np.split(dealt[block][place].astype(np.int64), widths, axis=1)
-            shares[region].append(Share(block, tables, group[:, 0], levels[place]))
+            pieces[region].append(Piece(block, tables, group[:, 0], levels[place]))
         alone = len(regions_of[block]) == 1
         group_home[block] = (
             home[regions_of[block][0]] if alone else packer.one(int(plan.group.sum()))
         )
     first_seats = np.array(numbers.first, np.int64)
-    return Seating(starts, shares, first_table, first_seats, home, group_home, packer.count)
+    return Seating(starts, pieces, first_table, first_seats, home, group_home, packer.count)
 
 
 def _levels(plan: Plan, dealt: Int32s, packer: _Packer, numbers: _Seats) -> list[list[list[Level]]]:

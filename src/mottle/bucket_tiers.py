@@ -133,6 +133,8 @@ def _tier_of_rare(counts: Int64s, values: Values, need: Int64s, common: int) -> 
     As few others as keep the rare ones within their caps.
     """
     rare = np.where(need > common, counts, 0)
+    if not rare.any():  # those before took them all
+        return None
     others = counts - rare
     fewest = int(need[rare > 0].max())
     totals = by_mark(rare, values)

@@ -356,5 +356,6 @@ def _take_surplus(fill: Int64s, size: int, spare: Int64s) -> bool:
 
 def in_proportion(available: Int64s, wanted: int) -> Int64s:
     """How much to take of each, ``wanted`` altogether, in proportion to what is available."""
-    running = np.cumsum(available) * wanted // max(int(available.sum()), 1)
-    return np.diff(running, prepend=0)
+    running = np.cumsum(available).astype(object)  # products of billions exceed 64 bits
+    shares: Int64s = (running * wanted // max(int(available.sum()), 1)).astype(np.int64)
+    return np.diff(shares, prepend=0)

@@ -242,14 +242,17 @@ class Plan:
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def stretch(self, number: int, rows: pa.Table) -> Region:
-        """A region, or several as one, as `buckets` looks at it, from its coded rows in order."""
+    def stretch(self, number: int, rows: pa.Table, cuts: Int64s) -> Region:
+        """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
+
+        ``cuts``: first row of every stretch, and the end.
+        """
+        _check_whole(number, rows, cuts)
         return Region(number, self._codes(rows), self.marks(rows))
 
     def parts(self, number: int, rows: pa.Table, share: Share) -> Int64s:
         """The part that each of a region's rows belongs to, by lot."""
-        if rows.num_rows != self.cuts[number + 1] - self.cuts[number]:
-            raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
+        _check_whole(number, rows, self.cuts)
         lots = self.secret.part("parts of region", number).permutation(Purpose.LOTS, rows.num_rows)
         values = self.marks(rows)[:, 0]
         ends = np.cumsum(share.counts[number], axis=1)[values]
@@ -258,12 +261,13 @@ class Plan:
 
     def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
         """Those of a region's rows that belong to a share, in order."""
-        if share is None:
+        if share is None or share.is_everything:
             return rows
         return rows.filter(pa.array(self.parts(number, rows, share) == share.part))
 
     def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
         """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
+        _check_whole(stretch, rows, tier.share.cuts)
         if tier.seating is None:
             chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
             seat = np.full(rows.num_rows, -1, np.int64)
@@ -285,7 +289,7 @@ class Plan:
         if tier.seating is not None:
             seats = rows.column(SEAT).to_numpy()
             return Decided(tier.buckets, profiles, None, seats, tier.seating.first_seats)
-        stretch = self.stretch(number - tier.first_chunk, rows)
+        stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
         starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
         return Decided(tier.buckets, profiles, starts)
 
@@ -319,6 +323,12 @@ class Plan:
         if not names:
             return pa.table({"": pa.nulls(rows.num_rows)})
         return rows.select(self.coding.kept).rename_columns(names)
+
+
+def _check_whole(number: int, rows: pa.Table, cuts: Int64s) -> None:
+    """Raise unless a region, or a stretch of several, has as many rows as planned."""
+    if rows.num_rows != cuts[number + 1] - cuts[number]:
+        raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
 
 
 class _Done(NamedTuple):

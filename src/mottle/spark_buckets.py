@@ -45,7 +45,7 @@ class SparkLine:
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
         """What ``work`` says about every stretch; the driver gets nothing else."""
         fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
-        look = grouped(look_at_stretch, self.plan, work)
+        look = grouped(look_at_stretch, self.plan, self.cuts, work)
         told = self.rows.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
         found = dict(zip(told.column(CHUNK).to_pylist(), told.column("found"), strict=True))
         stretches = len(self.cuts) - 1
@@ -66,7 +66,7 @@ class Parts:
 
     def line(self, share: Share | None) -> SparkLine:
         """What `mottle.bucket_decision` looks at."""
-        if share is None:
+        if share is None or (share.is_everything and share.together == 1):
             return SparkLine(self._seen, self._plan, self._plan.cuts)
         return SparkLine(self.of(share).select(*self._thin), self._plan, share.cuts)
 
@@ -74,14 +74,20 @@ class Parts:
         """The rows of a share, each with the number of its stretch."""
         from pyspark.sql import functions as sql
 
+        rows = self._regions
+        if not share.is_everything:
+            rows = self._parted(share).where(sql.col(SHARE) == share.part).drop(SHARE)
+        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.together))
+
+    def _parted(self, share: Share) -> DataFrame:
+        """All rows, each with its part; made once for all shares of a table."""
         key = share.counts.tobytes()
         if key not in self._known:
             fields = arrow_schema(self._regions).append(pa.field(SHARE, pa.int64()))
             work = grouped(part_region, self._plan, share)
             made = self._regions.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
             self._known[key] = self._keep(f"parts{len(self._known)}", made)
-        rows = self._known[key].where(sql.col(SHARE) == share.part).drop(SHARE)
-        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.together))
+        return self._known[key]
 
 
 def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame, DataFrame | None]:

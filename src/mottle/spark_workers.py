@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mottle.bucket_cuts import Region, Share
 from mottle.chunks import CHUNK, Coding, Plan
+from mottle.graph import Int64s
 from mottle.io.read import normalize
 from mottle.ledger import Measured
 from mottle.randomness import Secret
@@ -101,12 +102,16 @@ def part_region(plan: Plan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.T
 
 
 def look_at_stretch(
-    plan: Plan, work: Callable[[Region], Any], key: tuple[pa.Scalar, ...], rows: pa.Table
+    plan: Plan,
+    cuts: Int64s,
+    work: Callable[[Region], Any],
+    key: tuple[pa.Scalar, ...],
+    rows: pa.Table,
 ) -> pa.Table:
     """What ``work`` says about one stretch, as bytes."""
     _one_thread()
     number = key[0].as_py()
-    found = work(plan.stretch(number, plan.in_order(rows)))
+    found = work(plan.stretch(number, plan.in_order(rows), cuts))
     return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 

@@ -40,7 +40,7 @@ class StreamedLine:
         coding = self.plan.coding
         columns = [*coding.keys, *coding.values]
         return [
-            work(self.plan.stretch(number, self.read(number, columns)))
+            work(self.plan.stretch(number, self.read(number, columns), self.cuts))
             for number in range(len(self.cuts) - 1)
         ]
 

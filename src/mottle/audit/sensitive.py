@@ -6,9 +6,7 @@ Otherwise the matches are all records that contain the person. A share among tho
 (for every graph that fits, the posterior is within the cap, and not knowing the graph only averages
 such posteriors), so there the guesses it leads to are judged. Where sensitive values follow
 quasi-identifiers, such guesses learn from the others as well. They break a guarantee if they are
-right more often than the caps allow *and* than what the other people of the table tell anyway. Who
-learns from the others that a value is likelier than its share starts from better odds; these may
-grow by the factor by which caps let the odds of its share grow.
+right more often than the caps allow *and* than what the other people of the table tell anyway.
 """
 
 from __future__ import annotations
@@ -136,12 +134,10 @@ def _by_guesses(
             caps = seen.values.caps[guessed[some]]
             told[way] = max(_mean(right[view.examined[about]]) for right in others.values())
             without[way] = _mean(_without_own_record(measured, guesses, own, guess)[about])
-            share = _mean(seen.values.overall[guessed[some]])
-            allowed = _from_better_odds(caps, share, without[way])
-            known = told[way] > _mean(allowed)
+            known = told[way] > _mean(caps)
             tried[way] = judge(
                 guessed[some] == own[about],
-                np.full(len(about), told[way]) if known else allowed,
+                np.full(len(about), told[way]) if known else caps,
                 clusters[about],
             )
     worst = max(tried.values(), key=lambda found: found.right - found.allowed)
@@ -185,23 +181,6 @@ def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s, guess:
     lead = measured[:, MARGIN]
     sure = np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))
     return np.asarray(right * sure, np.float64)
-
-
-def _from_better_odds(caps: Float64s, share: float, told: float) -> Float64s:
-    """What caps allow somebody who starts from ``told`` instead of the values' share.
-
-    The odds of a value may grow by the factor by which the caps let the odds of its share grow.
-
-    >>> _from_better_odds(np.array([0.5]), share=0.25, told=0.25)
-    array([0.5])
-    >>> _from_better_odds(np.array([0.5]), share=0.25, told=0.4)
-    array([0.66666667])
-    """
-    if not 0 < share < told < 1:
-        return caps
-    with np.errstate(divide="ignore"):
-        odds = caps / (1 - caps) * (1 - share) / share * told / (1 - told)
-    return np.asarray(np.where(caps < 1, 1 - 1 / (1 + odds), 1.0))
 
 
 def achieved(measured: Float64s, seen: Seen) -> dict[str, object]:

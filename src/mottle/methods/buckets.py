@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mottle.bucket_plan import Values
+from mottle.bucket_plan import Values, by_mark
 from mottle.bucket_tiers import Tier, tiers_of
 from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
@@ -210,12 +210,9 @@ def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None 
     """
     share = _SCOUTS if most is None else min(_SCOUTS, most / counts.sum())
     taken = np.floor(counts * share).astype(np.int64)
-    marks = marks_of_values(demand)
+    values = values_of(demand)
     for part in (taken, counts - taken):
-        totals = np.zeros(len(demand.caps), np.int64)
-        for system in range(marks.shape[1]):
-            np.add.at(totals, marks[:, system], part)
-        if np.any(totals > allowed(demand.caps, int(part.sum()))):
+        if np.any(by_mark(part, values) > allowed(demand.caps, int(part.sum()))):
             return np.zeros(len(counts), np.int64)
     if taken.sum() < max(_FEWEST_SCOUTS, _FEWEST_SCOUTS_PER_BUCKET * buckets):
         return np.zeros(len(counts), np.int64)
