@@ -11,10 +11,18 @@ import pytest
 
 import mottle
 from mottle import Schema, bucket_cuts
-from mottle.bucket_cuts import Cut, Region, counts_between, decide_cut, gathered_of, pieces_of
+from mottle.bucket_cuts import (
+    Cut,
+    Region,
+    _borders_of,
+    counts_between,
+    decide_cut,
+    gathered_of,
+    pieces_of,
+)
 from mottle.coding import Codes, encode
 from mottle.guarantees import Demand
-from mottle.methods._block_cuts import Way, deepest_cut
+from mottle.methods._block_cuts import Way, best_cut
 from mottle.methods._bucket_records import TableRecords
 from mottle.schema import Representation
 
@@ -59,24 +67,49 @@ def line(regions: int, diversity: int, seed: int) -> tuple[Held, Demand]:
 
 @pytest.mark.parametrize("regions", [1, 2, 5])
 @pytest.mark.parametrize(("diversity", "seed"), [(3, 1), (6, 2), (7, 3)])
-def test_blocks_across_regions_are_those_of_memory(regions, diversity, seed):
+def test_blocks_across_regions_are_those_of_memory(regions, diversity, seed, monkeypatch):
+    monkeypatch.setattr(bucket_cuts, "_KNOWN_BORDERS", ROWS)
     table, demand = line(regions, diversity, seed)
     everything = np.arange(ROWS)
-    expected = deepest_cut(
+    expected = best_cut(
         demand, everything, diversity, TableRecords(table.codes).borders(everything)
     )
-    cut = decide_cut(table, demand, diversity)
+    cut = decide_cut(table, demand, demand.counts, diversity)
     assert cut.starts is not None
     assert cut.starts.tolist() == expected.tolist()
     assert cut.blocks == len(expected) - 1
+
+
+@pytest.mark.parametrize("regions", [1, 3])
+def test_regions_tell_the_deepest_border_of_every_stretch(regions, monkeypatch):
+    monkeypatch.setattr(bucket_cuts, "_KNOWN_BORDERS", 60)
+    table, _ = line(regions, 3, 8)
+    depths = TableRecords(table.codes).borders(np.arange(ROWS))
+    depths[0] = len(QI)
+    places, firsts = _borders_of(table)
+    for depth, (first, last) in enumerate(pairwise(firsts)):
+        assert np.all(depths[places[first:last]] == depth)
+        assert np.all(np.diff(places[first:last]) > 0)
+    assert firsts[1] == (depths == 0).sum() == 1  # between men and women
+    assert regions * 60 <= len(places) <= regions * 61
+    assert set(table.cuts[1:-1].tolist()) <= set(places.tolist())
+
+
+def test_regions_without_rows_are_passed_over():
+    table, _ = line(1, 3, 8)
+    twice = Held(table.codes, table.marks, np.array([0, 0, 2000, 2000, ROWS, ROWS]))
+    once = Held(table.codes, table.marks, np.array([0, 2000, ROWS]))
+    assert [part.tolist() for part in _borders_of(twice)] == [
+        part.tolist() for part in _borders_of(once)
+    ]
 
 
 def test_a_single_region_that_cuts_itself_does_as_memory_does(monkeypatch):
     monkeypatch.setattr(bucket_cuts, "OWN_BLOCKS", 2)
     table, demand = line(1, 3, 4)
     everything = np.arange(ROWS)
-    expected = deepest_cut(demand, everything, 3, TableRecords(table.codes).borders(everything))
-    cut = decide_cut(table, demand, 3)
+    expected = best_cut(demand, everything, 3, TableRecords(table.codes).borders(everything))
+    cut = decide_cut(table, demand, demand.counts, 3)
     assert cut.starts is None
     (region,) = table.over(lambda region: region)
     assert cut.of_region(region, table.cuts, 3).tolist() == expected.tolist()
@@ -84,11 +117,11 @@ def test_a_single_region_that_cuts_itself_does_as_memory_does(monkeypatch):
 
 def test_regions_that_cut_themselves_all_keep_the_caps(monkeypatch):
     monkeypatch.setattr(bucket_cuts, "OWN_BLOCKS", 2)
-    table, demand = line(3, 6, 5)
-    cut = decide_cut(table, demand, 6)
+    table, demand = line(3, 4, 5)
+    cut = decide_cut(table, demand, demand.counts, 4)
     assert cut.starts is None
     for region in table.over(lambda region: region):
-        starts = cut.of_region(region, table.cuts, 6)
+        starts = cut.of_region(region, table.cuts, 4)
         assert starts[-1] == len(region.marks)
         for first, last in pairwise(starts):
             counts = np.bincount(region.marks[first:last, 0], minlength=9)

@@ -1,6 +1,6 @@
 """The cut of `buckets` for a table that comes in regions: what is in memory one function call.
 
-The rule is `methods._block_cuts.deepest`. Regions are stretches of the order of quasi-identifiers,
+The rule is `methods._block_cuts.best`. Regions are stretches of the order of quasi-identifiers,
 as many as memory asks for. Numbers of blocks that give every region many blocks are cut by each
 region for itself; fewer blocks are cut where the whole table would cut them, across regions.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -19,24 +19,23 @@ from mottle.coding import Codes, Float64s
 from mottle.graph import Int32s, Int64s
 from mottle.guarantees import Demand, allowed
 from mottle.methods._block_cuts import (
+    Borders,
+    Judge,
     Trial,
     Way,
+    best,
     cut_by,
-    deepest,
     fewer,
-    fills_buckets,
     keeps_caps,
-    marks_of_values,
-    reach,
-    to_whole_buckets,
     tried_blocks,
 )
-from mottle.methods._bucket_records import TableRecords
+from mottle.methods._bucket_records import agreeing, in_ranks
 from mottle.methods._profiles import Gathered, block_features, gather_by_block
 
 OWN_BLOCKS = 64  # blocks of a region from which it cuts itself
 _TRIED_AT_ONCE = 24  # numbers of blocks that one look over all regions tries
 _LARGEST_COUNTS = 2 * 10**7  # numbers that counts between cuts may take
+_KNOWN_BORDERS = 16 * OWN_BLOCKS  # of a region, for cuts across regions
 
 Result = TypeVar("Result")
 
@@ -50,8 +49,8 @@ class Region(NamedTuple):
 
     @property
     def borders(self) -> Int32s:
-        """How much each row has in common with the one before; the first one's is not known."""
-        found = TableRecords(self.codes).borders(np.arange(len(self.marks)))
+        """How much each row has in common with the one before; the first, as if all."""
+        found = agreeing(in_ranks(self.codes))
         found[:1] = self.codes.matrix.shape[1]
         return found
 
@@ -85,6 +84,11 @@ class Share:
     def is_everything(self) -> bool:
         """Whether all rows belong to it."""
         return bool(self.cuts[-1] == self.counts.sum())
+
+    @property
+    def values(self) -> Int64s:
+        """How often each value occurs in it."""
+        return np.asarray(self.counts[:, :, self.part].sum(axis=0))
 
     def regions(self, stretch: int) -> range:
         """The regions that are seen as one."""
@@ -120,20 +124,24 @@ class Cut:
         return _cut_region(region, self.way, blocks, count)
 
 
-def decide_cut(line: Line, demand: Demand, count: int) -> Cut:
-    """The most blocks that can be had; ``demand`` has the marks of all combinations of values."""
+def decide_cut(line: Line, demand: Demand, counts: Int64s, count: int) -> Cut:
+    """Cut so that least is lost; ``demand`` has the marks of all combinations of values.
+
+    ``counts``: how often each of these occurs in the line; ``count``: of buckets.
+    """
     rows = int(line.cuts[-1])
-    table = _Trials(line, demand, count)
-    found = deepest(rows, count, table.of)
+    table = _Trials(line, demand, counts, count)
+    found = best(rows, count, table.of)
     return Cut(1, Way.EVENLY, np.array([0, rows], np.int64)) if found is None else found
 
 
 class _Trials:
     """Looks over all regions, each for several numbers of blocks ahead of the question."""
 
-    def __init__(self, line: Line, demand: Demand, count: int) -> None:
+    def __init__(self, line: Line, demand: Demand, counts: Int64s, count: int) -> None:
         self.line, self.demand, self.count = line, demand, count
-        self.marks = marks_of_values(demand)
+        self.number = len(counts)  # of values
+        self.judge = Judge(demand, counts, count)
         self.own = OWN_BLOCKS * (len(line.cuts) - 1)
         self.known: dict[int, list[tuple[Cut, Trial]]] = {}
 
@@ -147,12 +155,14 @@ class _Trials:
             (self._try_own if own else self._try_across)(tried)
         yield from self.known[blocks]
 
-    def _filled(self, counts: list[Int64s]) -> bool:
-        return fills_buckets(self.marks, self.demand, counts, self.count)
+    @cached_property
+    def borders(self) -> Borders:
+        """Those that cuts across regions may fall on."""
+        return _borders_of(self.line)
 
     def _try_own(self, tried: list[int]) -> None:
         look = partial(
-            _look_at_own, tried, self.line.cuts, self.count, self.demand.caps, len(self.marks)
+            _look_at_own, tried, self.line.cuts, self.count, self.demand.caps, self.number
         )
         found = self.line.over(look)
         for place, blocks in enumerate(tried):
@@ -164,7 +174,7 @@ class _Trials:
                 self.known[blocks].append(
                     (
                         Cut(blocks, way, None),
-                        Trial(partial(bool, kept), partial(self._filled, counts)),
+                        Trial(partial(bool, kept), self._loss(counts, blocks, way)),
                     )
                 )
 
@@ -173,7 +183,9 @@ class _Trials:
         budget = _LARGEST_COUNTS // (3 * len(self.demand.caps))
         within = max(int(np.searchsorted(np.cumsum(tried), budget)), 1)
         tried = tried[:within]
-        starts = self._starts_across(rows, tried)
+        starts = [
+            [cut_by(way, rows, blocks, self.count, self.borders) for way in Way] for blocks in tried
+        ]
         places = np.unique(np.concatenate([cut[1:] for cuts in starts for cut in cuts]))
         before = np.concatenate(
             [
@@ -185,35 +197,18 @@ class _Trials:
             self.known[blocks] = []
             for way, cut in zip(Way, cuts, strict=True):
                 counts = np.diff(before[np.searchsorted(places, cut[1:]) + 1], axis=0, prepend=0)
-                self.known[blocks].append((Cut(blocks, way, cut), self._trial(cut, counts)))
+                self.known[blocks].append((Cut(blocks, way, cut), self._trial(cut, counts, way)))
 
-    def _trial(self, starts: Int64s, counts: Int64s) -> Trial:
+    def _trial(self, starts: Int64s, counts: Int64s, way: Way) -> Trial:
         def kept() -> bool:
             most = allowed(self.demand.caps, np.diff(starts)[:, None])  # type: ignore[arg-type]
             return bool(np.all(counts <= most))
 
-        values = counts[tried_blocks(len(counts)), : len(self.marks)]
-        return Trial(kept, partial(self._filled, list(values)))
+        values = counts[tried_blocks(len(counts)), : self.number]
+        return Trial(kept, self._loss(list(values), len(counts), way))
 
-    def _starts_across(self, rows: int, tried: list[int]) -> list[list[Int64s]]:
-        """Starts by number of blocks and way."""
-        even = [np.arange(blocks + 1) * rows // blocks for blocks in tried]
-        wanted = np.concatenate([starts[1:-1] for starts in even])
-        far = np.repeat([reach(rows, blocks) for blocks in tried], [b - 1 for b in tried])
-        moved = _deepest_borders(self.line, wanted, far)
-        found, first = [], 0
-        for blocks, starts in zip(tried, even, strict=True):
-            at_borders = starts.copy()
-            at_borders[1:-1] = moved[first : first + blocks - 1]
-            first += blocks - 1
-            found.append(
-                [
-                    to_whole_buckets(at_borders, self.count),
-                    to_whole_buckets(starts.copy(), self.count),
-                    starts,
-                ]
-            )
-        return found
+    def _loss(self, counts: list[Int64s], blocks: int, way: Way) -> Callable[[], float]:
+        return partial(self.judge.loss, counts, blocks, way is not Way.BORDERS)
 
 
 # ------------------------------------------------------------------ blocks that regions cut
@@ -226,7 +221,7 @@ def _offsets(blocks: int, cuts: Int64s) -> Int64s:
 
 
 def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64s:
-    borders = region.borders if way is Way.BORDERS else None
+    borders = Borders.of(region.borders) if way is Way.BORDERS else None
     return cut_by(way, len(region.marks), blocks, count, borders)
 
 
@@ -234,7 +229,7 @@ def _look_at_own(
     tried: list[int], cuts: Int64s, count: int, caps: Float64s, values: int, region: Region
 ) -> list[list[list[Int64s] | None]]:
     """For every number of blocks and way: counts of the blocks to judge by, None if caps break."""
-    borders = region.borders
+    borders = Borders.of(region.borders)
     found: list[list[list[Int64s] | None]] = []
     for number in tried:
         offsets = _offsets(number, cuts)
@@ -260,38 +255,29 @@ def _look_at_own(
 # ------------------------------------------------------------------ blocks across regions
 
 
-def _deepest_borders(line: Line, wanted: Int64s, far: Int64s) -> Int64s:
-    """For every wanted cut the deepest border within reach, the nearest of equal ones."""
-    best = np.tile([1 << 20, 0], (len(wanted), 1))
-    for which, found in line.over(partial(_look_for_borders, wanted, far, line.cuts)):
-        known = best[which]
-        better = _rank(found, wanted[which]) < _rank(known, wanted[which])
-        best[which[better]] = found[better]
-    return best[:, 1]
+def _borders_of(line: Line) -> Borders:
+    """The deepest border of every short stretch of all regions, and those between regions."""
+    found = line.over(_look_for_borders)
+    places = [cut + inside for cut, (inside, _, _) in zip(line.cuts[:-1], found, strict=True)]
+    depths = [depths for _, depths, _ in found]
+    ends = [
+        (cut, ends) for cut, (_, _, ends) in zip(line.cuts[:-1], found, strict=True) if len(ends)
+    ]
+    for (_, before), (cut, after) in pairwise(ends):
+        places.append(np.array([cut]))
+        depths.append(agreeing(np.stack([before[1], after[0]]))[1:])
+    return Borders.of(np.concatenate(depths), np.concatenate(places))
 
 
-def _rank(found: Int64s, wanted: Int64s) -> Int64s:
-    """Depth, distance, and earlier before later, as one number that compares."""
-    away = found[:, 1] - wanted
-    rank: Int64s = found[:, 0] * (1 << 42) + np.abs(away) * 2 + (away > 0)
-    return rank
-
-
-def _look_for_borders(
-    wanted: Int64s, far: Int64s, cuts: Int64s, region: Region
-) -> tuple[Int64s, Int64s]:
-    """Which cuts could lie in a region, and depth and place of the best border for each."""
-    first, last = cuts[region.number], cuts[region.number + 1]
-    low, high = np.maximum(wanted - far, first), np.minimum(wanted + far + 1, last)
-    which = np.flatnonzero(low < high)
-    borders = region.borders
-    found = np.zeros((len(which), 2), np.int64)
-    for place, cut in enumerate(which):
-        window = borders[low[cut] - first : high[cut] - first]
-        depth = window.min()
-        places = np.flatnonzero(window == depth) + low[cut]
-        found[place] = depth, places[np.argmin(np.abs(places - wanted[cut]))]
-    return which, found
+def _look_for_borders(region: Region) -> tuple[Int64s, Int32s, Int32s]:
+    """Places and depths of a region's borders, one for every short stretch; first and last row."""
+    stretch = max(-(-len(region.marks) // _KNOWN_BORDERS), 1)
+    depths = region.borders
+    depths = np.pad(depths, (0, -len(depths) % stretch), mode="edge").reshape(-1, stretch)
+    places = np.arange(len(depths)) * stretch + np.argmin(depths, axis=1)
+    inside = places > 0
+    ends = in_ranks(region.codes)[[0, -1] if len(region.marks) else []]
+    return places[inside], depths.min(axis=1)[inside], ends
 
 
 def counts_between(line: Line, ends: Int64s, marks: int) -> Int64s:

@@ -108,7 +108,7 @@ def decide(
     parted = _parted_by_tiers(demand, tiers, secret, line_of(None))
     shares = [Share(parted, 2 * tier + 1).within(most) for tier, most in enumerate(rows)]
     cuts = [
-        decide_cut(line_of(share), demand, tier.buckets)
+        decide_cut(line_of(share), demand, share.values, tier.buckets)
         for share, tier in zip(shares, tiers, strict=True)
     ]
     scouts: Share | None = None
@@ -122,7 +122,8 @@ def decide(
         shares = [Share(parted, share.part, share.together) for share in shares]
         scouts = Share(parted, 2 * chosen, len(parted))
         profiles = publish_scouts(scouts, buckets)
-        cuts[chosen] = decide_cut(line_of(shares[chosen]), demand, buckets)
+        others = shares[chosen]
+        cuts[chosen] = decide_cut(line_of(others), demand, others.values, buckets)
     else:
         gathered = [
             gathered_of(line_of(share), cut, tier.buckets, values)

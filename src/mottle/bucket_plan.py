@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.bucketization import expected_loss, largest_fill
-from mottle.guarantees import allowed
+from mottle.guarantees import ROUNDING, allowed
 
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
@@ -50,9 +50,13 @@ class Plan(NamedTuple):
     @property
     def loss(self) -> float:
         """What may be expected to be lost by all records together."""
+        return self.loss_among(1)
+
+    def loss_among(self, blocks: int) -> float:
+        """The same for one of so many blocks, whose records are so much closer together."""
         parts = [(table.shape[1], int(table.sum())) for table in self.tables]
         parts.append((int(self.group.sum()), int(self.group.sum())))
-        return sum(records * expected_loss(buckets, records) for buckets, records in parts)
+        return sum(records * expected_loss(buckets, records * blocks) for buckets, records in parts)
 
 
 def is_group(counts: Int64s, values: Values) -> bool:
@@ -137,22 +141,42 @@ def _tables(
     for trust in _TRUST if values.profiles.size else (0.0,):
         profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
         here = Values(values.marks[present], values.caps, profiles, values.least)
-        yield _largest_safe(counts, _spread(counts, here, buckets), here)
+        filled = _spread(counts, here, buckets)
+        yield _largest_safe(counts, filled, here.marks, here.caps, here.least)
     if values.marks.shape[1] == 1:
         caps = values.caps[values.marks[present, 0]]
         yield largest_fill(counts, caps, buckets, values.least)
 
 
-def _largest_safe(counts: Int64s, filled: Int64s, values: Values) -> Int64s | None:
+@njit(cache=True, nogil=True)
+def _largest_safe(
+    counts: Int64s, filled: Int64s, marks: Int32s, caps: Float64s, least: int
+) -> Int64s | None:
     """Trim buckets to one size, the largest that leaves a remainder within caps."""
-    size = int(filled.sum(axis=0).min())
+    size = counts.sum()
+    for bucket in range(filled.shape[1]):
+        size = min(size, filled[:, bucket].sum())
     while size > 0:
-        table = _trim(counts, filled, values, size)
-        rest = counts - table.sum(axis=1)
-        if is_group(rest, values):
+        table = filled.copy()
+        left = counts.sum() - size * filled.shape[1]
+        limit = np.floor(caps * left + ROUNDING).astype(np.int64)
+        used = _marks_left(counts, table, marks, len(caps))
+        _take_out(table, marks, limit, used, size)
+        if left == 0 or (left >= least and np.all(used <= limit)):
             return table
         size -= max(size // 20, 1)
     return None
+
+
+@njit(cache=True, nogil=True)
+def _marks_left(counts: Int64s, table: Int64s, marks: Int32s, number: int) -> Int64s:
+    """How often each mark occurs among the records that are in no bucket."""
+    used = np.zeros(number, np.int64)
+    for value in range(len(counts)):
+        left = counts[value] - table[value].sum()
+        for mark in marks[value]:
+            used[mark] += left
+    return used
 
 
 def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:
@@ -253,22 +277,12 @@ def _improve(filled: Int64s, weight: Float64s, target: Float64s) -> None:
             home[moved] = to
 
 
-def _trim(counts: Int64s, filled: Int64s, values: Values, size: int) -> Int64s:
-    """Take records out of overfull buckets until all hold ``size``.
-
-    Those go first whose marks are furthest below their caps in what is left over.
-    """
-    table = filled.copy()
-    rest = counts - table.sum(axis=1)
-    total = int(counts.sum()) - size * table.shape[1]
-    limit = allowed(values.caps, total)
-    _take_out(table, values.marks, limit, by_mark(rest, values), size)
-    return table
-
-
 @njit(cache=True, nogil=True)
 def _take_out(table: Int64s, marks: Int32s, limit: Int64s, used: Int64s, size: int) -> None:
-    """Trim every bucket to ``size``, each time the value with the most room in what is left."""
+    """Trim every bucket to ``size``, each time the value with the most room in what is left.
+
+    ``used``: how often each mark occurs in what is left, of ``limit`` that it may; is kept so.
+    """
     for bucket in range(table.shape[1]):
         surplus = table[:, bucket].sum() - size
         while surplus > 0:

@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.guarantees import allowed
+from mottle.guarantees import ROUNDING, allowed
 
 Float64s = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
-_ROUNDING = 1e-9
 # Shares of the surplus that are left out in proportion before filling; the rest is what overflows.
 _LEFT_OUT_FIRST = (1.0, 0.5, 0.0)
 _NOT_FAR: Float64s = np.empty((0, 0))
@@ -72,7 +72,7 @@ def diversity_for_likeness(counts: Int64s, beta: float | Float64s) -> int | None
     True
     """
     records = int(counts.sum())
-    diversity = math.ceil(float((records / ((1 + beta) * counts)).max()) - _ROUNDING)
+    diversity = math.ceil(float((records / ((1 + beta) * counts)).max()) - ROUNDING)
     return diversity if int(counts.max()) * diversity <= records else None
 
 
@@ -120,7 +120,7 @@ def largest_bucket_size(counts: Int64s, beta: float | Float64s) -> int:
     """
     purest = int(np.gcd.reduce(counts))
     for size in range(int(counts.max()), purest, -1):
-        if np.all(attainable_beta(counts, size) <= beta + _ROUNDING):
+        if np.all(attainable_beta(counts, size) <= beta + ROUNDING):
             return size
     return purest
 
@@ -150,7 +150,7 @@ def fills_within_caps(
     >>> [fill.tolist() for fill in fills_within_caps(np.array([3, 3, 2]), np.full(3, 0.5), 2)]
     [[[3, 0], [0, 2], [0, 1]], [[0, 0], [1, 0], [0, 1]]]
     """
-    far = np.zeros((len(counts), len(counts))) if distance is None else distance
+    far = _NOT_FAR if distance is None or not distance.any() else distance
     fills = []
     left = counts.astype(np.int64)
     while left.any():
@@ -163,7 +163,7 @@ def fills_within_caps(
 def good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s = _NOT_FAR) -> Int64s:
     """The fill that promises the least loss; few buckets and few records left over both help."""
     records = int(counts.sum())
-    fewest = max(least, math.ceil(1 / caps[counts > 0].min() - _ROUNDING))
+    fewest = max(least, math.ceil(1 / caps[counts > 0].min() - ROUNDING))
     best, least_loss = None, np.inf
     for buckets in _numbers_of_buckets(counts, fewest):
         if records * expected_loss(buckets, records) >= least_loss:
@@ -216,22 +216,8 @@ def largest_fill(
     budget = allowed(caps, buckets)
     if np.minimum(budget, counts).sum() < buckets:
         return None
+    filled = partial(_filled, counts, caps, least, budget, buckets, distance)
     largest = int(counts.sum()) // buckets
-
-    def filled(size: int) -> Int64s | None:
-        rest = int(counts.sum()) - buckets * size
-        if 0 < rest < least:
-            return None
-        spare = np.minimum(allowed(caps, rest), counts)
-        if spare.sum() < rest:
-            return None
-        for share in _LEFT_OUT_FIRST:
-            left_out = in_proportion(spare, int(share * rest))
-            fill = _fill(counts - left_out, budget, spare - left_out, size, buckets, distance)
-            if fill is not None:
-                return fill
-        return None
-
     high, low, drop = largest + 1, largest, 1  # too large, to try, how far down next
     best = filled(low)
     while best is None and low > 1:
@@ -248,6 +234,32 @@ def largest_fill(
     return best
 
 
+@njit(cache=True, nogil=True)
+def _filled(
+    counts: Int64s,
+    caps: Float64s,
+    least: int,
+    budget: Int64s,
+    buckets: int,
+    distance: Float64s,
+    size: int,
+) -> Int64s | None:
+    """Buckets of one size; None where not all get full or what is left over breaks a cap."""
+    rest = counts.sum() - buckets * size
+    if 0 < rest < least:
+        return None
+    spare = np.minimum(np.floor(caps * rest + ROUNDING).astype(np.int64), counts)
+    if spare.sum() < rest:
+        return None
+    for share in _LEFT_OUT_FIRST:
+        left_out = in_proportion(spare, int(share * rest))
+        fill = _fill(counts - left_out, budget, spare - left_out, size, buckets, distance)
+        if fill is not None:
+            return fill
+    return None
+
+
+@njit(cache=True, nogil=True)
 def _fill(
     counts: Int64s, budget: Int64s, spare: Int64s, size: int, buckets: int, distance: Float64s
 ) -> Int64s | None:
@@ -258,18 +270,20 @@ def _fill(
     more than ``size``; the surplus is taken out again, at most ``spare`` records of a value. None
     where that does not work out.
     """
-    by_frequency = np.argsort(-counts, kind="stable")
-    wanted = np.minimum(counts // size, budget)[by_frequency]
-    ends = np.minimum(np.cumsum(wanted), buckets)
-    whole = np.empty_like(counts)
-    whole[by_frequency] = np.diff(ends, prepend=0)
+    by_frequency = np.argsort(-counts, kind="mergesort")
     fill = np.zeros((len(counts), buckets), np.int64)
-    fill[np.repeat(by_frequency, np.diff(ends, prepend=0)), np.arange(ends[-1])] = size
-    left = counts - size * whole
-    splits = budget - whole > 1
-    order = np.lexsort((-left, splits))  # what cannot be split finds its place first
-    far = distance if distance.any() else distance[:0]
-    fits = _place_the_rest(order[left[order] > 0], left, budget - whole, size, far, fill)
+    left, budget = counts.copy(), budget.copy()
+    first = 0
+    for value in by_frequency:
+        whole = min(counts[value] // size, budget[value], buckets - first)
+        fill[value, first : first + whole] = size
+        left[value] -= size * whole
+        budget[value] -= whole
+        first += whole
+    order = np.argsort(-left, kind="mergesort")
+    splits = budget[order] > 1
+    order = np.append(order[~splits], order[splits])  # what cannot be split finds its place first
+    fits = _place_the_rest(order[left[order] > 0], left, budget, size, distance, fill)
     return fill if fits and _take_surplus(fill, size, spare.copy()) else None
 
 
@@ -354,8 +368,26 @@ def _take_surplus(fill: Int64s, size: int, spare: Int64s) -> bool:
     return True
 
 
+@njit(cache=True, nogil=True)
 def in_proportion(available: Int64s, wanted: int) -> Int64s:
     """How much to take of each, ``wanted`` altogether, in proportion to what is available."""
-    running = np.cumsum(available).astype(object)  # products of billions exceed 64 bits
-    shares: Int64s = (running * wanted // max(int(available.sum()), 1)).astype(np.int64)
-    return np.diff(shares, prepend=0)
+    total = max(available.sum(), 1)
+    taken = np.empty_like(available)
+    running, before = 0, 0
+    for each in range(len(available)):
+        running += available[each]
+        after = _share(running, wanted, total)
+        taken[each] = after - before
+        before = after
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _share(part: int, wanted: int, total: int) -> int:
+    """``part * wanted // total``, 20 bits after the other: products of billions exceed 64 bits."""
+    quotient, rest = 0, 0
+    for shift in (40, 20, 0):
+        rest = (rest << 20) + part * ((wanted >> shift) & 0xFFFFF)
+        quotient = (quotient << 20) + rest // total
+        rest %= total
+    return quotient

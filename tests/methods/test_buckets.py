@@ -25,7 +25,7 @@ from mottle.guarantees import Demand
 from mottle.methods import Arrangement, Draw, Effort, _bucket_records
 from mottle.methods import buckets as module
 from mottle.methods._piles import fill_blocks
-from mottle.methods.buckets import buckets, deepest_cut, scout_counts, tiers_for
+from mottle.methods.buckets import best_cut, buckets, scout_counts, tiers_for
 from mottle.schema import Representation
 from mottle.sensitive import encode_sensitive
 
@@ -217,7 +217,7 @@ def test_belief_stays_within_caps_in_fixed_blocks(monkeypatch):
         halves = [demand.values[order[:2]], demand.values[order[2:]]]
         return cut if all(len(set(half.tolist())) == 2 for half in halves) else np.array([0, 4])
 
-    monkeypatch.setattr(module, "deepest_cut", always_two)
+    monkeypatch.setattr(module, "best_cut", always_two)
     worst = highest_belief_over_cap(codes, list("aabb"), LDiversity(2))
     assert worst <= 1
 
@@ -410,7 +410,7 @@ def test_ties_and_row_order_do_not_follow_the_file():
     codes = coded(np.full(rows, 30), np.repeat("f", rows))
     graph = buckets(codes, demand, Effort(0)).graph
     assert len(graph.starts) > 2  # it could be cut although the file is sorted
-    assert len(deepest_cut(demand, np.arange(rows), 3)) == 2
+    assert len(best_cut(demand, np.arange(rows), 3)) == 2
 
 
 def test_needs_a_sensitive_guarantee():

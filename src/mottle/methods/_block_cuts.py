@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -18,12 +19,16 @@ from mottle.coding import Float64s, Int32s
 from mottle.graph import Int64s
 from mottle.guarantees import ROUNDING, Demand
 
-_SMALLEST_BLOCK = 400  # records: smaller blocks leave less choice …
+_SMALLEST_BLOCK = 500  # records: smaller blocks leave less choice …
 _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
-_LARGEST_REST = 0.03  # share of the records that plans of a few blocks may leave to plain groups
-_MORE_LOSS = 0.13  # that these plans may promise
+_SMALLER, _LARGER = 0.65, 1.5  # times the mean that blocks may have so that cuts fall on borders
 _WHOLE_BUCKETS = 20  # buckets' records that a block needs for its cuts to move to whole ones
 _TRIED_BLOCKS = 16
+_LARGEST_BUCKET = 170  # records: larger buckets are less alike …
+_LARGER_LOSS = 0.35  # … and lose more, by this power of their size
+_FEW_BLOCKS = 0.15  # more is lost by one block than by many, since these are cut at borders
+_NOT_AT_BORDERS = 1.2  # times as much is lost where cuts could have been at borders
+_AS_GOOD = 1.02  # times the loss of equal blocks: no need to try fewer
 
 Chosen = TypeVar("Chosen")
 
@@ -36,97 +41,170 @@ class Way(IntEnum):
     EVENLY = 2
 
 
+class Borders(NamedTuple):
+    """Places along the order where a record differs from the one before, by depth.
+
+    The depth of a border is how much the two have in common: between the men and the women it is 0.
+    """
+
+    places: Int64s  # ascending within each depth
+    firsts: Int64s  # [depths + 1] into places
+
+    @classmethod
+    def of(cls, depths: Int32s, places: Int64s | None = None) -> Borders:
+        """From the depths of all places, or of some.
+
+        >>> Borders.of(np.array([0, 1, 0, 1]))
+        Borders(places=array([2, 1, 3]), firsts=array([0, 1, 3]))
+        """
+        if places is None:
+            places, depths = np.arange(1, len(depths)), depths[1:]
+        order = np.lexsort((places, depths))
+        firsts = np.searchsorted(depths[order], np.arange(int(depths.max(initial=-1)) + 2))
+        return cls(places[order], firsts)
+
+
 class Trial(NamedTuple):
     """What a way to cut would do."""
 
     kept: Callable[[], bool]  # whether all blocks keep the caps
-    filled: Callable[[], bool]  # whether buckets find room for most records
+    loss: Callable[[], float]  # that plans promise, as a multiple of what one block promises
 
 
-def deepest(
+def best(
     records: int, count: int, trials: Callable[[int], Iterator[tuple[Chosen, Trial]]]
 ) -> Chosen | None:
-    """The first cut, from the most blocks downwards, that keeps caps and fills buckets.
+    """The cut that promises least loss of those that keep the caps; None for a single block.
 
-    All blocks have to keep the caps, and buckets must be able to hold most of their records.
+    The most blocks are tried first, and taken if they lose next to nothing.
     """
-    most = most_blocks(records, count)
-    while most > 1:
-        eligible = False
-        for cut, trial in trials(most):
-            if trial.kept():
-                if trial.filled():
-                    return cut
-                eligible = True
-        most = fewer(most, eligible=eligible)
-    return None
+    chosen, least = None, _unlike(records, 1, count)
+    blocks = most_blocks(records, count)
+    while blocks > 1:
+        cut, trial = next(((c, t) for c, t in trials(blocks) if t.kept()), (None, None))
+        if trial is not None:
+            loss = trial.loss() * _unlike(records, blocks, count)
+            if loss < least:
+                chosen, least = cut, loss
+            if loss <= _AS_GOOD:
+                break
+        blocks = fewer(blocks, eligible=trial is not None)
+    return chosen
+
+
+def _unlike(records: int, blocks: int, count: int) -> float:
+    """How much more is lost by so many blocks because their buckets are not alike.
+
+    A guess from CENSUS and generated people, 2 to 150 buckets.
+    """
+    bucket = records / (blocks * count)
+    larger = max(bucket / _LARGEST_BUCKET, 1.0) ** _LARGER_LOSS
+    return float(larger * (1 + _FEW_BLOCKS / blocks**2))
 
 
 def fewer(blocks: int, *, eligible: bool = False) -> int:
-    """The next number of blocks to try; a great step where caps were kept but buckets were not."""
+    """The next number of blocks to try; a great step where caps were kept."""
     return blocks - max(blocks // (4 if eligible else 40), 1)
 
 
-def deepest_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None = None) -> Int64s:
-    """Starts of the most blocks along the order that can be had, and the end.
+def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None = None) -> Int64s:
+    """Starts of the blocks along the order that promise least loss, and the end.
 
-    Counts of values per block decide, once for the whole table.
+    Counts of values per block decide, once for the whole table. ``borders``: how much each record
+    has in common with the one before.
     """
     marks = demand.marks[order]
+    values = demand.values[order]
+    judge = Judge(demand, np.bincount(values), count)
+    known = None if borders is None else Borders.of(borders)
+
+    def counts(starts: Int64s) -> list[Int64s]:
+        return [
+            np.bincount(values[starts[block] : starts[block + 1]])
+            for block in tried_blocks(len(starts) - 1)
+        ]
 
     def trials(blocks: int) -> Iterator[tuple[Int64s, Trial]]:
         for way in Way:
-            if way is Way.BORDERS and borders is None:
+            if way is Way.BORDERS and known is None:
                 continue
-            starts = cut_by(way, len(order), blocks, count, borders)
+            starts = cut_by(way, len(order), blocks, count, known)
+            elsewhere = known is not None and way is not Way.BORDERS
             yield (
                 starts,
                 Trial(
-                    lambda: keeps_caps(marks, starts, demand.caps),  # noqa: B023 - called at once
-                    lambda: _filled(demand, order, starts, count),  # noqa: B023
+                    partial(keeps_caps, marks, starts, demand.caps),
+                    lambda: judge.loss(counts(starts), blocks, elsewhere),  # noqa: B023 - at once
                 ),
             )
 
-    found = deepest(len(order), count, trials)
+    found = best(len(order), count, trials)
     return np.array([0, len(order)], np.int64) if found is None else found
 
 
-def cut_by(way: Way, records: int, blocks: int, count: int, borders: Int32s | None) -> Int64s:
-    """Starts of so many blocks, cut in one of the ways."""
+def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | None) -> Int64s:
+    """Starts of so many blocks, cut in one of the ways, and the end."""
     if way is Way.BORDERS:
-        return cut_evenly(records, blocks, count, borders)
-    return cut_evenly(records, blocks, count if way is Way.WHOLE_BUCKETS else 1)
+        assert borders is not None
+        starts = cut_at_borders(records, blocks, borders.places, borders.firsts)
+    else:
+        starts = np.arange(blocks + 1) * records // blocks
+    return starts if way is Way.EVENLY else to_whole_buckets(starts, count)
 
 
-def cut_evenly(records: int, blocks: int, count: int, borders: Int32s | None = None) -> Int64s:
-    """Starts of blocks of nearly the same size, and the end.
+@njit(cache=True, nogil=True)
+def cut_at_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) -> Int64s:
+    """Starts of blocks of nearly the same size, cut at the deepest borders, and the end.
 
-    Where ``borders`` says how much neighbours along the order have in common (the lower the less),
-    cuts move to the deepest border nearby. They fall between whole buckets if that is close, so
-    that only the last block has records left over.
+    Depth by depth, cuts move to the nearest border where that leaves all blocks of about the same
+    size; the others are then spread evenly between the ones that have found theirs.
 
-    >>> cut_evenly(101, 4, 1)
-    array([  0,  25,  50,  75, 101])
-    >>> cut_evenly(1001, 4, 2, np.where(np.arange(1001) == 467, 0, 1).astype(np.int32))
-    array([   0,  250,  466,  750, 1001])
+    >>> borders = Borders.of(np.where(np.arange(1001) == 380, 0, 1))
+    >>> cut_at_borders(1001, 4, *borders)
+    array([   0,  190,  380,  690, 1001])
     """
-    starts = np.arange(blocks + 1) * records // blocks
-    if borders is not None:
-        nearest_first = moves_nearest_first(records, blocks)
-        nearby = starts[1:-1, None] + nearest_first
-        starts[1:-1] += nearest_first[np.argmin(borders[nearby], axis=1)]
-    return to_whole_buckets(starts, count)
+    smallest, largest = _SMALLER * records / blocks, _LARGER * records / blocks
+    ends, numbers = np.array([0, records]), np.array([0, blocks])  # blocks before every end
+    for depth in range(len(firsts) - 1):
+        here = places[firsts[depth] : firsts[depth + 1]]
+        if len(here) == 0:
+            continue
+        new_ends, new_numbers = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
+        found = 1
+        for part in range(len(ends) - 1):
+            last, most = ends[part + 1], numbers[part + 1]
+            number = numbers[part] + 1
+            while number < most:
+                first, before = new_ends[found - 1], new_numbers[found - 1]
+                size = (last - first) / (most - before)
+                wanted = first + size * (number - before)
+                place = _nearest(here, wanted)
+                left = (place - first) / (number - before)
+                right = (last - place) / (most - number)
+                is_next = abs(place - wanted) <= size / 2 + 1
+                if is_next and min(left, right) >= smallest and max(left, right) <= largest:
+                    new_ends[found], new_numbers[found] = place, number
+                    found += 1
+                number += 1
+            new_ends[found], new_numbers[found] = last, most
+            found += 1
+        ends, numbers = new_ends[:found], new_numbers[:found]
+    starts = np.empty(blocks + 1, np.int64)
+    starts[0] = 0
+    for part in range(len(ends) - 1):
+        width, inside = ends[part + 1] - ends[part], numbers[part + 1] - numbers[part]
+        for block in range(inside):
+            starts[numbers[part] + block + 1] = ends[part] + width * (block + 1) // inside
+    return starts
 
 
-def reach(records: int, blocks: int) -> int:
-    """How far a cut may move to a border."""
-    return records // blocks // 4
-
-
-def moves_nearest_first(records: int, blocks: int) -> Int64s:
-    """How far a cut may move, the shortest ways first."""
-    away = np.arange(-reach(records, blocks), reach(records, blocks) + 1)
-    return away[np.argsort(np.abs(away), kind="stable")]
+@njit(cache=True, nogil=True)
+def _nearest(places: Int64s, wanted: float) -> int:
+    """The place, of ascending ones, that is nearest to the one wanted."""
+    after = min(int(np.searchsorted(places, wanted)), len(places) - 1)
+    before = max(after - 1, 0)
+    is_before = wanted - places[before] <= places[after] - wanted
+    return int(places[before] if is_before else places[after])
 
 
 def to_whole_buckets(starts: Int64s, count: int) -> Int64s:
@@ -141,34 +219,34 @@ def most_blocks(records: int, count: int) -> int:
     return max(records // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
 
 
-def _filled(demand: Demand, order: Int64s, starts: Int64s, count: int) -> bool:
-    """Whether buckets find room for most records of a few blocks."""
-    marks = marks_of_values(demand)
-    counts = [
-        np.bincount(demand.values[order[starts[block] : starts[block + 1]]], minlength=len(marks))
-        for block in tried_blocks(len(starts) - 1)
-    ]
-    return fills_buckets(marks, demand, counts, count)
-
-
 def tried_blocks(blocks: int) -> Int64s:
     """A few of so many blocks by which to judge a cut."""
     return np.unique(np.linspace(0, blocks - 1, _TRIED_BLOCKS).astype(np.int64))
 
 
-def fills_buckets(marks: Int32s, demand: Demand, blocks: Sequence[Int64s], count: int) -> bool:
-    """Whether plans of some blocks find room for most records, from counts of values by block.
+class Judge:
+    """Judges cuts of records by the plans of a few blocks."""
 
-    Few may be left to plain groups, and tables may need few more buckets than if values were as
-    frequent in all blocks. ``marks``: of every (joint) value, [values, systems].
-    """
-    values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
-    alike = np.rint(np.mean(blocks, axis=0)).astype(np.int64)
-    plans = [make_plan(counts, values, count) for counts in blocks]
-    left = np.mean([plan.group.sum() for plan in plans])
-    loss = np.mean([plan.loss for plan in plans])
-    few = left <= _LARGEST_REST * alike.sum()
-    return bool(few and loss <= (1 + _MORE_LOSS) * make_plan(alike, values, count).loss)
+    def __init__(self, demand: Demand, counts: Int64s, buckets: int) -> None:
+        """``counts``: how often each (joint) value occurs among the records."""
+        marks = marks_of_values(demand)
+        self.values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
+        self.buckets = buckets
+        self.whole = self._planned(counts, 1)
+
+    def loss(self, blocks: Sequence[Int64s], number: int, elsewhere: bool = False) -> float:
+        """What plans promise, as a multiple of one block's loss, from counts of some blocks.
+
+        ``elsewhere``: cuts could be at borders, but are not.
+        """
+        planned = float(np.mean([self._planned(counts, number) for counts in blocks]))
+        return planned / self.whole * (_NOT_AT_BORDERS if elsewhere else 1.0)
+
+    def _planned(self, counts: Int64s, number: int) -> float:
+        """The loss of a record in one of so many blocks."""
+        counts = np.pad(counts, (0, len(self.values.marks) - len(counts)))
+        plan = make_plan(counts, self.values, self.buckets)
+        return plan.loss_among(number) / max(int(counts.sum()), 1)
 
 
 def marks_of_values(demand: Demand) -> Int32s:

@@ -66,11 +66,7 @@ class TableRecords:
 
     def borders(self, order: Int64s) -> Int32s:
         """The number of columns, those of few values first, that agree with the record before."""
-        by_rank = self.codes.matrix[order][:, by_cardinality(self.codes.sizes)]
-        differs = np.ones((len(order), by_rank.shape[1] + 1), np.bool_)
-        differs[1:, :-1] = by_rank[1:] != by_rank[:-1]
-        agreeing: Int32s = np.argmax(differs, axis=1).astype(np.int32)
-        return agreeing
+        return agreeing(in_ranks(self.codes)[order])
 
     def orders(self, members: Int32s) -> Orders:
         """As for tables."""
@@ -83,3 +79,20 @@ class TableRecords:
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
         """Positions and shares of values in published cells."""
         return profiles_by_release(self.codes, demand, graph, truth)
+
+
+def in_ranks(codes: Codes) -> Int32s:
+    """The codes, columns of few values first."""
+    return np.asarray(codes.matrix[:, by_cardinality(codes.sizes)])
+
+
+def agreeing(ranked: Int32s) -> Int32s:
+    """How many columns, the first ones, agree with the row before; 0 for the first row.
+
+    >>> agreeing(np.array([[1, 2], [1, 3], [1, 3], [0, 3]]))
+    array([0, 1, 2, 0], dtype=int32)
+    """
+    differs = np.ones((len(ranked), ranked.shape[1] + 1), np.bool_)
+    differs[1:, :-1] = ranked[1:] != ranked[:-1]
+    found: Int32s = np.argmax(differs, axis=1).astype(np.int32)
+    return found

@@ -32,7 +32,7 @@ from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
 from mottle.growth import Scales
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
-from mottle.methods._block_cuts import deepest_cut, marks_of_values
+from mottle.methods._block_cuts import best_cut, marks_of_values
 from mottle.methods._bucket_records import Records, TableRecords
 from mottle.methods._pile_matching import match_piles
 from mottle.methods._piles import Layout, fill_blocks, seat_records
@@ -146,10 +146,10 @@ class _Cut(NamedTuple):
     starts: Int64s
 
     @classmethod
-    def deepest(cls, run: _Run, buckets: int, order: Int64s) -> _Cut:
-        """Cut as deep as it can be."""
+    def best(cls, run: _Run, buckets: int, order: Int64s) -> _Cut:
+        """Cut so that least is lost."""
         borders = run.records.borders(order)
-        return cls(buckets, order, deepest_cut(run.demand, order, buckets, borders))
+        return cls(buckets, order, best_cut(run.demand, order, buckets, borders))
 
     @property
     def blocks(self) -> int:
@@ -163,7 +163,7 @@ def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64s) -> list[_Cut]:
     cuts = []
     for tier in tiers:
         inside = (rank >= 0) & (rank < tier.counts[values])
-        cuts.append(_Cut.deepest(run, tier.buckets, order[inside[order]]))
+        cuts.append(_Cut.best(run, tier.buckets, order[inside[order]]))
         rank -= tier.counts[values]
     return cuts
 
@@ -185,7 +185,7 @@ def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
     goes_first = rank < taken[values]
     first, others = cut.order[goes_first], cut.order[~goes_first]
     whole = np.array([0, len(first)], np.int64)
-    return _Cut(tier.buckets, first, whole), _Cut.deepest(run, tier.buckets, others)
+    return _Cut(tier.buckets, first, whole), _Cut.best(run, tier.buckets, others)
 
 
 def _match_decided(run: _Run, decided: Decided) -> list[_Part]:
