@@ -148,11 +148,14 @@ class _Trials:
     def of(self, blocks: int) -> Iterator[tuple[Cut, Trial]]:
         if blocks not in self.known:
             own = blocks >= self.own
-            tried = [blocks]
-            while len(tried) < _TRIED_AT_ONCE and tried[-1] > 1:
-                tried.append(fewer(tried[-1]))
-            tried = [number for number in tried if number > 1 and (number >= self.own) == own]
-            (self._try_own if own else self._try_across)(tried)
+            tried = {blocks}
+            for eligible in (True, False):  # whichever way it goes on
+                number = blocks
+                for _ in range(_TRIED_AT_ONCE // 2):
+                    number = fewer(number, eligible=eligible)
+                    tried.add(number)
+            wanted = [n for n in sorted(tried, reverse=True) if n > 1 and (n >= self.own) == own]
+            (self._try_own if own else self._try_across)(wanted)
         yield from self.known[blocks]
 
     @cached_property
@@ -180,7 +183,7 @@ class _Trials:
 
     def _try_across(self, tried: list[int]) -> None:
         rows = int(self.line.cuts[-1])
-        budget = _LARGEST_COUNTS // (3 * len(self.demand.caps))
+        budget = _LARGEST_COUNTS // (len(Way) * len(self.demand.caps))
         within = max(int(np.searchsorted(np.cumsum(tried), budget)), 1)
         tried = tried[:within]
         starts = [
@@ -208,7 +211,7 @@ class _Trials:
         return Trial(kept, self._loss(list(values), len(counts), way))
 
     def _loss(self, counts: list[Int64s], blocks: int, way: Way) -> Callable[[], float]:
-        return partial(self.judge.loss, counts, blocks, way is not Way.BORDERS)
+        return lambda: self.judge.loss(counts, blocks) * way.more_loss
 
 
 # ------------------------------------------------------------------ blocks that regions cut
@@ -221,7 +224,7 @@ def _offsets(blocks: int, cuts: Int64s) -> Int64s:
 
 
 def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64s:
-    borders = Borders.of(region.borders) if way is Way.BORDERS else None
+    borders = Borders.of(region.borders) if way <= Way.NEARBY else None
     return cut_by(way, len(region.marks), blocks, count, borders)
 
 

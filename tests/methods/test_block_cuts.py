@@ -16,6 +16,7 @@ from mottle.methods._block_cuts import (
     best,
     cut_at_borders,
     cut_by,
+    cut_near_borders,
     most_blocks,
 )
 
@@ -61,6 +62,13 @@ def test_deeper_borders_come_before_nearer_ones():
     assert starts.tolist() == [0, 250, 530, 750, 1000]
 
 
+def test_cuts_move_to_the_deepest_border_nearby_and_no_further():
+    depths = np.full(1000, 1)
+    depths[[30, 230, 560]] = 0  # the last one may move by 50
+    starts = cut_near_borders(1000, 5, *Borders.of(depths))
+    assert starts.tolist() == [0, 230, 400, 560, 800, 1000]
+
+
 def test_other_ways_cut_evenly_and_between_whole_buckets():
     assert cut_by(Way.EVENLY, 1001, 4, 7, None).tolist() == [0, 250, 500, 750, 1001]
     assert cut_by(Way.WHOLE_BUCKETS, 1001, 4, 7, None).tolist() == [0, 245, 497, 749, 1001]
@@ -92,7 +100,6 @@ def test_blocks_that_are_alike_promise_what_one_block_promises():
     assert judge.loss([np.full(10, 100)] * 4, 4) == pytest.approx(1, abs=0.01)
     halves = [np.repeat([200, 0], 5), np.repeat([0, 200], 5)]
     assert judge.loss(halves, 4) == pytest.approx(1, abs=0.01)  # five values fill five buckets
-    assert judge.loss(halves, 4, elsewhere=True) > judge.loss(halves, 4)
     narrow = np.array([40, 40, 40, 40, 40, *[160] * 5])
     uneven = np.array([180, 180, 180, 180, 90, 90, 40, 30, 20, 10])
     assert judge.loss([uneven], 4) > judge.loss([narrow], 4)

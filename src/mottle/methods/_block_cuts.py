@@ -25,20 +25,26 @@ _SMALLER, _LARGER = 0.65, 1.5  # times the mean that blocks may have so that cut
 _WHOLE_BUCKETS = 20  # buckets' records that a block needs for its cuts to move to whole ones
 _TRIED_BLOCKS = 16
 _LARGEST_BUCKET = 170  # records: larger buckets are less alike …
-_LARGER_LOSS = 0.35  # … and lose more, by this power of their size
+_LARGER_LOSS = 0.5  # … and lose more, by this power of their size
 _FEW_BLOCKS = 0.15  # more is lost by one block than by many, since these are cut at borders
-_NOT_AT_BORDERS = 1.2  # times as much is lost where cuts could have been at borders
 _AS_GOOD = 1.02  # times the loss of equal blocks: no need to try fewer
+_BEST_PLANS = 0.8  # times the loss of one block: better plans of blocks have not been seen
 
 Chosen = TypeVar("Chosen")
 
 
 class Way(IntEnum):
-    """How a number of blocks is cut; the first usually loses least."""
+    """How a number of blocks is cut; the first usually loses least, the others may keep caps."""
 
     BORDERS = 0
-    WHOLE_BUCKETS = 1
-    EVENLY = 2
+    NEARBY = 1  # at borders not far from where even cuts would be
+    WHOLE_BUCKETS = 2
+    EVENLY = 3
+
+    @property
+    def more_loss(self) -> float:
+        """Times the loss of the first."""
+        return (1.0, 1.05, 1.1, 1.1)[self]
 
 
 class Borders(NamedTuple):
@@ -76,11 +82,12 @@ def best(
 ) -> Chosen | None:
     """The cut that promises least loss of those that keep the caps; None for a single block.
 
-    The most blocks are tried first, and taken if they lose next to nothing.
+    The most blocks are tried first, and taken if they lose next to nothing; fewer, until their
+    buckets are too large to be better.
     """
     chosen, least = None, _unlike(records, 1, count)
     blocks = most_blocks(records, count)
-    while blocks > 1:
+    while blocks > 1 and _BEST_PLANS * _unlike(records, blocks, count) < least:
         cut, trial = next(((c, t) for c, t in trials(blocks) if t.kept()), (None, None))
         if trial is not None:
             loss = trial.loss() * _unlike(records, blocks, count)
@@ -126,15 +133,15 @@ def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None =
 
     def trials(blocks: int) -> Iterator[tuple[Int64s, Trial]]:
         for way in Way:
-            if way is Way.BORDERS and known is None:
+            if known is None and way <= Way.NEARBY:
                 continue
             starts = cut_by(way, len(order), blocks, count, known)
-            elsewhere = known is not None and way is not Way.BORDERS
+            more = 1.0 if known is None else way.more_loss
             yield (
                 starts,
                 Trial(
                     partial(keeps_caps, marks, starts, demand.caps),
-                    lambda: judge.loss(counts(starts), blocks, elsewhere),  # noqa: B023 - at once
+                    lambda: judge.loss(counts(starts), blocks) * more,  # noqa: B023 - at once
                 ),
             )
 
@@ -144,9 +151,10 @@ def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None =
 
 def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | None) -> Int64s:
     """Starts of so many blocks, cut in one of the ways, and the end."""
-    if way is Way.BORDERS:
+    if way <= Way.NEARBY:
         assert borders is not None
-        starts = cut_at_borders(records, blocks, borders.places, borders.firsts)
+        cut = cut_at_borders if way is Way.BORDERS else cut_near_borders
+        starts = cut(records, blocks, borders.places, borders.firsts)
     else:
         starts = np.arange(blocks + 1) * records // blocks
     return starts if way is Way.EVENLY else to_whole_buckets(starts, count)
@@ -199,6 +207,27 @@ def cut_at_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) ->
 
 
 @njit(cache=True, nogil=True)
+def cut_near_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) -> Int64s:
+    """Starts of blocks of nearly the same size, each at the deepest border nearby, and the end.
+
+    >>> borders = Borders.of(np.where(np.arange(1001) == 467, 0, 1))
+    >>> cut_near_borders(1001, 4, *borders)
+    array([   0,  250,  467,  750, 1001])
+    """
+    starts = np.arange(blocks + 1) * records // blocks
+    for block in range(1, blocks):
+        for depth in range(len(firsts) - 1):
+            here = places[firsts[depth] : firsts[depth + 1]]
+            if len(here) == 0:
+                continue
+            place = _nearest(here, starts[block])
+            if abs(place - starts[block]) <= records // blocks // 4:
+                starts[block] = place
+                break
+    return starts
+
+
+@njit(cache=True, nogil=True)
 def _nearest(places: Int64s, wanted: float) -> int:
     """The place, of ascending ones, that is nearest to the one wanted."""
     after = min(int(np.searchsorted(places, wanted)), len(places) - 1)
@@ -234,13 +263,9 @@ class Judge:
         self.buckets = buckets
         self.whole = self._planned(counts, 1)
 
-    def loss(self, blocks: Sequence[Int64s], number: int, elsewhere: bool = False) -> float:
-        """What plans promise, as a multiple of one block's loss, from counts of some blocks.
-
-        ``elsewhere``: cuts could be at borders, but are not.
-        """
-        planned = float(np.mean([self._planned(counts, number) for counts in blocks]))
-        return planned / self.whole * (_NOT_AT_BORDERS if elsewhere else 1.0)
+    def loss(self, blocks: Sequence[Int64s], number: int) -> float:
+        """What plans promise, as a multiple of one block's loss, from counts of some blocks."""
+        return float(np.mean([self._planned(counts, number) for counts in blocks]) / self.whole)
 
     def _planned(self, counts: Int64s, number: int) -> float:
         """The loss of a record in one of so many blocks."""
