@@ -86,7 +86,7 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
 @pytest.mark.parametrize(
     ("sensitive", "guarantee", "chunk_rows", "scouts", "apart"),
     [
-        ("diagnosis", CAPS, 8000, False, APART),  # many blocks; borders of 4,000 rows cost 2 %
+        ("diagnosis", CAPS, 4000, False, APART),  # many blocks
         ("income", LDiversity(5), 6000, True, APART),  # one block, four regions; not three
         ("income", BetaLikeness(2), 13_000, False, 0.05),  # two tiers; chance decides on blocks
     ],

@@ -29,7 +29,7 @@ from mottle.methods._block_cuts import (
     keeps_caps,
     tried_blocks,
 )
-from mottle.methods._bucket_records import agreeing, in_ranks
+from mottle.methods._bucket_records import TableRecords, agreeing, in_ranks
 from mottle.methods._profiles import Gathered, block_features, gather_by_block
 
 OWN_BLOCKS = 64  # blocks of a region from which it cuts itself
@@ -50,7 +50,7 @@ class Region(NamedTuple):
     @property
     def borders(self) -> Int32s:
         """How much each row has in common with the one before; the first, as if all."""
-        found = agreeing(in_ranks(self.codes))
+        found = TableRecords(self.codes).borders(np.arange(len(self.marks)))
         found[:1] = self.codes.matrix.shape[1]
         return found
 
@@ -279,7 +279,8 @@ def _look_for_borders(region: Region) -> tuple[Int64s, Int32s, Int32s]:
     depths = np.pad(depths, (0, -len(depths) % stretch), mode="edge").reshape(-1, stretch)
     places = np.arange(len(depths)) * stretch + np.argmin(depths, axis=1)
     inside = places > 0
-    ends = in_ranks(region.codes)[[0, -1] if len(region.marks) else []]
+    rows = len(region.marks)
+    ends = in_ranks(region.codes, np.array([0, rows - 1] if rows else [], np.int64))
     return places[inside], depths.min(axis=1)[inside], ends
 
 

@@ -24,8 +24,9 @@ from mottle.bucket_tiers import Tier, edges_per_record
 from mottle.coding import Float64s
 from mottle.graph import Int64s
 from mottle.guarantees import Demand
+from mottle.methods._block_cuts import values_of
 from mottle.methods._profiles import Gathered
-from mottle.methods.buckets import FEWEST_BLOCKS, scout_counts, values_of
+from mottle.methods.buckets import FEWEST_BLOCKS, scout_counts
 from mottle.randomness import Secret
 
 

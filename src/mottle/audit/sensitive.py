@@ -126,6 +126,7 @@ def _by_guesses(
     told: dict[str, float] = {}
     without: dict[str, float] = {}
     for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):
+        alone = _without_own_record(measured, guesses, own, guess)
         for whom, people in (("everybody", everybody), ("most exposed tenth", exposed)):
             guessed = guesses[people, guess]
             some = guessed >= 0
@@ -133,7 +134,7 @@ def _by_guesses(
             way = f"{strategy} value, {whom}"
             caps = seen.values.caps[guessed[some]]
             told[way] = max(_mean(right[view.examined[about]]) for right in others.values())
-            without[way] = _mean(_without_own_record(measured, guesses, own, guess)[about])
+            without[way] = _mean(alone[about])
             known = told[way] > _mean(caps)
             tried[way] = judge(
                 guessed[some] == own[about],

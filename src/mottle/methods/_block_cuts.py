@@ -258,8 +258,7 @@ class Judge:
 
     def __init__(self, demand: Demand, counts: Int64s, buckets: int) -> None:
         """``counts``: how often each (joint) value occurs among the records."""
-        marks = marks_of_values(demand)
-        self.values = Values(marks, demand.caps, np.empty((len(marks), 0)), demand.degree)
+        self.values = values_of(demand)
         self.buckets = buckets
         self.whole = self._planned(counts, 1)
 
@@ -272,6 +271,13 @@ class Judge:
         counts = np.pad(counts, (0, len(self.values.marks) - len(counts)))
         plan = make_plan(counts, self.values, self.buckets)
         return plan.loss_among(number) / max(int(counts.sum()), 1)
+
+
+def values_of(demand: Demand, profiles: Float64s | None = None) -> Values:
+    """The sensitive values of a table, and what is known of them."""
+    marks = marks_of_values(demand)
+    known = np.empty((len(marks), 0)) if profiles is None else profiles[: len(marks)]
+    return Values(marks, demand.caps, known, demand.degree)
 
 
 def marks_of_values(demand: Demand) -> Int32s:

@@ -66,7 +66,7 @@ class TableRecords:
 
     def borders(self, order: Int64s) -> Int32s:
         """The number of columns, those of few values first, that agree with the record before."""
-        return agreeing(in_ranks(self.codes)[order])
+        return agreeing(in_ranks(self.codes, order))
 
     def orders(self, members: Int32s) -> Orders:
         """As for tables."""
@@ -81,9 +81,9 @@ class TableRecords:
         return profiles_by_release(self.codes, demand, graph, truth)
 
 
-def in_ranks(codes: Codes) -> Int32s:
-    """The codes, columns of few values first."""
-    return np.asarray(codes.matrix[:, by_cardinality(codes.sizes)])
+def in_ranks(codes: Codes, rows: Int64s) -> Int32s:
+    """The codes of some rows, columns of few values first."""
+    return np.asarray(codes.matrix[rows][:, by_cardinality(codes.sizes)])
 
 
 def agreeing(ranked: Int32s) -> Int32s:

@@ -26,13 +26,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mottle.bucket_plan import Values, by_mark
+from mottle.bucket_plan import by_mark
 from mottle.bucket_tiers import Tier, tiers_of
 from mottle.coding import Codes, Float64s, Int32s
 from mottle.graph import Graph, Int64s, join
 from mottle.growth import Scales
 from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
-from mottle.methods._block_cuts import best_cut, marks_of_values
+from mottle.methods._block_cuts import best_cut, values_of
 from mottle.methods._bucket_records import Records, TableRecords
 from mottle.methods._pile_matching import match_piles
 from mottle.methods._piles import Layout, fill_blocks, seat_records
@@ -230,13 +230,6 @@ def rank_by_lot(values: Int32s, lots: Int64s) -> Int64s:
     rank = np.empty(len(lots), np.int64)
     rank[by_value] = np.arange(len(lots)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rank
-
-
-def values_of(demand: Demand, profiles: Float64s | None = None) -> Values:
-    """The sensitive values of a table, and what is known of them."""
-    marks = marks_of_values(demand)
-    known = np.empty((len(marks), 0)) if profiles is None else profiles[: len(marks)]
-    return Values(marks, demand.caps, known, demand.degree)
 
 
 def tiers_for(demand: Demand) -> tuple[Tier, ...]:
