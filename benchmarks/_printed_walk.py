@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from mottle.assignment._walks import pick_unvisited, slots_of_originals
 from mottle.assignment.backtracking_walk import _settle
-from mottle.assignment.extraction import pick_unvisited, slots_of_originals
-from mottle.graph import Graph
-from mottle.randomness import STREAM_WORDS, Purpose, Words, below, open_stream
+from mottle.graph.model import Graph
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream
 
 _WALK = int(Purpose.WALK)
 

@@ -1,5 +1,5 @@
-"""The differentially private reference of the benchmarks; see `mottle.utility.privbayes`."""
+"""The differentially private reference of the benchmarks; see `mottle.evaluation.privbayes`."""
 
-from mottle.utility.privbayes import epsilon_of, privbayes
+from mottle.evaluation.privbayes import epsilon_of, privbayes
 
 __all__ = ["epsilon_of", "privbayes"]

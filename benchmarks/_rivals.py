@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from _shared import DATA, ROOT
 
-from mottle.coding import Codes
-from mottle.cover import cover
-from mottle.graph import Graph
-from mottle.hierarchy import Hierarchy
-from mottle.loss import measure, range_scale
+from mottle.encoding.encode import Codes
+from mottle.graph.cover import cover
+from mottle.graph.model import Graph
+from mottle.hierarchy.tree import Hierarchy
+from mottle.loss.ncp import measure, range_scale
 
 ENVIRONMENT = ROOT / ".venv-rivals"
 # ARX 3.9 on the 30,162 ADULT rows and the seven quasi-identifiers of this benchmark, measured

@@ -85,7 +85,7 @@ def rows_of(
         ("no", replace(release, links=None), OUTSIDE),
     ):
         began = time.perf_counter()
-        found = mottle.audit(table, seen, adversaries=players)
+        found = mottle.audit_release(table, seen, adversaries=players)
         cells = [cell(found.of(name)) if name in players else "" for name in JUDGED]
         short = str(guarantee.describe()["short"])
         rows.append([title, short, f"{release.gcp:.3f}", links, *cells])

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from _shared import ROOT, markdown_table, report, require_data
 
 import mottle
-from mottle.cli_audit import BROKEN
+from mottle.cli.audit import BROKEN
 
 QUASI_IDENTIFIERS = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]
 ROWS = (25_000, 100_000, 295_243)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from _rivals import prepare_environment
 from _shared import ROOT, markdown_table, report
 
-from mottle.audit.classic import Classic, measure_classes
+from mottle.audit.adversaries.classic import Classic, measure_classes
 
 HEADER = ["table", "measure", "pycanon", "mottle", "why they differ"]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from _shared import ROOT, markdown_table, report
 
 import mottle
-from mottle.demonstration import population_schema
+from mottle.cli.demo_data import population_schema
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from postgresql_server import running_server

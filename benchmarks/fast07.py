@@ -24,15 +24,15 @@ from _shared import DATA, markdown_table, report, require_data
 
 import mottle
 from mottle import methods
-from mottle.coding import Codes, encode
-from mottle.cover import cover
-from mottle.graph import Graph
-from mottle.guarantees import Demand, Guarantee, KAnonymity, LDiversity
-from mottle.loss import measure
-from mottle.measures import discernibility
-from mottle.pipeline import seconds_of_anonymizing
-from mottle.schema import Representation
-from mottle.sensitive import encode_sensitive
+from mottle.encoding.encode import Codes, encode
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.graph.cover import cover
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, Guarantee, KAnonymity, LDiversity
+from mottle.loss.graph_measures import discernibility
+from mottle.loss.ncp import measure
+from mottle.pipeline.anonymize import seconds_of_anonymizing
+from mottle.schema.model import Representation
 
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")

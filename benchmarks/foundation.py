@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from _shared import markdown_table, report, require_data, run_measured
 
 import mottle
-from mottle.demonstration import population_schema
-from mottle.pipeline import STAGES, seconds_of_anonymizing
+from mottle.cli.demo_data import population_schema
+from mottle.pipeline.anonymize import STAGES, seconds_of_anonymizing
 
 CENSUS_QI = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]
 K = 10

@@ -21,12 +21,12 @@ from _rivals import ARX_GLOBAL, ARX_LOCAL, run_rival
 from _shared import ROOT, markdown_table, report, require_data
 
 import mottle
-from mottle.coding import encode
-from mottle.growth import scales
+from mottle.encoding.encode import encode
+from mottle.kernels.ncp_growth import scales
 from mottle.methods.freeform import layouts, match_in_blocks
-from mottle.pipeline import Progress, seconds_of_anonymizing
-from mottle.refinement import mean_loss
-from mottle.schema import Representation
+from mottle.methods.refinement import mean_loss
+from mottle.pipeline.anonymize import Progress, seconds_of_anonymizing
+from mottle.schema.model import Representation
 
 ADULT_QI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]
 CENSUS_QI = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]

@@ -26,10 +26,10 @@ from _shared import markdown_table, report, require_data
 
 import mottle
 from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
-from mottle.guarantees import Guarantee
-from mottle.utility.learning import Training, learn
-from mottle.utility.query import Queries
-from mottle.utility.workload import cube_divergence, prefix_counts, query_error, random_counts
+from mottle.evaluation.learning import Training, learn
+from mottle.evaluation.workloads import cube_divergence, prefix_counts, query_error, random_counts
+from mottle.guarantees.base import Guarantee
+from mottle.queries.engine import Queries
 
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
 NUMBERS = ("age", "education")

@@ -29,9 +29,9 @@ import pyarrow.parquet as pq
 from _shared import RESULTS, markdown_table, report
 
 import mottle
-from mottle import spark as mottle_spark
-from mottle import streaming as mottle_streaming
-from mottle.cli_scale import spark_session
+from mottle.cli._engine_options import spark_session
+from mottle.pipeline.spark import engine as mottle_spark
+from mottle.pipeline.streaming import engine as mottle_streaming
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

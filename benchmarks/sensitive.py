@@ -22,16 +22,16 @@ from _shared import markdown_table, report, require_data
 import mottle
 from mottle import BetaLikeness, LDiversity, Schema, methods
 from mottle.assignment import assign
-from mottle.coding import encode
 from mottle.datasets import with_sensitive_values
-from mottle.exposure import exposure
-from mottle.graph import Graph
-from mottle.guarantees import Demand, Guarantee
+from mottle.encoding.encode import encode
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.graph.exposure import exposure
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, Guarantee
 from mottle.methods import Effort
-from mottle.pipeline import seconds_of_anonymizing
-from mottle.randomness import Secret
-from mottle.schema import Representation
-from mottle.sensitive import encode_sensitive
+from mottle.pipeline.anonymize import seconds_of_anonymizing
+from mottle.schema.model import Representation
+from mottle.utils.csprng import Secret
 
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
@@ -210,7 +210,7 @@ def sizes() -> None:
         for n in (2_500, 5_000, 10_000)
     ]
     table, found = side_by_side(by_n, FOR_L)
-    het = import_module("mottle.methods.het")
+    het = import_module("mottle.methods.het.het")
     usual = het.PARTITION
     names = [f"{name}-partitioned" for name in MATCHING]
     rows = []

@@ -26,16 +26,16 @@ from _shared import markdown_table, report, require_data
 
 from mottle import GuaranteeError, KAnonymity, LDiversity, anonymize_sets
 from mottle.assignment import WALKS, assign
-from mottle.randomness import STREAM_WORDS, Purpose, Secret, below, open_stream
-from mottle.sets.breakpoints import segments
-from mottle.sets.comparison import compare_sets
-from mottle.sets.distance import hamming, steps
-from mottle.sets.gray import gray_order
-from mottle.sets.items import SetData, Sets
-from mottle.sets.methods.gray_ring import ring
-from mottle.sets.read import read_transactions
-from mottle.sets.release import SetRelease
-from mottle.sets.tsp import shorten
+from mottle.evaluation.set_release import compare_sets
+from mottle.io.read_sets import read_transactions
+from mottle.itemsets.data import SetData, Sets
+from mottle.itemsets.gray import gray_order
+from mottle.itemsets.hamming import hamming, steps
+from mottle.methods.sets.gray_ring import ring
+from mottle.orderings._breakpoints import segments
+from mottle.orderings._tsp import shorten
+from mottle.release.set_release import SetRelease
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
 ASKED = {"chess": (3, 4), "pumsb_first4334": (1, 5), "retail": (1, 5)}  # |In| and |Ex|, SET12 §5.2
 SECONDS = {"chess": 10.0, "pumsb_first4334": 15.0, "retail": 40.0}  # for freeform's refinement

@@ -17,11 +17,11 @@ from _shared import markdown_table, report
 
 import mottle
 from mottle import KAnonymity, LDiversity, Schema
-from mottle.guarantees import Guarantee
-from mottle.set_domain import read_sets
-from mottle.sets.measures import error
-from mottle.sets.voting import vote
-from mottle.utility import query_error, random_counts
+from mottle.encoding.set_columns import read_sets
+from mottle.graph.bit_voting import vote
+from mottle.guarantees.base import Guarantee
+from mottle.loss.set_errors import error
+from mottle.queries import query_error, random_counts
 
 ROWS = 20_000
 K, L = 10, 2

@@ -9,8 +9,8 @@ import numpy as np
 from _shared import markdown_table, report
 
 from mottle.assignment import WALKS, assign
-from mottle.graph import Graph
-from mottle.randomness import Secret
+from mottle.graph.model import Graph
+from mottle.utils.csprng import Secret
 
 RECORDS = (1_250, 2_500, 5_000, 10_000, 20_000)
 DEGREES = (10, 50, 100)

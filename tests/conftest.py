@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from postgresql_server import Server, running_server
 
 from mottle import Hierarchy, KAnonymity, Release, Schema, anonymize
-from mottle.schema import Role
+from mottle.schema.model import Role
 
 settings.register_profile(
     "mottle", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]

@@ -1,10 +1,9 @@
 """mottle: anonymize tables by heterogeneous generalization."""
 
-__version__ = "0.1.0"
-
 from mottle import audit, datasets
+from mottle._version import __version__
 from mottle.audit import AuditReport, audit_release
-from mottle.coding import Form
+from mottle.encoding.encode import Form
 from mottle.errors import (
     DataError,
     GuaranteeError,
@@ -14,20 +13,20 @@ from mottle.errors import (
     StorageError,
     UsageError,
 )
-from mottle.guarantees import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
-from mottle.hierarchy import Hierarchy
+from mottle.evaluation.set_release import compare_sets
+from mottle.guarantees.base import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
+from mottle.hierarchy.tree import Hierarchy
 from mottle.io.databases import database_batches, read_database, write_database
-from mottle.io.read import read_table
 from mottle.io.read_release import read_release
-from mottle.pipeline import Progress, anonymize
-from mottle.release import Release
-from mottle.schema import Column, Kind, Representation, Role, Schema
-from mottle.sets.comparison import compare_sets
-from mottle.sets.items import SetData
-from mottle.sets.pipeline import anonymize_sets
-from mottle.sets.read import read_sets
-from mottle.sets.read_release import read_set_release
-from mottle.sets.release import SetRelease
+from mottle.io.read_set_release import read_set_release
+from mottle.io.read_sets import read_sets
+from mottle.io.read_table import read_table
+from mottle.itemsets.data import SetData
+from mottle.pipeline.anonymize import Progress, anonymize
+from mottle.pipeline.anonymize_sets import anonymize_sets
+from mottle.release.data import Release
+from mottle.release.set_release import SetRelease
+from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 __all__ = [
     "AuditReport",
@@ -54,6 +53,7 @@ __all__ = [
     "SetRelease",
     "StorageError",
     "UsageError",
+    "__version__",
     "anonymize",
     "anonymize_sets",
     "audit",

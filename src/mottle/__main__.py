@@ -1,5 +1,5 @@
 """``python -m mottle``."""
 
-from mottle.cli import main
+from mottle.cli.app import main
 
 main()

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mottle.coding import encode_column, kind_of
+from mottle.encoding.encode import encode_column, kind_of
 from mottle.errors import DataError
-from mottle.orders import lexicographic
-from mottle.schema import SEPARATOR, Column, Kind, Representation, Role, Schema
-from mottle.sets.lists import is_list
-from mottle.values import is_plain
+from mottle.itemsets.arrow import is_list
+from mottle.orderings import lexicographic
+from mottle.schema.model import SEPARATOR, Column, Kind, Representation, Role, Schema
+from mottle.utils.arrow import is_plain
 
 _NAMES_A_PERSON = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|name|names|surname|ssn|bsn|nhs|mrn|e-?mail|phone|mobile|address"

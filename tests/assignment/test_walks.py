@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 
 from mottle.assignment import WALKS, assign, check_assignment
 from mottle.errors import PrivacyError, UsageError
-from mottle.graph import Graph
-from mottle.randomness import Secret
+from mottle.graph.model import Graph
+from mottle.utils.csprng import Secret
 
 DRAWS = 20_000
 SIGNIFICANT = 1e-4

@@ -11,11 +11,11 @@ import pytest
 
 import mottle
 from mottle import KAnonymity, LDiversity, Release, Role, Schema, anonymize
-from mottle.cells import published_type
-from mottle.coding import Form
-from mottle.graph import Graph
-from mottle.release import Links, PublishedColumn
-from mottle.schema import Kind
+from mottle.encoding.encode import Form
+from mottle.graph.model import Graph
+from mottle.release.cell_text import published_type
+from mottle.release.data import Links, PublishedColumn
+from mottle.schema.model import Kind
 
 PEOPLE_SCHEMA = Schema.of(
     quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"

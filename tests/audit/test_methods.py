@@ -25,6 +25,6 @@ def test_only_exact_quasi_identifiers_are_broken(crowd, name):
     method = methods.get(name)
     guarantee = LDiversity(3) if LDiversity in method.guarantees else KAnonymity(4)
     release = anonymize(table, SCHEMA, guarantee, method=name, effort=0, seed=1)
-    report = mottle.audit(table, release, adversaries=ADVERSARIES)
+    report = mottle.audit_release(table, release, adversaries=ADVERSARIES)
     broken = {finding.adversary for finding in report.failed}
     assert broken == ({"linkage", "assignments"} if method.exact else set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mottle
-from mottle.sets.measures import Lists, item_counts, pair_counts
+from mottle.loss.set_errors import Lists, item_counts, pair_counts
 
 
 def test_the_same_seed_gives_the_same_baskets() -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle.datasets.people import DIAGNOSES
+from mottle.datasets._population_tables import DIAGNOSES
 from mottle.errors import UsageError
 
 PEOPLE = mottle.datasets.population(4000, seed=1)

@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from mottle.datasets import EDUCATION, origin_hierarchy, people, population
+from mottle.datasets import EDUCATION, origin_hierarchy, population
+from mottle.datasets import _population_tables as tables
 from mottle.datasets.population import CHUNK, SCHEMA, Conditional
 from mottle.errors import UsageError
 
@@ -102,13 +103,19 @@ def test_person_ids_follow_neither_the_rows_nor_age(table: pa.Table) -> None:
 
 def test_every_label_occurs_and_no_other(table: pa.Table) -> None:
     expected = {
-        "sex": people.SEX,
-        "education": people.EDUCATION,
-        "marital_status": people.MARITAL_STATUS,
-        "origin": people.COUNTRIES,
-        "workclass": [each.label for each in people.WORKCLASSES],
-        "occupation": [*(each.label for each in people.OCCUPATIONS), people.NOT_IN_WORK],
-        "diagnosis": [*(each.label for each in people.DIAGNOSES), people.HEALTHY],
+        "sex": tables.SEX,
+        "education": tables.EDUCATION,
+        "marital_status": tables.MARITAL_STATUS,
+        "origin": tables.COUNTRIES,
+        "workclass": [each.label for each in tables.WORKCLASSES],
+        "occupation": [
+            *(each.label for each in tables.OCCUPATIONS),
+            tables.NOT_IN_WORK,
+        ],
+        "diagnosis": [
+            *(each.label for each in tables.DIAGNOSES),
+            tables.HEALTHY,
+        ],
     }
     for name, labels in expected.items():
         assert sorted(table[name].unique().to_pylist()) == sorted(labels), name
@@ -128,7 +135,7 @@ def test_ages_form_a_census_pyramid(table: pa.Table) -> None:
 
 
 def test_about_four_in_five_are_from_the_home_country(table: pa.Table) -> None:
-    assert (column(table, "origin") == people.HOME).mean() == pytest.approx(0.8, abs=0.02)
+    assert (column(table, "origin") == tables.HOME).mean() == pytest.approx(0.8, abs=0.02)
 
 
 def test_nobody_under_age_is_or_was_married_and_widows_are_old_women(table: pa.Table) -> None:
@@ -161,7 +168,7 @@ def test_the_young_have_only_the_education_their_age_allows(
 def test_children_have_no_work_and_no_income(table: pa.Table) -> None:
     child = column(table, "age") < 16
     assert set(column(table, "workclass")[child]) == {"child"}
-    assert set(column(table, "occupation")[child]) == {people.NOT_IN_WORK}
+    assert set(column(table, "occupation")[child]) == {tables.NOT_IN_WORK}
     assert mean_income(table, child) == 0
     assert "child" not in column(table, "workclass")[~child]
 
@@ -173,12 +180,12 @@ def test_the_old_are_retired(table: pa.Table) -> None:
 
 def test_exactly_those_in_work_have_an_occupation(table: pa.Table) -> None:
     in_work = np.isin(column(table, "workclass"), IN_WORK)
-    assert np.array_equal(in_work, column(table, "occupation") != people.NOT_IN_WORK)
+    assert np.array_equal(in_work, column(table, "occupation") != tables.NOT_IN_WORK)
 
 
-@pytest.mark.parametrize("job", people.OCCUPATIONS, ids=lambda job: job.label)
+@pytest.mark.parametrize("job", tables.OCCUPATIONS, ids=lambda job: job.label)
 def test_an_occupation_keeps_to_its_age_and_education(
-    table: pa.Table, job: people.Occupation
+    table: pa.Table, job: tables.Occupation
 ) -> None:
     holds = column(table, "occupation") == job.label
     assert column(table, "age")[holds].min() >= job.from_age

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from paths import DOCS
 
 
 def test_examples_of_the_sets_page_run(

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from paths import DOCS
 
 import mottle
-from mottle.utility import combine
+from mottle.queries import combine
 
-TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
+TUTORIAL = DOCS / "tutorial.md"
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
-from mottle.coding import encode
+from mottle.encoding.encode import encode
+from mottle.encoding.sensitive import encode_sensitive
 from mottle.methods import Draw, Effort
-from mottle.schema import Representation
-from mottle.sensitive import encode_sensitive
+from mottle.schema.model import Representation
 
 SCHEMA = Schema.of(quasi_identifying=["q"], sensitive=["s"])
 

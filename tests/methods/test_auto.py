@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle.guarantees import KAnonymity
+from mottle.guarantees.base import KAnonymity
 from mottle.methods.auto import expected_seconds
-from mottle.schema import Schema
+from mottle.schema.model import Schema
 
 
 def picked(table: pa.Table, k: int, effort: float | None) -> tuple[str, str]:

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import mottle
-from mottle.coding import Codes, encode
-from mottle.cover import cover
-from mottle.growth import FORBIDDEN, add_growth, scales
-from mottle.guarantees import Demand, KAnonymity
-from mottle.loss import measure
+from mottle.encoding.encode import Codes, encode
+from mottle.graph.cover import cover
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
+from mottle.loss.ncp import measure
 from mottle.methods import Effort
 from mottle.methods.freeform import freeform, match_in_blocks
-from mottle.refinement import mean_loss, refine, table_orders
-from mottle.schema import Representation, Schema
+from mottle.methods.refinement import mean_loss, refine, table_orders
+from mottle.schema.model import Representation, Schema
 
 
 def codes_of(rows: int, seed: int, representation: str = "range") -> Codes:

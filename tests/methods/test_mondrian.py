@@ -22,13 +22,13 @@ from mottle import (
     anonymize,
     methods,
 )
-from mottle.coding import Codes, Form, encode
-from mottle.cover import cover
-from mottle.growth import scales
-from mottle.guarantees import Demand
-from mottle.loss import measure
-from mottle.schema import Representation
-from mottle.sensitive import encode_sensitive
+from mottle.encoding.encode import Codes, Form, encode
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.graph.cover import cover
+from mottle.guarantees.base import Demand
+from mottle.kernels.ncp_growth import scales
+from mottle.loss.ncp import measure
+from mottle.schema.model import Representation
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 VARIANTS = ["mondrian", "mondrian-strict", "mondrian-relaxed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mottle import Guarantee, KAnonymity, UsageError, methods
-from mottle.methods._registry import register
+from mottle.methods.base import register
 
 
 class Unheard(Guarantee):

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import Hierarchy, Schema, UsageError, methods
-from mottle.coding import Codes, encode
-from mottle.cover import cover
-from mottle.graph import Graph
-from mottle.growth import scales
-from mottle.guarantees import Demand
-from mottle.loss import measure
+from mottle.encoding.encode import Codes, encode
+from mottle.graph.cover import cover
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand
+from mottle.kernels.ncp_growth import scales
+from mottle.loss.ncp import measure
 from mottle.methods import topdown
-from mottle.schema import Representation
+from mottle.schema.model import Representation
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 

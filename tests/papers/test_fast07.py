@@ -5,26 +5,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import DATA
 
 from mottle import Hierarchy, KAnonymity, LDiversity, Schema, anonymize, methods
-from mottle.coding import Codes, encode
-from mottle.cover import cover
-from mottle.graph import Graph
-from mottle.guarantees import Demand
-from mottle.io.read import as_table
-from mottle.loss import measure
-from mottle.measures import discernibility
-from mottle.schema import Representation
-from mottle.sensitive import encode_sensitive
+from mottle.encoding.encode import Codes, encode
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.graph.cover import cover
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand
+from mottle.io.read_table import as_table
+from mottle.loss.graph_measures import discernibility
+from mottle.loss.ncp import measure
+from mottle.schema.model import Representation
 
-ADULT = Path(__file__).parents[2].parent / "shared" / "data" / "adult_arx.parquet"
+ADULT = DATA / "adult_arx.parquet"
 needs_adult = pytest.mark.skipif(not ADULT.exists(), reason=f"the ADULT table is not at {ADULT}")
 
 FAST07 = [

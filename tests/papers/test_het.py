@@ -7,18 +7,18 @@ import pyarrow as pa
 import pytest
 
 from mottle import Schema
-from mottle.bucketization import (
+from mottle.encoding.encode import encode
+from mottle.graph.model import Graph
+from mottle.kernels.ncp_growth import scales
+from mottle.methods.buckets.bucketization import (
     attainable_beta,
     diverse_fill,
     diversity_for_likeness,
     largest_bucket_size,
     likeness_fill,
 )
-from mottle.coding import encode
-from mottle.graph import Graph
-from mottle.growth import scales
-from mottle.methods._het_matching import GREEDY, HUNGARIAN, SORTGREEDY, BucketBlocks, match_buckets
-from mottle.schema import Representation
+from mottle.methods.het.matching import GREEDY, HUNGARIAN, SORTGREEDY, BucketBlocks, match_buckets
+from mottle.schema.model import Representation
 
 FIFTEEN = np.array([3, 3, 3, 2, 2, 2])  # aaa bbb ccc dd ee ff
 SUPPORTS = np.array([6, 7, 12])  # a, b, d of §4.4

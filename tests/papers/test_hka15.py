@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from mottle import KAnonymity, Schema, anonymize, methods
-from mottle.coding import Codes, encode
-from mottle.cover import RangeCells, cover
-from mottle.graph import Graph
-from mottle.guarantees import Demand
-from mottle.loss import measure
-from mottle.schema import Representation
+from mottle.encoding.encode import Codes, encode
+from mottle.graph.cover import RangeCells, cover
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand
+from mottle.loss.ncp import measure
+from mottle.schema.model import Representation
 
 K = 3
 AGE = [59, 57, 39, 28, 41, 37, 40, 53]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,26 +10,27 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import DATA
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
 from mottle import DataError, KAnonymity, Release, Representation, Role, Schema, anonymize
 from mottle.assignment import WALKS, assign
 from mottle.audit import assignment_graph, effective_matches, match_different_assignments, verify
-from mottle.cells import published_type
-from mottle.coding import Codes, Form, encode
-from mottle.cover import cover
-from mottle.graph import Graph
-from mottle.guarantees import Demand
-from mottle.loss import measure
+from mottle.encoding.encode import Codes, Form, encode
+from mottle.graph.cover import cover
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand
+from mottle.loss.ncp import measure
 from mottle.methods import Effort
-from mottle.methods.nh import nh
-from mottle.randomness import Secret
-from mottle.release import PublishedColumn
-from mottle.schema import Kind
-from mottle.utility import Ordering, compare
+from mottle.methods.nh.nh import nh
+from mottle.queries import Ordering, compare
+from mottle.release.cell_text import published_type
+from mottle.release.data import PublishedColumn
+from mottle.schema.model import Kind
+from mottle.utils.csprng import Secret
 
-ADULT = Path(__file__).parents[2].parent / "shared" / "data" / "adult_train.parquet"
+ADULT = DATA / "adult_train.parquet"
 needs_adult = pytest.mark.skipif(not ADULT.exists(), reason=f"the ADULT table is not at {ADULT}")
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from mottle.assignment import assign, check_assignment
-from mottle.graph import Graph
-from mottle.randomness import Secret
-from mottle.sets.distance import steps
-from mottle.sets.gray import gray_order
-from mottle.sets.items import SetData
-from mottle.sets.methods.gray_ring import ring
-from mottle.sets.orders import gray_tsp_order
-from mottle.sets.voting import vote
-from mottle.sets.worlds import PossibleWorlds
+from mottle.graph.bit_voting import vote
+from mottle.graph.model import Graph
+from mottle.itemsets.data import SetData
+from mottle.itemsets.gray import gray_order
+from mottle.itemsets.hamming import steps
+from mottle.methods.sets.gray_ring import ring
+from mottle.orderings.gray_tsp import gray_tsp_order
+from mottle.release.possible_worlds import PossibleWorlds
+from mottle.utils.csprng import Secret
 
 SPORTS = ["1 jogging", "2 swimming", "3 tennis", "4 soccer"]  # in the order of the table's columns
 TABLE_1 = {"r1": "1100", "r2": "0110", "r3": "1101", "r4": "0111", "r5": "1110", "r6": "1011"}

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mottle import KAnonymity, LDiversity, Release, Schema, anonymize, streaming
-from mottle.comparison import compare
+from mottle import KAnonymity, LDiversity, Release, Schema, anonymize
+from mottle.comparison.compare import compare
+from mottle.comparison.html import comparison_html
+from mottle.itemsets.data import SetData
+from mottle.pipeline.anonymize_sets import anonymize_sets
+from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
-from mottle.report.comparison_page import comparison_html
-from mottle.sets.items import SetData
-from mottle.sets.pipeline import anonymize_sets
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def _in_chunks(table: pa.Table, schema: Schema, folder: Path) -> dict[str, str]:
     """Reports of a release that was made chunk by chunk."""
     pq.write_table(table, folder / "people.parquet")
     internal = InternalReport(folder / "internal", Owner(None), examples=True)
-    streaming.anonymize(
+    engine.anonymize(
         folder / "people.parquet", schema, KAnonymity(4), folder / "out", chunk_rows=14,
         internal=internal,
     )  # fmt: skip

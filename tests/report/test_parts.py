@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import KAnonymity, Release, Schema, anonymize, datasets, read_release
-from mottle.coding import Form
-from mottle.io.stored_rows import StoredRows, tables_of
-from mottle.release import PublishedColumn
-from mottle.report import Owner, Parts, accuracy, gather, parts, report_html, tables
-from mottle.report.tally import tallies
-from mottle.schema import Kind, Role
-from mottle.utility import Condition, Queries
+from mottle.encoding.encode import Form
+from mottle.evaluation import query_accuracy, release_rows
+from mottle.evaluation.cell_counts import tallies
+from mottle.io.parquet_rows import StoredRows, tables_of
+from mottle.queries import Condition, Queries
+from mottle.release.data import PublishedColumn
+from mottle.report import Owner, Parts, gather, report_html, table_body
+from mottle.schema.model import Kind, Role
 
 ROWS = 900
 
@@ -67,7 +68,7 @@ def test_the_report_is_the_same_from_memory_and_from_the_file(
 ) -> None:
     written = (saved / "report.html").read_text(encoding="utf-8")
     assert report_html(of_folder(saved)) == written
-    monkeypatch.setattr(parts, "ROWS_PER_PART", 100)
+    monkeypatch.setattr(release_rows, "ROWS_PER_PART", 100)
     assert report_html(of_folder(saved)) == written
     owner = Owner(crowd[0])
     assert report_html(of_folder(saved), owner=owner) == report_html(
@@ -144,7 +145,7 @@ def test_a_column_with_too_many_cells_is_told_by_a_sample_and_says_so(saved: Pat
 
 def test_the_sample_is_named_in_the_report(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mottle.report.columns.tallies", lambda *given: tallies(*given, most=100))
-    monkeypatch.setattr(parts.Parts.tables, "__defaults__", (200,))
+    monkeypatch.setattr(release_rows.Parts.tables, "__defaults__", (200,))
     text = report_html(of_folder(saved))
     assert "records drawn at random, since there are too many different cells" in text
 
@@ -156,7 +157,7 @@ def test_a_large_release_is_asked_by_a_sample_and_its_owner_by_all_of_it(
     saved: Path, crowd: tuple[pa.Table, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = gather(read_release(saved), read_release(saved).certificate)
-    for module in (accuracy, tables):
+    for module in (query_accuracy, table_body):
         monkeypatch.setattr(module, "MOST_ASKED", 300)
     large = of_folder(saved)
     sampled = gather(large, large.certificate)
@@ -177,8 +178,8 @@ def test_answers_of_parts_add_up_to_the_answers_of_all(
     owner = Owner(crowd[0])
     release: Release = read_release(saved)
     at_once = gather(release, release.certificate, owner).accuracy
-    monkeypatch.setattr(accuracy, "_questions", _kept_questions(release))
-    monkeypatch.setattr(accuracy, "MOST_ASKED", 250)
+    monkeypatch.setattr(query_accuracy, "_questions", _kept_questions(release))
+    monkeypatch.setattr(query_accuracy, "MOST_ASKED", 250)
     in_parts = gather(release, release.certificate, owner).accuracy
     for one, other in zip(at_once, in_parts, strict=True):
         assert one.question == other.question
@@ -188,5 +189,5 @@ def test_answers_of_parts_add_up_to_the_answers_of_all(
 
 def _kept_questions(release: Release):
     """The questions that the whole release is asked, whatever part of it is at hand."""
-    questions = accuracy._questions(release, Queries.of(release))
+    questions = query_accuracy._questions(release, Queries.of(release))
     return lambda *_: questions

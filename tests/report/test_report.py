@@ -26,9 +26,9 @@ from mottle import (
     anonymize,
     read_release,
 )
-from mottle.report import InternalReport, Owner, gather, page_of, report_html, tables
+from mottle.report import InternalReport, Owner, gather, page_of, report_html, table_body
 from mottle.report.reproduce import command_of, schema_of
-from mottle.schema import Role
+from mottle.schema.model import Role
 
 
 def text_of(html: str) -> str:
@@ -117,7 +117,7 @@ def test_a_defect_in_the_report_does_not_cost_the_release(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret value 42")
 
-    monkeypatch.setattr(tables, "describe_columns", broken)
+    monkeypatch.setattr(table_body, "describe_columns", broken)
     with caplog.at_level(logging.WARNING):
         release.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -11,10 +11,10 @@ import pytest
 
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, UsageError
-from mottle.report import InternalReport, Owner, gather, report_html, sets
+from mottle.itemsets.data import SetData
+from mottle.release.set_release import SetRelease
+from mottle.report import InternalReport, Owner, gather, report_html, set_body
 from mottle.report.reproduce import command_of_sets
-from mottle.sets.items import SetData
-from mottle.sets.release import SetRelease
 
 LABELS = ["flu", "cold", "none"]
 
@@ -134,7 +134,7 @@ def test_a_defect_in_the_report_does_not_cost_the_release(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret value 42")
 
-    monkeypatch.setattr(sets, "_items", broken)
+    monkeypatch.setattr(set_body, "_items", broken)
     release.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "could not be made (ZeroDivisionError)" in page

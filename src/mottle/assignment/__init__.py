@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mottle import workers
+from mottle.assignment._walks import check_assignment
 from mottle.assignment.backtracking_walk import backtracking_walk
 from mottle.assignment.closed_walk import closed_walk
-from mottle.assignment.extraction import check_assignment
-from mottle.assignment.whole_layers import bucket_permutation, check_layers, rotation, stay
+from mottle.assignment.layer_draws import bucket_permutation, check_layers, rotation, stay
 from mottle.errors import UsageError, did_you_mean
-from mottle.graph import Graph, Int32s
-from mottle.randomness import Secret, Words
+from mottle.graph.model import Graph, Int32s
+from mottle.utils import parallel
+from mottle.utils.csprng import Secret, Words
 
 __all__ = ["DRAWS", "WALKS", "assign", "check_assignment", "check_layers"]
 
@@ -51,7 +51,7 @@ def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32s:
         raise UsageError(f"There is no walk '{walk}'.", did_you_mean(walk, WALKS))
     truth = np.empty(graph.records, np.int32)
     key = secret.words
-    workers.over_blocks(
+    parallel.over_blocks(
         lambda first, last: DRAWS[walk](graph, first, last, key, truth), graph.starts
     )
     return truth

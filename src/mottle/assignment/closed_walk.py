@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.assignment.extraction import permute_block, slots_of_originals
-from mottle.graph import Graph, Int32s, Int64s, is_complete
-from mottle.randomness import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+from mottle.assignment._walks import permute_block, slots_of_originals
+from mottle.graph.model import Graph, Int32s, Int64s, is_complete
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
 
 _WALK = int(Purpose.WALK)
 _NOBODY = -1

@@ -1,8 +1,8 @@
 """Generated data for the demo, the documentation, the benchmarks and the tests."""
 
+from mottle.datasets._population_tables import EDUCATION
 from mottle.datasets.baskets import baskets
 from mottle.datasets.diagnoses import with_diagnoses
-from mottle.datasets.people import EDUCATION
 from mottle.datasets.population import origin_hierarchy, population
 from mottle.datasets.sensitive_values import with_sensitive_values
 

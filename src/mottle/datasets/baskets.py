@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mottle.sets.items import Int64s, SetData
+from mottle.itemsets.data import Int64s, SetData
 
 _HABITS_PER_ITEM = 0.05  # groups of items that are bought together
 _HABIT_SIZE = 4

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.datasets import people
+from mottle.datasets import _population_tables as tables
 from mottle.errors import UsageError
 
 _AT_ONCE = 3.0  # diagnoses of a person for one that a population gives everybody
@@ -36,14 +36,14 @@ def with_diagnoses(table: pa.Table, column: str = "diagnoses", seed: int = 0) ->
         raise UsageError(f"The seed {seed} is below 0.", "Give a seed of 0 or more.")
     random = np.random.default_rng(seed)
     age = table.column("age").to_numpy().astype(np.float64)
-    is_woman = np.asarray(pc.equal(table.column("sex"), people.SEX[0]).to_numpy())
+    is_woman = np.asarray(pc.equal(table.column("sex"), tables.SEX[0]).to_numpy())
     frailty = random.gamma(_FRAILTY, _AT_ONCE / _FRAILTY / 1000, table.num_rows)
-    held = np.empty((table.num_rows, len(people.DIAGNOSES)), np.bool_)
-    for place, each in enumerate(people.DIAGNOSES):
+    held = np.empty((table.num_rows, len(tables.DIAGNOSES)), np.bool_)
+    for place, each in enumerate(tables.DIAGNOSES):
         rate = np.interp(age, list(each.by_age), list(each.by_age.values()))
         chance = rate * np.where(is_woman, each.women, each.men) * frailty
         held[:, place] = random.random(table.num_rows) < np.minimum(chance, _MOST)
-    labels = pa.array([each.label for each in people.DIAGNOSES])
+    labels = pa.array([each.label for each in tables.DIAGNOSES])
     ends = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
     missing = random.random(table.num_rows) < _MISSING
     sets = pa.ListArray.from_arrays(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mottle.datasets import people
+from mottle.datasets import _population_tables as tables
 from mottle.errors import UsageError
 
 CHUNK = 1_000_000  # people drawn at once; each chunk has its own random stream
@@ -75,7 +75,7 @@ def origin_hierarchy() -> list[tuple[str, ...]]:
     """
     return [
         (country, region.label, region.continent, "*")
-        for region in people.REGIONS
+        for region in tables.REGIONS
         for country in region.countries
     ]
 
@@ -86,7 +86,7 @@ def _random(seed: int, first: int) -> np.random.Generator:
 
 def _people(first: int, count: int, random: np.random.Generator) -> pa.RecordBatch:
     """People number ``first`` to ``first + count``, each column drawn given earlier ones."""
-    age, sex = np.divmod(_age_and_sex().draw(random, np.zeros(count, np.int16)), len(people.SEX))
+    age, sex = np.divmod(_age_and_sex().draw(random, np.zeros(count, np.int16)), len(tables.SEX))
     origin = _origin().draw(random, age)
     education = _education().draw(random, age, sex, _region_of_country()[origin])
     marital_status = _marital_status().draw(random, age, sex)
@@ -97,17 +97,22 @@ def _people(first: int, count: int, random: np.random.Generator) -> pa.RecordBat
     columns = {
         "person_id": _person_ids(first + 1 + random.permutation(count)),
         "age": pa.array(age.astype(np.int64)),
-        "sex": _labelled(sex, people.SEX),
-        "education": _labelled(education, people.EDUCATION),
-        "marital_status": _labelled(marital_status, people.MARITAL_STATUS),
-        "origin": _labelled(origin, people.COUNTRIES),
-        "workclass": _labelled(workclass, [each.label for each in people.WORKCLASSES]),
+        "sex": _labelled(sex, tables.SEX),
+        "education": _labelled(education, tables.EDUCATION),
+        "marital_status": _labelled(marital_status, tables.MARITAL_STATUS),
+        "origin": _labelled(origin, tables.COUNTRIES),
+        "workclass": _labelled(workclass, [each.label for each in tables.WORKCLASSES]),
         "occupation": _labelled(
-            occupation, [*(each.label for each in people.OCCUPATIONS), people.NOT_IN_WORK]
+            occupation,
+            [
+                *(each.label for each in tables.OCCUPATIONS),
+                tables.NOT_IN_WORK,
+            ],
         ),
         "income": income,
         "diagnosis": _labelled(
-            diagnosis, [*(each.label for each in people.DIAGNOSES), people.HEALTHY]
+            diagnosis,
+            [*(each.label for each in tables.DIAGNOSES), tables.HEALTHY],
         ),
     }
     return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
@@ -132,14 +137,14 @@ def _income(
 ) -> pa.Array:
     """Lognormal around the median of people alike, rounded to 100; 0 for children; some unknown."""
     logarithm = _log_income()[workclass, occupation]
-    logarithm += _by_age(people.LOG_INCOME_BY_AGE)[age]
-    logarithm += people.LOG_INCOME_PER_LEVEL * (education - people.MIDDLE_LEVEL)
-    logarithm += people.LOG_INCOME_OF_WOMEN * (sex == people.SEX.index("female"))
+    logarithm += _by_age(tables.LOG_INCOME_BY_AGE)[age]
+    logarithm += tables.LOG_INCOME_PER_LEVEL * (education - tables.MIDDLE_LEVEL)
+    logarithm += tables.LOG_INCOME_OF_WOMEN * (sex == tables.SEX.index("female"))
     logarithm += _income_spread()[workclass] * random.standard_normal(len(age))
-    income = np.minimum(np.exp(logarithm), people.HIGHEST_INCOME)
+    income = np.minimum(np.exp(logarithm), tables.HIGHEST_INCOME)
     rounded = np.rint(income / 100).astype(np.int64) * 100
-    rounded[age < people.WORKING_AGE] = 0
-    missing = np.array([each.income_missing for each in people.WORKCLASSES])[workclass]
+    rounded[age < tables.WORKING_AGE] = 0
+    missing = np.array([each.income_missing for each in tables.WORKCLASSES])[workclass]
     return pa.array(rounded, mask=random.random(len(age)) < missing)
 
 
@@ -176,7 +181,7 @@ class Conditional:
 
 def _by_age(known: Mapping[int, float]) -> Floats:
     """Interpolate linearly over all ages."""
-    return np.interp(np.arange(people.AGES), list(known), list(known.values()))
+    return np.interp(np.arange(tables.AGES), list(known), list(known.values()))
 
 
 def _shares_by_age(known: Mapping[int, tuple[float, ...]]) -> Floats:
@@ -188,71 +193,71 @@ def _shares_by_age(known: Mapping[int, tuple[float, ...]]) -> Floats:
 @cache
 def _age_and_sex() -> Conditional:
     """Drawn together, as age × 2 + sex."""
-    female = _by_age(people.FEMALE_BY_AGE)
-    shares = _by_age(people.PEOPLE_BY_AGE)[:, None] * np.stack([female, 1 - female], axis=1)
+    female = _by_age(tables.FEMALE_BY_AGE)
+    shares = _by_age(tables.PEOPLE_BY_AGE)[:, None] * np.stack([female, 1 - female], axis=1)
     return Conditional.of(shares.reshape(1, -1))
 
 
 @cache
 def _origin() -> Conditional:
-    abroad = np.array([share for each in people.REGIONS for share in each.countries.values()])
-    home = _by_age(people.HOME_BY_AGE)
+    abroad = np.array([share for each in tables.REGIONS for share in each.countries.values()])
+    home = _by_age(tables.HOME_BY_AGE)
     shares = np.outer(1 - home, abroad / abroad.sum())
-    shares[:, people.COUNTRIES.index(people.HOME)] = home
+    shares[:, tables.COUNTRIES.index(tables.HOME)] = home
     return Conditional.of(shares)
 
 
 @cache
 def _region_of_country() -> Codes:
-    sizes = [len(each.countries) for each in people.REGIONS]
+    sizes = [len(each.countries) for each in tables.REGIONS]
     return np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
 
 
 @cache
 def _education() -> Conditional:
     """Given age, sex and region."""
-    women = _by_age(people.WOMENS_EDUCATION_TILT)
+    women = _by_age(tables.WOMENS_EDUCATION_TILT)
     by_sex = np.stack([women, np.zeros_like(women)], axis=1)
-    by_region = np.array([each.education_tilt for each in people.REGIONS])
+    by_region = np.array([each.education_tilt for each in tables.REGIONS])
     tilt = by_sex[:, :, None, None] + by_region[:, None]
-    shares = _shares_by_age(people.EDUCATION_BY_AGE)[:, None, None, :]
-    return Conditional.of(shares * np.exp(tilt * np.arange(len(people.EDUCATION))))
+    shares = _shares_by_age(tables.EDUCATION_BY_AGE)[:, None, None, :]
+    return Conditional.of(shares * np.exp(tilt * np.arange(len(tables.EDUCATION))))
 
 
 @cache
 def _marital_status() -> Conditional:
     """Given age and sex."""
-    women = _shares_by_age(people.WOMENS_MARITAL_STATUS_BY_AGE)
-    men = _shares_by_age(people.MENS_MARITAL_STATUS_BY_AGE)
+    women = _shares_by_age(tables.WOMENS_MARITAL_STATUS_BY_AGE)
+    men = _shares_by_age(tables.MENS_MARITAL_STATUS_BY_AGE)
     return Conditional.of(np.stack([women, men], axis=1))
 
 
 @cache
 def _workclass() -> Conditional:
     """Given age, sex and education."""
-    by_age = _shares_by_age(people.WORKCLASS_BY_AGE)
-    by_sex = np.array([[each.women, each.men] for each in people.WORKCLASSES]).T
-    by_education = np.array([each.by_education for each in people.WORKCLASSES]).T
+    by_age = _shares_by_age(tables.WORKCLASS_BY_AGE)
+    by_sex = np.array([[each.women, each.men] for each in tables.WORKCLASSES]).T
+    by_education = np.array([each.by_education for each in tables.WORKCLASSES]).T
     return Conditional.of(by_age[:, None, None, :] * by_sex[:, None, :] * by_education)
 
 
 @cache
 def _career_stage() -> Codes:
     """The stage, an index of CAREER_AGES, that each age is in."""
-    stages = np.searchsorted(people.CAREER_AGES, np.arange(people.AGES), side="right") - 1
+    stages = np.searchsorted(tables.CAREER_AGES, np.arange(tables.AGES), side="right") - 1
     return stages.astype(np.int16)
 
 
 @cache
 def _occupation() -> Conditional:
     """Given career stage, sex, education and workclass."""
-    jobs = people.OCCUPATIONS
-    level = np.arange(len(people.EDUCATION))[:, None]
+    jobs = tables.OCCUPATIONS
+    level = np.arange(len(tables.EDUCATION))[:, None]
     distance = (level - np.array([job.typical for job in jobs])) / [job.spread for job in jobs]
     allowed = level >= np.array([job.lowest for job in jobs])
     by_education = np.where(allowed, np.exp(-(distance**2) / 2), 0)
     by_sex = np.array([[job.female, 1 - job.female] for job in jobs]).T
-    by_stage = np.array(people.CAREER_AGES)[:, None] >= np.array([job.from_age for job in jobs])
+    by_stage = np.array(tables.CAREER_AGES)[:, None] >= np.array([job.from_age for job in jobs])
     shares = (
         by_stage[:, None, None, None, :]
         * by_sex[:, None, None, :]
@@ -266,38 +271,38 @@ def _occupation() -> Conditional:
 def _occupations_of_workclasses() -> Floats:
     """How many work in each occupation, float[workclass, occupation]; 0 where nobody works."""
     share = {
-        "private employee": [job.private for job in people.OCCUPATIONS],
-        "public employee": [job.public for job in people.OCCUPATIONS],
-        "self-employed": [job.own for job in people.OCCUPATIONS],
+        "private employee": [job.private for job in tables.OCCUPATIONS],
+        "public employee": [job.public for job in tables.OCCUPATIONS],
+        "self-employed": [job.own for job in tables.OCCUPATIONS],
     }
-    nothing = [0.0] * len(people.OCCUPATIONS)
-    return np.array([share.get(each.label, nothing) for each in people.WORKCLASSES])
+    nothing = [0.0] * len(tables.OCCUPATIONS)
+    return np.array([share.get(each.label, nothing) for each in tables.WORKCLASSES])
 
 
 @cache
 def _diagnosis() -> Conditional:
     """Given age and sex."""
-    by_sex = np.array([[each.women, each.men] for each in people.DIAGNOSES]).T
-    by_age = np.stack([_by_age(each.by_age) for each in people.DIAGNOSES], axis=1)
+    by_sex = np.array([[each.women, each.men] for each in tables.DIAGNOSES]).T
+    by_age = np.stack([_by_age(each.by_age) for each in tables.DIAGNOSES], axis=1)
     ill = by_age[:, None, :] * by_sex
-    healthy = np.maximum(1000 - ill.sum(axis=-1, keepdims=True), people.FEWEST_HEALTHY)
+    healthy = np.maximum(1000 - ill.sum(axis=-1, keepdims=True), tables.FEWEST_HEALTHY)
     return Conditional.of(np.concatenate([ill, healthy], axis=-1))
 
 
 @cache
 def _log_income() -> Floats:
     """Logarithm of the median income, float[workclass, occupation or none]."""
-    pay = [*(job.pay for job in people.OCCUPATIONS), 0]
-    allowance = np.array([each.allowance for each in people.WORKCLASSES])
+    pay = [*(job.pay for job in tables.OCCUPATIONS), 0]
+    allowance = np.array([each.allowance for each in tables.WORKCLASSES])
     medians: Floats = np.maximum.outer(allowance, pay).astype(np.float64)
     return np.log(np.maximum(medians, 1))
 
 
 @cache
 def _income_spread() -> Floats:
-    labels = np.array([each.label for each in people.WORKCLASSES])
+    labels = np.array([each.label for each in tables.WORKCLASSES])
     return np.where(
         labels == "self-employed",
-        people.LOG_INCOME_SPREAD_OF_SELF_EMPLOYED,
-        people.LOG_INCOME_SPREAD,
+        tables.LOG_INCOME_SPREAD_OF_SELF_EMPLOYED,
+        tables.LOG_INCOME_SPREAD,
     )

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from mottle.cells import from_texts, published_type, text_columns
-from mottle.coding import Form
+from mottle.encoding.encode import Form
+from mottle.encoding.set_columns import LISTS
 from mottle.errors import DataError, StorageError
-from mottle.io.write import (
+from mottle.io.write_release import (
     CERTIFICATE,
     CSV,
     PARQUET,
@@ -22,9 +22,9 @@ from mottle.io.write import (
     SENSITIVE_PARQUET,
     sha256_of,
 )
-from mottle.release import PublishedColumn, Release
-from mottle.schema import Kind, Role
-from mottle.set_domain import LISTS
+from mottle.release.cell_text import from_texts, published_type, text_columns
+from mottle.release.data import PublishedColumn, Release
+from mottle.schema.model import Kind, Role
 
 
 def read_release(path: str | Path) -> Release:

@@ -6,17 +6,9 @@ adding one file to this folder that registers it; nothing else changes.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
-from mottle.errors import UsageError, did_you_mean
-from mottle.methods._registry import Arrangement, Draw, Effort, Method, SetColumns, registered
+from mottle.methods.base import METHODS, Arrangement, Draw, Effort, Method, SetColumns, registered
 
 __all__ = ["Arrangement", "Draw", "Effort", "Method", "SetColumns", "get", "registered"]
-
-for _module in pkgutil.iter_modules(__path__):
-    if not _module.name.startswith("_"):
-        importlib.import_module(f"{__name__}.{_module.name}")
 
 
 def get(name: str) -> Method:
@@ -28,9 +20,4 @@ def get(name: str) -> Method:
     Traceback (most recent call last):
     mottle.errors.UsageError: There is no method 'nhh'. Did you mean 'nh'?
     """
-    try:
-        return registered()[name]
-    except KeyError:
-        raise UsageError(
-            f"There is no method '{name}'.", did_you_mean(name, registered())
-        ) from None
+    return METHODS.get_named(name)

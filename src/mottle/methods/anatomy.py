@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.coding import Codes
-from mottle.graph import Int32s, Int64s
-from mottle.guarantees import Demand, LDiversity
-from mottle.methods._heap import NEVER, Heap, heap_of, settle
-from mottle.methods._one_dimensional import arrange
-from mottle.methods._registry import Arrangement, Draw, Effort, register
+from mottle.encoding.encode import Codes
+from mottle.graph.model import Int32s, Int64s
+from mottle.guarantees.base import Demand, LDiversity
+from mottle.kernels.heap import NEVER, Heap, heap_of, settle
+from mottle.methods.base import Arrangement, Draw, Effort, register
+from mottle.methods.fast07.partitioning import arrange
 
 
 @register(

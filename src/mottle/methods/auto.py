@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from mottle import workers
-from mottle.coding import Codes
-from mottle.guarantees import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
-from mottle.methods._registry import Arrange, Arrangement, Effort, SetColumns, register
-from mottle.methods.buckets import buckets
+from mottle.encoding.encode import Codes
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.methods.base import Arrange, Arrangement, Effort, SetColumns, register
+from mottle.methods.buckets.buckets import buckets
 from mottle.methods.freeform import block_size, freeform
-from mottle.methods.nh import nh
-from mottle.orders import lexicographic
+from mottle.methods.nh.nh import nh
+from mottle.orderings import lexicographic
+from mottle.utils import parallel
 
 # Core-seconds that freeform takes to match one record, once, with one other of its block; measured
 # by benchmarks/freeform.py on the CENSUS substitute.
@@ -52,7 +52,7 @@ def _choose(codes: Codes, demand: Demand, effort: Effort) -> tuple[Arrange, str]
 def expected_seconds(records: int, degree: int) -> float:
     """About how long freeform takes before refinement, on this machine's cores."""
     pairs = records * (degree - 1) * block_size(records, degree)
-    return pairs * _SECONDS_PER_PAIR / workers.thread_count()
+    return pairs * _SECONDS_PER_PAIR / parallel.thread_count()
 
 
 def _smallest_group(codes: Codes) -> int:

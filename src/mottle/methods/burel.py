@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.bucketization import in_proportion
-from mottle.coding import Codes, Float64s
-from mottle.graph import Graph, Int64s
-from mottle.guarantees import BetaLikeness, Caps, Demand, LDiversity, allowed
-from mottle.methods._registry import Arrangement, Effort, decides_by_both, register
-from mottle.orders.hilbert import hilbert
-from mottle.orders.placement import place
+from mottle.encoding.encode import Codes, Float64s
+from mottle.graph.model import Graph, Int64s
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity, allowed
+from mottle.methods.base import Arrangement, Effort, decides_by_both, register
+from mottle.methods.buckets.bucketization import in_proportion
+from mottle.orderings.hilbert import hilbert
+from mottle.orderings.unit_cube import place
 
 _UNEQUAL = 2  # records per bucket by which the halves of a group may differ
 

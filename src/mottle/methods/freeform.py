@@ -15,20 +15,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle import workers
-from mottle.coding import Codes, Int32s, along_orders
-from mottle.graph import Graph, Int64s
-from mottle.growth import FORBIDDEN, Scales, add_growths, scales
-from mottle.guarantees import Demand, KAnonymity
-from mottle.matching import match_rows
-from mottle.methods._mixed_orders import refinement_orders
-from mottle.methods._registry import Arrangement, Effort, SetColumns, register
+from mottle.encoding.encode import Codes, Int32s, along_orders
+from mottle.graph.model import Graph, Int64s
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.kernels.linear_assignment import match_rows
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
+from mottle.methods._refinement_orders import refinement_orders
+from mottle.methods.base import Arrangement, Effort, SetColumns, register
 from mottle.methods.mondrian import mondrian
-from mottle.methods.nh import lexicographic_partitions
-from mottle.orders import by_cardinality, lexicographic
-from mottle.orders.hilbert import hilbert
-from mottle.orders.placement import place as placed
-from mottle.refinement import mean_loss, refine
+from mottle.methods.nh.nh import lexicographic_partitions
+from mottle.methods.refinement import mean_loss, refine
+from mottle.orderings import by_cardinality, lexicographic
+from mottle.orderings.hilbert import hilbert
+from mottle.orderings.unit_cube import place as placed
+from mottle.utils import parallel
 
 BLOCK = 300  # records matched together
 _SAMPLED_BLOCKS = 160  # blocks of each order that are tried before one is chosen (24 misjudge) …
@@ -140,7 +140,7 @@ def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> 
 def match_in_blocks(metric: Scales, ordered: Int32s, starts: Int64s, degree: int) -> Int32s:
     """Preimages [n, degree] of every record, all inside its block of the order."""
     preimages = np.empty((len(ordered), degree), np.int32)
-    workers.over_blocks(
+    parallel.over_blocks(
         lambda first, last: _match_blocks(metric, ordered, starts, first, last, preimages), starts
     )
     return preimages

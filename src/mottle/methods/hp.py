@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.coding import Codes
-from mottle.graph import Graph
-from mottle.guarantees import Demand, KAnonymity
-from mottle.methods._registry import Arrangement, Effort, SetColumns, register
-from mottle.methods.nh import lexicographic_partitions
+from mottle.encoding.encode import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.nh.nh import lexicographic_partitions
 
 
 @register(

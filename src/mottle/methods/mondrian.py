@@ -16,11 +16,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.coding import Codes, Float64s
-from mottle.graph import Graph, Int32s, Int64s
-from mottle.growth import RANGE, SET, Scales, climb, scales
-from mottle.guarantees import ROUNDING, BetaLikeness, Caps, Demand, KAnonymity, LDiversity
-from mottle.methods._registry import Arrangement, Effort, decides_by_both, register
+from mottle.encoding.encode import Codes, Float64s
+from mottle.graph.model import Graph, Int32s, Int64s
+from mottle.guarantees.base import ROUNDING, BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
+from mottle.methods.base import Arrangement, Effort, decides_by_both, register
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
 

@@ -12,12 +12,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.coding import Codes, Float64s
+from mottle.encoding.encode import Codes, Float64s
 from mottle.errors import UsageError
-from mottle.graph import Graph, Int32s, Int64s
-from mottle.growth import RANGE, SET, Scales, climb, scales
-from mottle.guarantees import Demand, KAnonymity
-from mottle.methods._registry import Arrangement, Effort, register
+from mottle.graph.model import Graph, Int32s, Int64s
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
+from mottle.methods.base import Arrangement, Effort, register
 
 MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
 _ROUNDS = 3  # of looking for the farthest record from the last one found

@@ -4,10 +4,10 @@ Two flavours. The *publishable* one goes with the release and says nothing that 
 certificate do not say. The *internal* one is for the owner: it compares with the original.
 """
 
+from mottle.evaluation.release_rows import Parts
 from mottle.report.content import EXAMPLES, Content, Owner, gather
-from mottle.report.pages import InternalReport, page_of
-from mottle.report.parts import Parts
 from mottle.report.render import render, report_html
+from mottle.report.report import InternalReport, page_of
 
 __all__ = [
     "EXAMPLES",

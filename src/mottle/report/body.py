@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from mottle.io.batches import Source
-from mottle.report.accuracy import Accuracy
+from mottle.evaluation.query_accuracy import Accuracy
+from mottle.io.batch_source import Source
+from mottle.itemsets.data import SetData
 from mottle.report.columns import ColumnReport
-from mottle.sets.items import SetData
 
 EXAMPLES = 10
 

@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from mottle.cells import to_text
-from mottle.coding import Form
-from mottle.release import PublishedColumn
-from mottle.report.bins import MISSING, Bins, bins_of, missing_condition
-from mottle.report.items import frequent_items
-from mottle.report.parts import Parts
+from mottle.encoding.encode import Form
+from mottle.evaluation.cell_counts import Tally, tallies
+from mottle.evaluation.release_rows import Parts
+from mottle.release.cell_text import to_text
+from mottle.release.data import PublishedColumn
+from mottle.report.frequent_items import frequent_items
+from mottle.report.histogram_bins import MISSING, Bins, bins_of, missing_condition
 from mottle.report.svg import Bar, horizontal, percent, shortened, vertical
-from mottle.report.tally import Tally, tallies
-from mottle.schema import Kind, Role
+from mottle.schema.model import Kind, Role
 
 WIDEST_SHOWN = 3
 _LONGEST_CELL = 48

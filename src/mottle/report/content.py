@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mottle.release import Release
+from mottle.evaluation.release_rows import Parts
+from mottle.release.data import Release
+from mottle.release.set_release import SetRelease
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.columns import roles
-from mottle.report.parts import Parts
-from mottle.report.sets import sets_body
-from mottle.report.tables import table_body
-from mottle.report.words import Promise, checks, limits, promises, warnings
-from mottle.schema import Role
-from mottle.sets.release import SetRelease
+from mottle.report.set_body import sets_body
+from mottle.report.table_body import table_body
+from mottle.report.wording import Promise, checks, limits, promises, warnings
+from mottle.schema.model import Role
 
 __all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather"]
 

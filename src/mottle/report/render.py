@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select
 
 from mottle.report.content import Content, Owner, gather
 from mottle.report.svg import meter, percent
-from mottle.schema import Role
+from mottle.schema.model import Role
 
 
 def report_html(
@@ -25,7 +25,7 @@ def report_html(
 
 def render(content: Content) -> str:
     """The HTML of a report."""
-    page = template("template.html.j2")
+    page = template("report.html.j2")
     return page.render(content=content, certificate=content.certificate, Role=Role)
 
 
@@ -33,7 +33,7 @@ def render(content: Content) -> str:
 def template(name: str) -> Template:
     """A page of this package with blanks to fill in."""
     environment = Environment(
-        loader=PackageLoader("mottle.report", "."),
+        loader=PackageLoader("mottle.report", "templates"),
         autoescape=select_autoescape(("html", "j2")),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mottle.assignment import WALKS
-from mottle.coding import Form
-from mottle.release import PublishedColumn, Release
-from mottle.report.parts import Parts
-from mottle.schema import Column, Kind, Representation, Role, Schema
+from mottle.encoding.encode import Form
+from mottle.evaluation.release_rows import Parts
+from mottle.release.data import PublishedColumn, Release
+from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 
 def command_of(certificate: Mapping[str, Any]) -> str:

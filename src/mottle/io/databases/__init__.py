@@ -16,14 +16,14 @@ from typing import Any
 import pyarrow as pa
 
 from mottle.errors import StorageError, UsageError
-from mottle.io.databases import duckdb_file, postgresql, sqlite
-from mottle.io.databases.address import Address, System, is_database, parse, redacted
-from mottle.io.databases.names import ReleaseNames, TableName
-from mottle.io.databases.publishing import publish, rehearse
-from mottle.io.read import checked, normalize, without_words
-from mottle.io.stored_rows import Rows
-from mottle.io.write import Publishable, private_links
-from mottle.values import as_days
+from mottle.io.databases import duckdb, postgresql, sqlite
+from mottle.io.databases.identifiers import ReleaseNames, TableName
+from mottle.io.databases.publish import publish, rehearse
+from mottle.io.databases.url import Address, System, is_database, parse, redacted
+from mottle.io.parquet_rows import Rows
+from mottle.io.read_table import checked, normalize, without_words
+from mottle.io.write_release import Publishable, private_links
+from mottle.utils.arrow import as_days
 
 __all__ = [
     "DatabaseTable",
@@ -52,7 +52,7 @@ class DatabaseTable:
 _SYSTEMS: dict[System, ModuleType] = {
     System.POSTGRESQL: postgresql,
     System.SQLITE: sqlite,
-    System.DUCKDB: duckdb_file,
+    System.DUCKDB: duckdb,
 }
 
 

@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from mottle.errors import DataError, MottleError, StorageError, UsageError
 from mottle.io.databases import postgresql_types
-from mottle.io.databases.address import Address
-from mottle.io.databases.failures import (
+from mottle.io.databases.errors import (
     cannot_connect,
     missing_driver,
     no_such_table,
     told_by_postgresql,
 )
-from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
+from mottle.io.databases.identifiers import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.postgresql_types import Arriving, arriving, as_decimals, decimal_type
-from mottle.io.databases.storing import NewTable, Published, Stored
+from mottle.io.databases.table_layout import NewTable, Published, Stored
+from mottle.io.databases.url import Address
 
 _KINDS = {"r": "table", "p": "table", "v": "view"}
 
@@ -189,7 +189,7 @@ def writing(address: Address) -> Iterator[Store]:
 
 
 class Store:
-    """One transaction; see `mottle.io.databases.publishing.Store`."""
+    """One transaction; see `mottle.io.databases.publish.Store`."""
 
     longest_name = 63
     ignoring_case = False

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.cells import PARTS
-from mottle.coding import Form
+from mottle.encoding.encode import Form
 from mottle.errors import DataError
-from mottle.io.databases import grammar
-from mottle.io.databases.names import quoted
-from mottle.io.databases.storing import (
+from mottle.io.databases import sql_cell_text
+from mottle.io.databases.identifiers import quoted
+from mottle.io.databases.table_layout import (
     MAY_BE_MISSING,
     Column,
     Convert,
@@ -22,7 +21,8 @@ from mottle.io.databases.storing import (
     in_lists,
     part,
 )
-from mottle.values import is_plain
+from mottle.release.cell_text import PARTS
+from mottle.utils.arrow import is_plain
 
 # types with one text form, which is what anybody would compare
 _AS_TEXT = {
@@ -133,7 +133,7 @@ def stored(column: Published) -> Stored:
         case _:
             name = quoted(column.name)
             convert, kind = _fitting(column.type)
-            shown = name if column.form is None else grammar.value(name)
+            shown = name if column.form is None else sql_cell_text.value(name)
             sent = f"sent{column.place}"
             only = Column(column.name, kind, f"{sent}::{kind}")
             return Stored({sent: convert}, (only,), {column.name: shown})
@@ -166,7 +166,9 @@ def _range(column: Published) -> Stored:
         columns = (*columns, flag)
     or_missing = quoted(f"{column.name}_{MAY_BE_MISSING}") if column.may_be_missing else None
     low_text, high_text = (_text(end, value_type) for end in (lowest, highest))
-    return Stored(sent, columns, {column.name: grammar.between(low_text, high_text, or_missing)})
+    return Stored(
+        sent, columns, {column.name: sql_cell_text.between(low_text, high_text, or_missing)}
+    )
 
 
 def _range_type(column: Published, kind: str) -> str | None:
@@ -182,7 +184,7 @@ def _set(column: Published) -> Stored:
     convert, kind = _fitting(column.type.value_type)
     name, sent = quoted(column.name), f"sent{column.place}"
     text = _text("member", column.type.value_type)
-    shown = grammar.one_of(
+    shown = sql_cell_text.one_of(
         f"cardinality({name})", _text(f"{name}[1]", column.type.value_type), _joined(name, text)
     )
     only = Column(column.name, f"{kind}[]", f"{sent}::{kind}[]")
@@ -201,10 +203,10 @@ def _worlds(column: Published) -> Stored:
         sent[source] = part(place, _same)
         columns.append(Column(f"{column.name}_{ending}", kind, source))
     base, uncertain, distance, *flag = (quoted(stored.name) for stored in columns)
-    base_text, uncertain_text = grammar.worlds(
+    base_text, uncertain_text = sql_cell_text.worlds(
         base,
-        _joined(base, grammar.value("member")),
-        _joined(uncertain, grammar.value("member")),
+        _joined(base, sql_cell_text.value("member")),
+        _joined(uncertain, sql_cell_text.value("member")),
         flag[0] if flag else None,
     )
     names = (f"{column.name}.{ending}" for ending in PARTS)
@@ -222,7 +224,7 @@ def _joined(array: str, text: str) -> str:
 def _text(value: str, kind: pa.DataType) -> str:
     """A value as text, the same whatever the session's settings."""
     if pa.types.is_string(kind):
-        return grammar.value(value)
+        return sql_cell_text.value(value)
     if pa.types.is_date(kind):
         return f"to_char({value}, 'YYYY-MM-DD')"
     return f"{value}::text"

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sqlite_types
-from mottle.io.databases.address import Address
-from mottle.io.databases.failures import missing_driver, no_such_table, told_by_sqlite
-from mottle.io.databases.files import leaving_nothing
-from mottle.io.databases.names import ReleaseNames, TableName, literal, quoted
+from mottle.io.databases._files import leaving_nothing
+from mottle.io.databases.errors import missing_driver, no_such_table, told_by_sqlite
+from mottle.io.databases.identifiers import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.sqlite_types import Seen, shown_as
-from mottle.io.databases.storing import NewTable, Published, Stored
+from mottle.io.databases.table_layout import NewTable, Published, Stored
+from mottle.io.databases.url import Address
 
 _SOURCE = "mottle_source"
 _COLUMNS_AT_ONCE = 100  # SQLite's results have at most 2,000 columns
@@ -160,7 +160,7 @@ def writing(address: Address) -> Iterator[Store]:
 
 
 class Store:
-    """One transaction; see `mottle.io.databases.publishing.Store`."""
+    """One transaction; see `mottle.io.databases.publish.Store`."""
 
     longest_name = None
     ignoring_case = True

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.cells import PARTS
-from mottle.coding import Form
+from mottle.encoding.encode import Form
 from mottle.errors import DataError
-from mottle.io.databases import grammar
-from mottle.io.databases.names import quoted
-from mottle.io.databases.storing import MAY_BE_MISSING, Convert, Published, Stored, part
+from mottle.io.databases import sql_cell_text
+from mottle.io.databases.identifiers import quoted
+from mottle.io.databases.table_layout import MAY_BE_MISSING, Convert, Published, Stored, part
+from mottle.release.cell_text import PARTS
 
 _DAY = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2])
 _CLOCK = ":".join(["[0-9]" * 2] * 3)
@@ -118,7 +118,7 @@ def stored(column: Published) -> Stored:
             kind = column.type.value_type
             name = quoted(column.name)
             first = _text(f"json_extract({name}, '$[0]')", kind)
-            shown = grammar.one_of(
+            shown = sql_cell_text.one_of(
                 f"json_array_length({name})", first, _joined(name, _text("value", kind))
             )
             return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
@@ -127,7 +127,7 @@ def stored(column: Published) -> Stored:
         case _:
             convert, kind = _fitting(column.type)
             name = quoted(column.name)
-            shown = name if column.form is None else grammar.value(name)
+            shown = name if column.form is None else sql_cell_text.value(name)
             return Stored.as_sent({column.name: convert}, [kind], {column.name: shown})
 
 
@@ -145,7 +145,7 @@ def _range(column: Published) -> Stored:
         or_missing = quoted(flag)
     low_text, high_text = (_text(quoted(end), value_type) for end in (low, high))
     return Stored.as_sent(
-        sent, types, {column.name: grammar.between(low_text, high_text, or_missing)}
+        sent, types, {column.name: sql_cell_text.between(low_text, high_text, or_missing)}
     )
 
 
@@ -158,10 +158,10 @@ def _worlds(column: Published) -> Stored:
         for place, (name, convert) in enumerate(zip(names[:parts], converts[:parts], strict=True))
     }
     base, uncertain, distance, flag = map(quoted, names)
-    base_text, uncertain_text = grammar.worlds(
+    base_text, uncertain_text = sql_cell_text.worlds(
         base,
-        _joined(base, grammar.value("value")),
-        _joined(uncertain, grammar.value("value")),
+        _joined(base, sql_cell_text.value("value")),
+        _joined(uncertain, sql_cell_text.value("value")),
         flag if column.may_be_missing else None,
     )
     shown = (base_text, uncertain_text, distance)
@@ -177,7 +177,7 @@ def _joined(array: str, text: str) -> str:
 def _text(value: str, kind: pa.DataType) -> str:
     """A value as text that reads back as the same value."""
     if pa.types.is_string(kind):
-        return grammar.value(value)
+        return sql_cell_text.value(value)
     if pa.types.is_boolean(kind):
         return f"CASE {value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
     text = f"CAST({value} AS TEXT)"

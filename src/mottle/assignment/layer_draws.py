@@ -1,0 +1,100 @@
+"""Draws for graphs that were built with sensitive values in mind: buckets permuted, rings turned.
+
+A random walk mixes the given assignments into new ones, in which an individual's matches may
+repeat a sensitive value other than its own; whoever knows the algorithm strikes those out. Here
+the matches of an individual always carry values from different buckets (or from different places
+of the ring), whatever was drawn. Every edge still has chance 1/degree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.assignment._walks import permute_block
+from mottle.errors import PrivacyError
+from mottle.graph.model import Graph, Int32s, is_complete, preimage
+from mottle.utils import parallel
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+
+_WALK = int(Purpose.WALK)
+
+
+@njit(cache=True, nogil=True)
+def bucket_permutation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+    """Assign blocks ``first .. last - 1`` by one random permutation of their buckets each.
+
+    A block of degree μ consists of μ buckets of equal size, one after the other, and layer b of
+    every published record is a preimage in bucket b. The records published for bucket b receive
+    their preimages in bucket π(b): one-to-one, because both sides are buckets matched one-to-one.
+    """
+    stream = np.empty(STREAM_WORDS, np.uint32)
+    for block in range(first, last):
+        open_stream(stream, key, _WALK, block)
+        if is_complete(graph, block):
+            permute_block(graph, block, stream, truth)
+            continue
+        start, end = graph.starts[block], graph.starts[block + 1]
+        bucket_size = (end - start) // graph.degrees[block]
+        order = np.arange(graph.degrees[block])
+        shuffle(stream, order)
+        for place in range(end - start):
+            layer = order[place // bucket_size]
+            truth[start + place] = start + preimage(graph, block, place, layer)
+
+
+@njit(cache=True, nogil=True)
+def rotation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+    """Assign blocks ``first .. last - 1`` each by one of its layers, drawn uniformly."""
+    stream = np.empty(STREAM_WORDS, np.uint32)
+    for block in range(first, last):
+        open_stream(stream, key, _WALK, block)
+        if is_complete(graph, block):
+            permute_block(graph, block, stream, truth)
+            continue
+        start, end = graph.starts[block], graph.starts[block + 1]
+        layer = int(below(stream, graph.degrees[block]))
+        for place in range(end - start):
+            truth[start + place] = start + preimage(graph, block, place, layer)
+
+
+@njit(cache=True, nogil=True)
+def stay(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+    """Every record stays itself: nothing is drawn where sensitive values are published apart."""
+    for position in range(graph.starts[first], graph.starts[last]):
+        truth[position] = position
+
+
+def check_layers(graph: Graph, *, buckets: bool) -> None:
+    """Raise `PrivacyError` unless the graph is layered as `bucket_permutation` or `rotation` needs.
+
+    ``buckets``: layer b of every record lies in bucket b; otherwise every layer is an assignment.
+    """
+    broken = parallel.over_blocks(
+        lambda first, last: _unlayered_blocks(graph, first, last, buckets), graph.starts
+    )
+    if sum(broken):
+        raise PrivacyError(f"Invariant 1: {sum(broken)} blocks are not layered for their draw.")
+
+
+@njit(cache=True, nogil=True)
+def _unlayered_blocks(graph: Graph, first: int, last: int, buckets: bool) -> int:
+    unlayered = 0
+    for block in range(first, last):
+        if is_complete(graph, block):
+            continue
+        size = graph.starts[block + 1] - graph.starts[block]
+        degree = graph.degrees[block]
+        bucket_size = size // degree if buckets else size
+        good = not buckets or size % degree == 0
+        seen_by = np.full((degree, size), -1, np.int32)  # by layer and original: bucket it went to
+        for place in range(size if good else 0):
+            for layer in range(degree):
+                original = preimage(graph, block, place, layer)
+                if buckets and original // bucket_size != layer:
+                    good = False
+                if seen_by[layer, original] == place // bucket_size:
+                    good = False
+                seen_by[layer, original] = place // bucket_size
+        unlayered += not good
+    return unlayered

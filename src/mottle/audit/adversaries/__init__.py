@@ -1,0 +1,1 @@
+"""One file per adversary; each registers itself and sees only what that adversary sees."""

@@ -1,0 +1,236 @@
+"""The owner's evidence itself: does the release come from this table, along these links?
+
+No adversary: everything that is judged with the links rests on this. It repeats the invariants of
+a run from the files alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from mottle.audit.base import register
+from mottle.audit.containment.coded_columns import (
+    MISSING,
+    Bools,
+    CodedColumn,
+    Int32s,
+    Int64s,
+    comparable,
+    count_outside,
+    quasi_identifiers,
+)
+from mottle.audit.containment.possible_worlds import read_worlds, unlike_votes
+from mottle.audit.links.edges import UNKNOWN, Edges
+from mottle.audit.report import Outcome
+from mottle.audit.sensitive.published_values import same_numbers, values_by_record
+from mottle.audit.view import Evidence, View
+from mottle.encoding.encode import Form
+from mottle.hierarchy.tree import Hierarchy
+from mottle.release.data import PublishedColumn
+from mottle.schema.model import Role
+from mottle.utils import parallel
+
+
+@register(
+    "links",
+    title="no adversary: whether the release comes from this table along these links",
+    assumes="has the original, the release and the private link file, as its owner does",
+)
+def links(view: View, evidence: Evidence) -> Iterator[Outcome]:
+    """Check that published values are the table's own, and every link."""
+    strange = _strange_values(view, evidence)
+    identifying = _identifying_columns(view)
+    yield Outcome(
+        "published values that the table does not have, or not so often",
+        strange + identifying,
+        0,
+        strange + identifying == 0,
+        {"strange_values": strange, "identifying_columns": identifying},
+    )
+    if evidence.edges is None:
+        return
+    found = _broken_links(view, evidence.edges, evidence.k)
+    found["values_of_others"] = _values_of_others(view, evidence)
+    broken = sum(found.values())
+    facts: dict[str, object] = dict(found)
+    if evidence.edges.kept is not None:
+        facts["records_with_edges"] = int(np.count_nonzero(evidence.edges.kept))
+    yield Outcome("links and cells that do not fit each other", broken, 0, broken == 0, facts)
+
+
+def _strange_values(view: View, evidence: Evidence) -> int:
+    """Cells of unchanged columns beyond those that the original has (also in number).
+
+    Cells that another tool has suppressed say nothing, so they are no strange ones.
+    """
+    foreign = "foreign" in view.release.certificate
+    strange = 0
+    for name, values in _unchanged(view).items():
+        own, published = same_numbers(evidence.original.column(name), values)
+        if foreign:
+            published = published[values.is_valid().to_numpy()]
+        size = max(int(own.max(initial=0)), int(published.max(initial=0))) + 1
+        more = np.bincount(published, minlength=size) - np.bincount(own, minlength=size)
+        strange += int(np.maximum(more, 0).sum())
+    return strange
+
+
+def _identifying_columns(view: View) -> int:
+    """Columns that the certificate calls identifying but the release still has."""
+    described = view.release.certificate.get("columns", [])
+    gone = {facts["name"] for facts in described if facts.get("role") == Role.IDENTIFYING}
+    return len(gone & {column.name for column in view.release.columns})
+
+
+def _unchanged(view: View) -> dict[str, pa.ChunkedArray]:
+    """The columns that are published with their true record, by name."""
+    sensitive, groups = values_by_record(view.release)
+    names = [column.name for column in view.release.columns if column.form is None]
+    if groups is not None:
+        assert view.release.sensitive is not None
+        names.remove(view.release.sensitive.column_names[0])
+        return {name: view.release.table.column(name) for name in names} | {
+            name: sensitive.column(name) for name in sensitive.column_names
+        }
+    return {name: view.release.table.column(name) for name in names}
+
+
+def _values_of_others(view: View, evidence: Evidence) -> int:
+    """Records that carry another value than their true original, in any unchanged column."""
+    assert evidence.edges is not None
+    truth = evidence.edges.truth
+    known = np.flatnonzero(truth != UNKNOWN)
+    wrong = np.zeros(len(known), np.bool_)
+    sensitive, groups = values_by_record(view.release)
+    for name, values in _unchanged(view).items():
+        own, published = same_numbers(evidence.original.column(name), values)
+        expected = own[truth[known]]
+        if groups is None or name not in sensitive.column_names:
+            wrong |= expected != published[known]
+        else:  # known by group only: compare how often each group has each value
+            size = int(max(own.max(), published.max())) + 1
+            keys = groups[known] * size
+            length = int(keys.max(initial=0)) + size
+            counts = [
+                np.bincount(keys + numbers, minlength=length)
+                for numbers in (expected, published[known])
+            ]
+            wrong |= (counts[0] != counts[1])[keys + published[known]]
+    return int(np.count_nonzero(wrong))
+
+
+# ------------------------------------------------------------------------------------------ links
+
+
+def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
+    """How many records, originals and edges break each rule of a valid graph."""
+    originals, published = edges.originals, edges.published
+    people = view.people.num_rows
+    degrees = edges.degrees
+    kept = np.ones(edges.records, np.bool_) if edges.kept is None else edges.kept
+    matches = np.bincount(originals, minlength=people)
+    truths = np.bincount(edges.truth[edges.truth != UNKNOWN], minlength=people)
+    found = {
+        "records_without_one_true_link": int(np.count_nonzero(edges.truth == UNKNOWN)),
+        "originals_without_one_true_link": int(np.count_nonzero(truths != 1)),
+        "repeated_edges": int(_repeated_edges(edges.offsets, originals, people)),
+        "irregular_edges": int(np.count_nonzero(degrees[published] != matches[originals])),
+        "records_below_degree": int(np.count_nonzero((degrees < (k or 1)) & kept)),
+    }
+    if view.release.sensitive is not None:  # exact cells hold their own record only
+        known = np.flatnonzero(edges.truth != UNKNOWN).astype(np.int32)
+        found["edges_outside_cells"] = count_outside(view.columns, edges.truth[known], known)
+        return found
+    found["edges_outside_cells"] = count_outside(view.columns, originals, published)
+    found["cells_unlike_their_preimages"] = sum(
+        _unlike_votes(view, edges, kept, column)
+        if column.form is Form.WORLDS
+        else _inexact(coded, edges, kept, column.form, column.hierarchy)
+        for coded, column in zip(view.columns, quasi_identifiers(view.release), strict=True)
+    )
+    return found
+
+
+def _unlike_votes(view: View, edges: Edges, kept: Bools, column: PublishedColumn) -> int:
+    """Cells that are not what their preimages' votes make them."""
+    values = comparable(view.people.column(column.name).combine_chunks(), column)
+    worlds = read_worlds(values, view.release.table.column(column.name).combine_chunks())
+    return int(np.count_nonzero(unlike_votes(worlds, edges.offsets, edges.originals) & kept))
+
+
+def _inexact(
+    column: CodedColumn, edges: Edges, kept: Bools, form: Form | None, hierarchy: Hierarchy | None
+) -> int:
+    """Cells that are not exactly the range, set or node of their preimages."""
+    low, high = np.zeros(edges.records, np.int32), np.zeros(edges.records, np.int32)
+    missing = np.zeros(edges.records, np.bool_)
+    unused = np.zeros(edges.records, np.bool_)
+    parallel.over_rows(
+        lambda first, last: _cover(
+            column, edges.offsets, edges.originals, low, high, missing, unused, first, last
+        ),
+        edges.records,
+    )
+    if form is Form.SET:
+        return int(np.count_nonzero(unused & kept))
+    present = high != MISSING
+    if form is Form.NODE:
+        assert hierarchy is not None
+        nodes = hierarchy.common_ancestors(np.maximum(low - 1, 0), np.maximum(high - 1, 0))
+        nodes = np.where(missing & present, hierarchy.root, nodes)
+        first, last = hierarchy.extents
+        low = np.where(present, first[nodes] + 1, MISSING).astype(np.int32)
+        high = np.where(present, last[nodes] + 1, MISSING).astype(np.int32)
+        missing = missing | (present & (nodes == hierarchy.root))
+    filled = np.diff(column.offsets) > 0
+    begin, end = column.offsets[:-1][filled], column.offsets[1:][filled] - 1
+    same = np.zeros(edges.records, np.bool_)
+    same[filled] = (
+        (column.lowest[end] == low[filled])
+        & (column.highest[end] == high[filled])
+        & ((column.lowest[begin] == MISSING) == missing[filled])
+    )
+    return int(np.count_nonzero(~same & kept))
+
+
+@njit(cache=True, nogil=True)
+def _repeated_edges(offsets: Int64s, originals: Int32s, people: int) -> int:
+    """Edges that their record has already."""
+    seen_by = np.full(people, -1, np.int64)
+    repeated = 0
+    for record in range(len(offsets) - 1):
+        for edge in range(offsets[record], offsets[record + 1]):
+            repeated += seen_by[originals[edge]] == record
+            seen_by[originals[edge]] = record
+    return repeated
+
+
+@njit(cache=True, nogil=True)
+def _cover(
+    column: CodedColumn, offsets: Int64s, originals: Int32s, low: Int32s, high: Int32s,
+    missing: Bools, unused: Bools, first: int, last: int,
+) -> None:  # fmt: skip
+    """By record: smallest and largest code of its preimages, whether one of them is missing.
+
+    ``unused`` says whether its cell has an interval that is none of its preimages' codes.
+    """
+    for record in range(first, last):
+        begin, end = column.offsets[record], column.offsets[record + 1]
+        used = np.zeros(end - begin, np.bool_)
+        for edge in range(offsets[record], offsets[record + 1]):
+            code = column.codes[originals[edge]]
+            if code == MISSING:
+                missing[record] = True
+            elif high[record] == MISSING:
+                low[record] = high[record] = code
+            else:
+                low[record] = min(low[record], code)
+                high[record] = max(high[record], code)
+            for interval in range(begin, end):
+                if column.lowest[interval] == code == column.highest[interval]:
+                    used[interval - begin] = True
+        unused[record] = not np.all(used)

@@ -1,0 +1,224 @@
+"""Minimality: what a method's decisions tell, when it looked at everything together.
+
+Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing (VLDB 2007), HET §6. A
+method that cuts groups as far as the guarantee lets it tells by each group left uncut that cutting
+would have broken the guarantee: equal values crowd on one side. Methods declare on the certificate
+whether a decision looked at quasi-identifiers and sensitive values together. Where none did, there
+is nothing to ask.
+
+The attack is played on Mondrian. For a group that could have been cut, were it not for the caps,
+values are dealt out to its people at random, and the worlds in which every cut would have been
+refused are kept: all that can have left the group as it is. What they say about a person is the
+belief of an adversary who knows the algorithm. Refusals further up are not used, so a better
+adversary may learn more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mottle.audit.base import register
+from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s, offsets_of
+from mottle.audit.containment.index import Float64s
+from mottle.audit.links.edges import Edges
+from mottle.audit.report import Outcome
+from mottle.audit.sensitive.mondrian_cuts import VARIATIONS, cuts_tried, is_explained, worlds_of
+from mottle.audit.view import Evidence, View
+from mottle.guarantees.base import ROUNDING
+from mottle.methods.base import DECIDES_BY_BOTH
+from mottle.utils import parallel
+
+_MEASURE = "people of whom a decision tells more than the cap"
+_LARGEST = 120  # people of a group whose worlds are tried
+_TRIES = 10_000  # worlds tried for each group …
+_MORE_TRIES = 200_000  # … and for the most suspicious ones
+_WORK = 1_200_000_000  # people on a side of a cut, in the worlds of either kind
+_FEWEST = 300  # worlds that explain a group, to say anything
+_PROVEN = 5.0  # σ: so many that no group is taken for broken by chance
+
+
+@register(
+    "minimality",
+    title="asks why the method decided as it did",
+    assumes="knows everybody's quasi-identifiers in the order of the table, the algorithm and its"
+    " groups",
+)
+def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
+    """Say whether decisions looked at both, and play the attack where it is known."""
+    made = view.release.certificate.get("method", {})
+    decided = str(made.get("decides_by", ""))
+    if evidence.guarantee is None or not made:
+        why = "the release does not say which method made it"
+        yield Outcome(_MEASURE, None, details={"not_played": why})
+    elif not evidence.guarantee.about_values:
+        yield _does_not_apply("no decision looked at sensitive values")
+    elif decided != DECIDES_BY_BOTH["decides_by"]:
+        yield _does_not_apply(decided or "no decision is declared to look at both")
+    elif made.get("name") not in VARIATIONS:
+        facts = {**_declared(made), "not_played": "no attack on this method is known here"}
+        yield Outcome(_MEASURE, None, details=facts)
+    elif evidence.part is None:
+        facts = {**_declared(made), "not_played": "needs the private link file"}
+        yield Outcome(_MEASURE, None, details=facts)
+    else:
+        yield _attack(view, evidence, made)
+
+
+def _does_not_apply(why: str) -> Outcome:
+    return Outcome(_MEASURE, None, details={"does_not_apply": why})
+
+
+def _declared(made: dict[str, Any]) -> dict[str, Any]:
+    """What the method says about its decisions."""
+    names = ("decides_by", "mixed_decision")
+    return {name: made[name] for name in names if name in made}
+
+
+class _Group(NamedTuple):
+    """A group that could have been cut, were it not for the caps."""
+
+    cuts: Bools  # [cuts, people]: the left sides
+    marks: Int32s  # [people, systems]
+    values: Int64s  # [people]: the own values, numbered within the group
+    caps: Float64s  # of these values
+    seed: int
+
+
+class _Suspicion(NamedTuple):
+    """What the worlds of a group say: a value for each person, and by how many σ too much."""
+
+    guess: NDArray[np.intp]
+    belief: Float64s
+    sigmas: Float64s
+
+
+def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
+    """Try some worlds for every group, then many for the most suspicious ones."""
+    part = evidence.part
+    assert part is not None
+    marks, caps, least = _limits(view, evidence)
+    groups = _groups(part.edges, part.people)
+    sizes = np.array([len(group) for group in groups])
+    facts: dict[str, Any] = {
+        **_declared(made),
+        **part.facts(int(view.people.num_rows)),
+        "groups": len(groups),
+        "groups_large_enough_to_cut": int(np.count_nonzero(sizes >= 2 * least)),
+    }
+    could = [group for group in groups if 2 * least <= len(group) <= _LARGEST]
+    could = [could[number] for number in np.random.default_rng(view.seed).permutation(len(could))]
+    ready = _affordable(_ready(view, evidence, could, marks, least, str(made["name"])), _TRIES)
+    explained = [group for group in ready if is_explained(group.cuts, group.marks, caps)]
+    if not explained:
+        why = f"no group of at most {_LARGEST} people could have been cut"
+        return Outcome(_MEASURE, None, details={**facts, "not_played": why})
+    screened = _in_threads(
+        lambda number: _suspect(explained[number], caps, _TRIES, None),
+        [len(group.marks) for group in explained],
+    )
+    judged = [(group, found) for group, found in zip(explained, screened, strict=True) if found]
+    judged.sort(key=lambda pair: -float(pair[1].sigmas.max()))
+    judged = judged[: len(_affordable([group for group, _ in judged], _MORE_TRIES))]
+    proofs = _in_threads(
+        lambda number: _suspect(judged[number][0], caps, _MORE_TRIES, judged[number][1].guess),
+        [len(group.marks) for group, _ in judged],
+    )
+    beliefs, ratios, right = [np.empty(0)], [np.empty(0)], 0
+    for (group, _), proof in zip(judged, proofs, strict=True):
+        if proof is not None:
+            beyond = proof.sigmas > _PROVEN
+            beliefs.append(proof.belief[beyond])
+            ratios.append((proof.belief / group.caps[proof.guess])[beyond])
+            right += int(np.count_nonzero((group.values == proof.guess)[beyond]))
+    found = len(np.concatenate(beliefs))
+    facts |= {
+        "groups_examined": len(explained),
+        "people_examined": sum(len(group.marks) for group in explained),
+        "groups_not_explained_by_refused_cuts": len(ready) - len(explained),
+        "groups_with_too_few_worlds": sum(suspicion is None for suspicion in screened),
+        "groups_examined_closely": len(judged),
+        "highest_belief_by_cap": float(np.concatenate(ratios).max(initial=0)),
+        "believed_on_average": float(np.concatenate(beliefs).mean()) if found else None,
+        "right_of_those_believed": right / found if found else None,
+    }
+    return Outcome(_MEASURE, found, 0, found == 0, facts)
+
+
+def _ready(
+    view: View, evidence: Evidence, groups: list[Int64s], marks: Int32s, least: int, method: str
+) -> list[_Group]:
+    """The groups of which some cut has enough records on both sides."""
+    codes = _codes_in_order(view)
+    judged = next(number for number, seen in enumerate(view.sensitive) if seen.capped)
+    bounds = view.sensitive[judged].values.caps
+    ready = []
+    for number, people in enumerate(groups):
+        cuts = cuts_tried(codes[people], least, method)
+        if len(cuts):
+            distinct, values = np.unique(evidence.own[judged][people], return_inverse=True)
+            seed = view.seed + number
+            ready.append(_Group(cuts, marks[people], values.ravel(), bounds[distinct], seed))
+    return ready
+
+
+def _affordable(groups: list[_Group], tries: int) -> list[_Group]:
+    """The first groups whose worlds can all be tried."""
+    work = np.cumsum([group.cuts.size * tries for group in groups])
+    return groups[: int(np.searchsorted(work, _WORK, side="right"))]
+
+
+def _suspect(
+    group: _Group, caps: Float64s, tries: int, guess: NDArray[np.intp] | None
+) -> _Suspicion | None:
+    """Try worlds; without a guess, the value most believed against its cap. None if too few fit."""
+    seed = group.seed if guess is None else group.seed + 1_000_000
+    worlds = worlds_of(group.cuts, group.marks, caps, group.values, tries, seed)
+    if worlds.accepted < _FEWEST:
+        return None
+    if guess is None:
+        guess = np.argmax(worlds.counts / group.caps, axis=1)
+    return _Suspicion(guess, *worlds.beliefs(guess, group.caps))
+
+
+def _in_threads(work: Callable[[int], _Suspicion | None], sizes: list[int]) -> list[Any]:
+    """The work for every group, by number; groups have so many people."""
+    found = parallel.over_blocks(
+        lambda first, last: [work(number) for number in range(first, last)], offsets_of(sizes)
+    )
+    return [each for part in found for each in part]
+
+
+def _codes_in_order(view: View) -> Int32s:
+    """Everybody's quasi-identifiers as the method orders them: a missing value comes last."""
+    columns = [column.codes for column in view.columns]
+    return np.stack(
+        [np.where(codes == 0, np.iinfo(np.int32).max, codes) for codes in columns], axis=1
+    ).astype(np.int32)
+
+
+def _limits(view: View, evidence: Evidence) -> tuple[Int32s, Float64s, int]:
+    """Everybody's marks in one numbering, the caps of all, and the fewest records of a side."""
+    assert evidence.guarantee is not None
+    sizes = [len(seen.values.caps) for seen in view.sensitive]
+    offsets = np.cumsum([0, *sizes[:-1]])
+    marks = np.stack(
+        [own + offset for own, offset in zip(evidence.own, offsets, strict=True)], axis=1
+    ).astype(np.int32)
+    caps = np.concatenate([seen.values.caps for seen in view.sensitive])
+    fewest = [ceil(1 / float(seen.values.caps.max()) - ROUNDING) for seen in view.sensitive]
+    return marks, caps, max(evidence.guarantee.degree, *fewest)
+
+
+def _groups(edges: Edges, people: Int64s) -> list[Int64s]:
+    """The people of every complete block, in the order of the table."""
+    clusters = edges.clusters
+    order = np.argsort(clusters, kind="stable")
+    ends = np.flatnonzero(np.diff(clusters[order], append=-1)) + 1
+    groups = np.split(order, ends[:-1])
+    matches = np.bincount(edges.originals, minlength=edges.records)
+    return [people[group] for group in groups if matches[group[0]] == len(group)]

@@ -1,0 +1,1 @@
+"""Which originals fit the cells of which published records."""

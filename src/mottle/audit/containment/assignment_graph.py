@@ -1,0 +1,70 @@
+"""Matches by containment: which originals lie inside which published records (NH10 §4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from mottle.audit.containment.coded_columns import Int64s, code_columns, offsets_of
+from mottle.audit.containment.compact import runs
+from mottle.audit.containment.index import build_index
+from mottle.errors import DataError
+from mottle.io.read_table import as_table
+from mottle.release.data import Release
+
+if TYPE_CHECKING:
+    Matches = csr_array[np.bool_, tuple[int, int]]
+
+
+def assignment_graph(original: object, release: Release) -> Matches:
+    """All matches: entry [i, j] is true when original i lies inside published record j.
+
+    Original rows are numbered as in ``original``, published records as in ``release.table``.
+
+    Memory is O(matches + n), which is fine up to some ten million matches; the index of
+    `mottle.audit.containment.index` counts more of them without listing them.
+
+    >>> import mottle
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [30, 31, 50, 55]})
+    >>> schema = mottle.Schema.of(quasi_identifying=["age"])
+    >>> release = mottle.anonymize(people, schema, mottle.KAnonymity(2), seed=1)
+    >>> assignment_graph(people, release).sum(axis=0).tolist()
+    [2, 2, 2, 2]
+    """
+    table = as_table(original)
+    columns = code_columns(table, release)
+    check_rows(table.num_rows, release.table.num_rows)
+    index = build_index(columns)
+    points, boxes = index.pairs()
+    at_point, in_box = index.weights[points], index.multiplicities[boxes]
+    sizes = at_point * in_box
+    number = runs(np.zeros(len(sizes), np.int64), sizes)  # of the match within its pair
+    people = offsets_of(index.weights)[points]
+    records = offsets_of(index.multiplicities)[boxes]
+    by_point, by_box = np.argsort(index.place_of), np.argsort(index.box_of)
+    width = np.repeat(in_box, sizes)
+    return boolean_matrix(
+        by_point[np.repeat(people, sizes) + number // width],
+        by_box[np.repeat(records, sizes) + number % width],
+        table.num_rows,
+    )
+
+
+def check_rows(originals: int, records: int) -> None:
+    """Refuse a release that has another number of rows than the table."""
+    if originals != records:
+        raise DataError(
+            f"The original has {originals} rows and the release {records}.",
+            "Give the table the release was made from, with all its rows.",
+        )
+
+
+def boolean_matrix(
+    rows: NDArray[np.integer] | Int64s, columns: NDArray[np.integer] | Int64s, size: int
+) -> Matches:
+    """The graph with the given distinct edges."""
+    return csr_array((np.ones(len(rows), np.bool_), (rows, columns)), shape=(size, size))

@@ -1,0 +1,74 @@
+"""Columns in as few codes as occur, and equal rows and cells taken together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s, offsets_of
+from mottle.audit.containment.lists import distinct_lists
+
+
+def group_rows(rows: NDArray[np.integer]) -> tuple[Int64s, Int32s]:
+    """The group of every row, equal rows being one group, and a row of each group.
+
+    >>> groups, distinct = group_rows(np.array([[1, 2], [3, 4], [1, 2]], np.int32))
+    >>> groups, distinct.tolist()
+    (array([0, 1, 0]), [[1, 2], [3, 4]])
+    """
+    groups = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        keys = groups * (int(column.max(initial=0)) + 1) + column
+        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return groups.ravel(), np.ascontiguousarray(rows[first], np.int32)
+
+
+def runs(first: Int64s, sizes: Int64s) -> Int64s:
+    """The numbers first, first + 1, … of several runs, one run after the other.
+
+    >>> runs(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + sizes, sizes)
+
+
+class Compact(NamedTuple):
+    """One column in codes that occur among the originals; equal cells once."""
+
+    codes: Int32s  # [originals]
+    cell_of: Int32s  # [records]
+    offsets: Int64s  # [cells + 1]
+    lowest: Int32s
+    highest: Int32s
+    mean_width: float  # of a record's cell, in codes
+
+
+def compact(column: CodedColumn, people: Int64s | None) -> Compact:
+    """Cells by the codes that occur inside them, neighbouring intervals joined."""
+    codes = column.codes if people is None else column.codes[people]
+    present, dense = np.unique(codes, return_inverse=True)
+    low = np.searchsorted(present, column.lowest, side="left")
+    high = np.searchsorted(present, column.highest, side="right") - 1
+    cell_of = np.repeat(np.arange(len(column.offsets) - 1), np.diff(column.offsets))
+    some = low <= high
+    low, high, cell_of = low[some], high[some], cell_of[some]
+    begins = np.ones(len(low), np.bool_)
+    begins[1:] = (cell_of[1:] != cell_of[:-1]) | (low[1:] > high[:-1] + 1)
+    ends = np.append(begins[1:], True)[: len(begins)]
+    low, high, cell_of = low[begins], high[ends], cell_of[begins]
+    counts = np.bincount(cell_of, minlength=len(column.offsets) - 1)
+    width = float((high - low + 1).sum()) / max(len(counts), 1)
+    bounds = np.stack([low, high], axis=1).astype(np.int32)
+    first, number = distinct_lists(offsets_of(counts), bounds)
+    kept = bounds[runs(offsets_of(counts)[first], counts[first])]
+    return Compact(
+        codes=dense.ravel().astype(np.int32),
+        cell_of=number,
+        offsets=offsets_of(counts[first]),
+        lowest=np.ascontiguousarray(kept[:, 0]),
+        highest=np.ascontiguousarray(kept[:, 1]),
+        mean_width=max(width, 1e-9),
+    )

@@ -1,0 +1,279 @@
+"""Sets of items and the possible worlds they are published as: which sets lie in which cell.
+
+A set lies in a cell if it holds every item that is certain, none but items of the base and
+uncertain ones, and differs from the base in at most so many items as the cell's distance says.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.audit.containment.lists import distinct_lists
+from mottle.itemsets.data import NO_BITMAPS, Sets
+from mottle.itemsets.gray import gray_order
+from mottle.utils import parallel
+
+Bools = NDArray[np.bool_]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+_RECORDS_AT_ONCE = 1 << 15
+
+
+class Lists(NamedTuple):
+    """Lists of items: list r is items[starts[r]:starts[r + 1]], ascending."""
+
+    starts: Int64s
+    items: Int32s
+
+    @property
+    def sizes(self) -> Int64s:
+        """Items of every list."""
+        return np.diff(self.starts)
+
+
+class Worlds(NamedTuple):
+    """Originals and published cells of one column over one numbering of items."""
+
+    values: Lists  # [originals]
+    known: Bools  # [originals]: whether it has a set
+    base: Lists  # [records]
+    uncertain: Lists  # [records]
+    distance: Int32s  # [records]; -1 where only missing is possible
+    missing: Bools  # [records]
+    universe: int
+
+
+def read_worlds(values: pa.Array, cells: pa.StructArray) -> Worlds:
+    """Number the items of originals (lists, null for missing) and of published cells together."""
+    base, uncertain, distance, missing = cells.flatten()
+    parts = [part.flatten() for part in (values, base, uncertain)]
+    coded = pa.concat_arrays(parts).dictionary_encode()
+    codes = np.split(coded.indices.to_numpy(), np.cumsum([len(part) for part in parts])[:-1])
+    lists = [
+        _ascending(part, own) for part, own in zip((values, base, uncertain), codes, strict=True)
+    ]
+    return Worlds(
+        values=lists[0],
+        known=values.is_valid().to_numpy(zero_copy_only=False),
+        base=lists[1],
+        uncertain=lists[2],
+        distance=pc.fill_null(distance, -1).to_numpy().astype(np.int32),
+        missing=pc.fill_null(missing, False).to_numpy(zero_copy_only=False),
+        universe=len(coded.dictionary),
+    )
+
+
+def _ascending(lists: pa.ListArray, items: Int32s) -> Lists:
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+    list_of = np.repeat(np.arange(len(sizes)), sizes)
+    ordered = items[np.lexsort((items, list_of))].astype(np.int32)
+    return Lists(np.concatenate([[0], np.cumsum(sizes)]), ordered)
+
+
+# ------------------------------------------------------------------------------------ containment
+
+
+def members_of_cells(worlds: Worlds) -> tuple[Int32s, Int64s, Int32s]:
+    """Codes of the originals (0 for missing, else one by set), and the codes inside each cell.
+
+    The second and third are where the codes of each record begin, and the codes, ascending. Time
+    is spent on the sets that share a certain item with a cell or, where it has none, begin with
+    one of its items.
+    """
+    first, number = distinct_lists(worlds.values.starts, worlds.values.items[:, None])
+    own = number[worlds.known]
+    occurring = np.unique(own)
+    sets = _take(worlds.values, first[occurring])
+    order = gray_order(Sets(sets.starts, sets.items, NO_BITMAPS, worlds.universe))
+    code_of = np.zeros(len(first), np.int32)
+    code_of[occurring[order]] = np.arange(1, len(occurring) + 1)
+    codes = np.where(worlds.known, code_of[number], 0).astype(np.int32)
+    index = _indexed(_take(sets, order), worlds.universe)
+    cells, cell_of = _distinct_cells(worlds)
+    parts = parallel.over_rows(
+        lambda low, high: _inside(worlds, index, cells[low:high]), len(cells)
+    )
+    counts = np.concatenate([part[0] for part in parts])
+    inside = Lists(
+        np.concatenate([[0], np.cumsum(counts)]), np.concatenate([part[1] for part in parts])
+    )
+    by_record = _take(inside, cell_of)
+    return codes, by_record.starts, by_record.items
+
+
+class _Index(NamedTuple):
+    """Distinct sets, and where to look for those that may lie in a cell."""
+
+    starts: Int64s  # [sets + 1]
+    items: Int32s
+    holding_starts: Int64s  # [items + 1]
+    holding: Int32s  # by item: the sets that hold it
+    begin_starts: Int64s  # [items + 1]
+    begin: Int32s  # by item: the sets of which it is the first
+    empty: int  # the set that holds nothing, -1 if there is none
+
+
+def _indexed(sets: Lists, universe: int) -> _Index:
+    sizes = sets.sizes
+    some = np.flatnonzero(sizes > 0)
+    holding = _by_item(sets.items, np.repeat(np.arange(len(sizes)), sizes), universe)
+    begin = _by_item(sets.items[sets.starts[some]], some, universe)
+    nothing = np.flatnonzero(sizes == 0)
+    return _Index(*sets, *holding, *begin, int(nothing[0]) if len(nothing) else -1)
+
+
+def _by_item(items: Int32s, sets: Int64s, universe: int) -> tuple[Int64s, Int32s]:
+    counts = np.bincount(items, minlength=universe)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return starts, sets[np.argsort(items, kind="stable")].astype(np.int32)
+
+
+def _distinct_cells(worlds: Worlds) -> tuple[Int64s, Int32s]:
+    """A record with each different cell, and which of these every record has."""
+    records = len(worlds.distance)
+    heads = np.stack([worlds.distance, worlds.missing, worlds.base.sizes], axis=1)
+    sizes = 3 + worlds.base.sizes + worlds.uncertain.sizes
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    words = np.empty(starts[-1], np.int32)
+    words[starts[:-1, None] + np.arange(3)] = heads
+    at = starts[:-1] + 3
+    for part in (worlds.base, worlds.uncertain):
+        words[np.repeat(at - part.starts[:-1], part.sizes) + np.arange(len(part.items))] = (
+            part.items
+        )
+        at = at + part.sizes
+    if records == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int32)
+    return distinct_lists(starts, words[:, None])
+
+
+@njit(cache=True, nogil=True)
+def _inside(worlds: Worlds, index: _Index, records: Int64s) -> tuple[Int64s, Int32s]:
+    """Codes of the sets inside the cells of records: their number by record, then all."""
+    counts = np.zeros(records.size, np.int64)
+    found = np.empty(16 * records.size + 16, np.int32)
+    filled = 0
+    in_base = np.zeros(worlds.universe, np.bool_)
+    doubtful = np.zeros(worlds.universe, np.bool_)
+    for number, record in enumerate(records):
+        base = worlds.base.items[worlds.base.starts[record] : worlds.base.starts[record + 1]]
+        uncertain = worlds.uncertain.items[
+            worlds.uncertain.starts[record] : worlds.uncertain.starts[record + 1]
+        ]
+        in_base[base] = True
+        doubtful[uncertain] = True
+        certain, rarest, fewest = 0, -1, 0
+        for item in base:
+            if not doubtful[item]:
+                certain += 1
+                holders = index.holding_starts[item + 1] - index.holding_starts[item]
+                if rarest < 0 or holders < fewest:
+                    rarest, fewest = item, holders
+        begun = filled
+        if worlds.missing[record]:
+            found, filled = _append(found, filled, 0)
+        if worlds.distance[record] >= 0:
+            if rarest >= 0:
+                for at in range(index.holding_starts[rarest], index.holding_starts[rarest + 1]):
+                    candidate = index.holding[at]
+                    if _lies_in(worlds, index, record, candidate, in_base, doubtful, certain):
+                        found, filled = _append(found, filled, candidate + 1)
+            else:
+                if index.empty >= 0 and base.size <= worlds.distance[record]:
+                    found, filled = _append(found, filled, index.empty + 1)
+                for item in uncertain:  # nothing is certain, so the base is among these
+                    for at in range(index.begin_starts[item], index.begin_starts[item + 1]):
+                        candidate = index.begin[at]
+                        if _lies_in(worlds, index, record, candidate, in_base, doubtful, certain):
+                            found, filled = _append(found, filled, candidate + 1)
+        found[begun:filled] = np.sort(found[begun:filled])
+        counts[number] = filled - begun
+        in_base[base] = False
+        doubtful[uncertain] = False
+    return counts, found[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def _lies_in(
+    worlds: Worlds, index: _Index, record: int, candidate: int,
+    in_base: Bools, doubtful: Bools, certain: int,
+) -> bool:  # fmt: skip
+    """Whether a set lies in the cell of a record, whose items are marked."""
+    size = index.starts[candidate + 1] - index.starts[candidate]
+    shared = 0
+    for at in range(index.starts[candidate], index.starts[candidate + 1]):
+        item = index.items[at]
+        if in_base[item]:
+            shared += 1
+            certain -= not doubtful[item]
+        elif not doubtful[item]:
+            return False
+    held = worlds.base.starts[record + 1] - worlds.base.starts[record]
+    return bool(certain == 0 and size + held - 2 * shared <= worlds.distance[record])
+
+
+@njit(cache=True, nogil=True)
+def _append(found: Int32s, filled: int, code: int) -> tuple[Int32s, int]:
+    if filled == found.size:
+        larger = np.empty(2 * filled, np.int32)
+        larger[:filled] = found
+        found = larger
+    found[filled] = code
+    return found, filled + 1
+
+
+def _take(lists: Lists, chosen: Int64s | Int32s) -> Lists:
+    sizes = lists.sizes[chosen]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    moved = np.repeat(lists.starts[:-1][chosen] - starts[:-1], sizes)
+    return Lists(starts, lists.items[moved + np.arange(starts[-1])])
+
+
+# ----------------------------------------------------------------------------- the owner's links
+
+
+def unlike_votes(worlds: Worlds, offsets: Int64s, originals: Int32s) -> Bools:
+    """[records]: whether a cell is not what its preimages' votes make it (SET12 §4).
+
+    The preimages of record r are originals[offsets[r]:offsets[r + 1]].
+    """
+    records = len(offsets) - 1
+    unlike = np.zeros(records, np.bool_)
+    for first in range(0, records, _RECORDS_AT_ONCE):
+        last = min(first + _RECORDS_AT_ONCE, records)
+        edges = originals[offsets[first] : offsets[last]]
+        unlike[first:last] = _unlike(worlds, np.arange(first, last), offsets, edges)
+    return unlike
+
+
+def _unlike(worlds: Worlds, records: Int64s, offsets: Int64s, edges: Int32s) -> Bools:
+    count, universe = len(records), worlds.universe
+    degrees = np.diff(offsets)[records]
+    record_of = np.repeat(np.arange(count), degrees)
+    voting = worlds.known[edges]
+    voters = np.bincount(record_of[voting], minlength=count)
+    held = _take(worlds.values, edges)  # of those that do not vote, nothing
+    edge_of = np.repeat(np.arange(len(edges)), held.sizes)
+    keys = record_of[edge_of] * universe + held.items
+    distinct, votes = np.unique(keys, return_counts=True)
+    whose = distinct // max(universe, 1)
+    base = distinct[2 * votes > voters[whose]]
+    uncertain = distinct[votes < voters[whose]]
+    unlike = (voters < degrees) != worlds.missing[records]
+    for expected, published in ((base, worlds.base), (uncertain, worlds.uncertain)):
+        stated = _take(published, records)
+        told = np.repeat(np.arange(count), stated.sizes) * universe + stated.items
+        unlike[np.setxor1d(expected, told) // max(universe, 1)] = True
+    shared = np.bincount(edge_of[np.isin(keys, base)], minlength=len(edges))
+    base_sizes = np.bincount(base // max(universe, 1), minlength=count)
+    away = held.sizes + base_sizes[record_of] - 2 * shared
+    furthest = np.full(count, -1)
+    np.maximum.at(furthest, record_of[voting], away[voting])
+    return np.asarray(unlike | (furthest != worlds.distance[records]), np.bool_)

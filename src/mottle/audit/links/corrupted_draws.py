@@ -1,0 +1,80 @@
+"""Simulated draws: how well the others can be guessed when one link is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.assignment import assign
+from mottle.audit.containment.coded_columns import Int32s
+from mottle.audit.links.edges import Edges
+from mottle.graph.model import Graph
+from mottle.utils.csprng import Secret
+
+_PARTS = 8
+_LARGEST = 64  # records of a part of the graph whose draws are simulated
+_DRAWS = 4000
+
+
+def best_guess_after_one(links: Edges, draw: str, seed: int) -> dict[str, object]:
+    """Draw some parts of the graph anew, many times: how well is anybody guessed, given one other?
+
+    Half of the draws say which guess is best, the other half how often it is right.
+    """
+    component = links.components
+    sizes = np.bincount(component)
+    small = np.flatnonzero((sizes > 2) & (sizes <= _LARGEST))
+    chosen = np.random.default_rng(seed).permutation(small)[:_PARTS]
+    if len(chosen) == 0:
+        return {"not_simulated": f"no part of the graph has 3 to {_LARGEST} records"}
+    right, unknowing = [], []
+    for part in chosen:
+        people = np.flatnonzero(component == part).astype(np.int32)
+        degree, slots = _draws(links, people, draw, seed)
+        learned, tested = slots[: _DRAWS // 2], slots[_DRAWS // 2 :]
+        for person in range(slots.shape[1]):
+            for slot in np.unique(slots[:, person]):
+                accuracy = _accuracy(learned, tested, person, int(slot))
+                if accuracy is not None:
+                    right.append(accuracy)
+                    unknowing.append(1 / degree)
+    return {
+        "parts_of_the_graph": len(chosen),
+        "draws": _DRAWS,
+        "best_guess_nobody_known": float(np.mean(unknowing)),
+        "best_guess_one_known": float(np.mean(right)),
+    }
+
+
+def _accuracy(learned: Int32s, tested: Int32s, person: int, slot: int) -> float | None:
+    """How often the best guess of another is right, the person's slot being known."""
+    given, then = learned[learned[:, person] == slot], tested[tested[:, person] == slot]
+    if len(given) < 50 or len(then) < 50:
+        return None
+    size = learned.shape[1]
+    others = np.delete(np.arange(size), person)
+    guesses = [np.bincount(given[:, other], minlength=size).argmax() for other in others]
+    return float((then[:, others] == np.array(guesses)).mean())
+
+
+def _draws(links: Edges, people: Int32s, draw: str, seed: int) -> tuple[int, Int32s]:
+    """Many draws of one part: its degree, and [draws, people] the slot of everybody."""
+    number = np.full(links.records, -1, np.int32)
+    number[people] = np.arange(len(people), dtype=np.int32)
+    rows = np.flatnonzero(number[links.truth] >= 0)
+    degree = int(links.degrees[rows[0]])
+    size = len(people)
+    edges = np.concatenate(
+        [number[links.originals[links.offsets[row] : links.offsets[row + 1]]] for row in rows]
+    )
+    starts = np.arange(_DRAWS + 1, dtype=np.int64) * size
+    graph = Graph.explicit(
+        np.arange(_DRAWS * size, dtype=np.int32),
+        starts,
+        np.full(_DRAWS, degree, np.int32),
+        np.tile(edges, _DRAWS),
+    )
+    truth = assign(graph, Secret.draw(seed=seed), draw).reshape(_DRAWS, size)
+    truth = truth - starts[:-1, None].astype(np.int32)
+    slots = np.empty_like(truth)
+    np.put_along_axis(slots, truth, np.arange(size, dtype=np.int32)[None, :].repeat(_DRAWS, 0), 1)
+    return degree, slots

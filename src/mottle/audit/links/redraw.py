@@ -1,0 +1,183 @@
+"""Draws repeated on the same graph: what else could have become true, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.assignment import DRAWS, assign
+from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s, offsets_of
+from mottle.audit.containment.compact import runs
+from mottle.audit.links.edges import Edges, Part, chosen_part
+from mottle.graph.model import Graph, is_order
+from mottle.utils.csprng import Secret
+
+
+@dataclass(frozen=True, repr=False)
+class Redraw:
+    """Edges as a graph that can be drawn again, the way the release was drawn."""
+
+    graph: Graph
+    draw: str
+    records: Int64s  # [positions]: the published record at every position
+    people: Int64s  # [positions]: the original at every position
+
+    def record_of_person(self, seed: int) -> Int64s:
+        """By original: the record that a fresh draw gives it."""
+        drawn = assign(self.graph, Secret.draw(seed=seed), self.draw)
+        record_of = np.empty(len(drawn), np.int64)
+        record_of[self.people[drawn]] = self.records
+        return record_of
+
+
+def redraw_of(edges: Edges, draw: str) -> Redraw | None:
+    """Prepare edges for drawing again; None when they cannot have been drawn as ``draw`` says.
+
+    Which bucket a record was published for shows in the layer of its true original: one bucket has
+    one such layer, and permuting buckets again does not ask for their names.
+    """
+    named = edges.clusters[edges.truth] if edges.blocks is None else edges.blocks
+    numbers, of_record = np.unique(named, return_inverse=True)
+    of_person = np.empty(edges.records, np.int64)
+    of_person[edges.truth] = of_record
+    sizes = np.bincount(of_record, minlength=len(numbers))
+    degrees = np.zeros(len(numbers), np.int64)
+    degrees[of_record] = edges.degrees
+    complete = (degrees == sizes)[of_record]
+    layer = np.where(complete, 0, _true_layers(edges))
+    if (
+        draw not in DRAWS
+        or not np.array_equal(degrees[of_record], edges.degrees)
+        or np.any(of_person[edges.originals] != of_record[edges.published])
+        or not _fits(draw, of_record, layer, sizes, np.where(degrees == sizes, 1, degrees))
+    ):
+        return None
+    records = np.lexsort((layer if draw == "buckets" else of_record, of_record))
+    people = np.argsort(of_person, kind="stable")
+    place = np.empty(edges.records, np.int64)
+    place[people] = runs(np.zeros(len(sizes), np.int64), sizes)
+    edge_order = runs(edges.offsets[records], edges.degrees[records])
+    graph = Graph.explicit(
+        np.arange(edges.records, dtype=np.int32),
+        offsets_of(sizes),
+        degrees.astype(np.int32),
+        place[edges.originals[edge_order]].astype(np.int32),
+    )
+    redraw = Redraw(graph, "closed" if draw == "apart" else draw, records, people)
+    return redraw if is_order(redraw.record_of_person(0)) else None
+
+
+def _true_layers(edges: Edges) -> Int64s:
+    """By record: the layer of its true original; -1 where no edge is the true one."""
+    layers = np.full(edges.records, -1, np.int64)
+    true = np.flatnonzero(edges.originals == edges.truth[edges.published])
+    layers[edges.published[true]] = edges.layers[true]
+    return layers
+
+
+def _fits(draw: str, block: Int64s, layer: Int64s, sizes: Int64s, layers: Int64s) -> bool:
+    """Whether the true layers are those of whole buckets, or of one layer for each block."""
+    if layer.min() < 0:
+        return False
+    if draw not in ("buckets", "rotation"):
+        return True
+    keys, counts = np.unique(block * (int(layer.max()) + 1) + layer, return_counts=True)
+    of_key = keys // (int(layer.max()) + 1)
+    expected = sizes // layers if draw == "buckets" else sizes
+    return np.array_equal(counts, expected[of_key])
+
+
+def some_blocks(part: Part, most: int, seed: int, degree: int | None = None) -> Part | None:
+    """Whole blocks drawn at random, with no more than so many edges; all of them if they fit.
+
+    ``degree``: only blocks in which nobody has more matches.
+    """
+    edges = part.edges
+    if len(edges.originals) <= most and (degree is None or edges.degrees.max() <= degree):
+        return part
+    numbers, of_record = np.unique(edges.clusters[edges.truth], return_inverse=True)
+    sizes = np.bincount(of_record, edges.degrees)
+    order = np.random.default_rng(seed).permutation(len(numbers))
+    highest = np.zeros(len(numbers), np.int64)
+    np.maximum.at(highest, of_record, edges.degrees)
+    order = order[(sizes[order] <= most) & (highest[order] <= (degree or highest.max()))]
+    fitting = order[np.cumsum(sizes[order]) <= most]
+    chosen = chosen_part(edges, np.flatnonzero(np.isin(of_record, fitting)))
+    if chosen is None:
+        return None
+    return Part(chosen.edges, part.records[chosen.records], part.people[chosen.people])
+
+
+@njit(cache=True, nogil=True)
+def edges_to(starts: Int64s, records: Int32s, record_of: Int64s) -> Int64s:
+    """By original: which of its edges leads to the given record."""
+    found = np.empty(record_of.size, np.int64)
+    for person in range(record_of.size):
+        edge = starts[person]
+        while records[edge] != record_of[person]:
+            edge += 1
+        found[person] = edge
+    return found
+
+
+@njit(cache=True, nogil=True)
+def describe(
+    starts: Int64s, records: Int32s, marks: Int32s, overall: NDArray[np.float64]
+) -> tuple[Int32s, Int32s, Int32s]:
+    """By edge of every original: how often the value of its record is seen among the original's
+    matches, how many different values are, and how many of those are rarer in the whole table.
+    """
+    times = np.zeros(records.size, np.int32)
+    kinds = np.zeros(records.size, np.int32)
+    rarer = np.zeros(records.size, np.int32)
+    tally = np.zeros(overall.size, np.int32)
+    rank = np.zeros(overall.size, np.int32)
+    present = np.empty(overall.size, np.int64)
+    for person in range(starts.size - 1):
+        distinct = 0
+        for edge in range(starts[person], starts[person + 1]):
+            mark = marks[records[edge]]
+            if mark >= 0:
+                if tally[mark] == 0:
+                    present[distinct] = mark
+                    distinct += 1
+                tally[mark] += 1
+        for kind in range(distinct):
+            value = present[kind]
+            rank[value] = 0
+            for other in range(distinct):
+                rank[value] += overall[present[other]] < overall[value]
+        for edge in range(starts[person], starts[person + 1]):
+            mark = marks[records[edge]]
+            if mark >= 0:
+                times[edge], kinds[edge], rarer[edge] = tally[mark], distinct, rank[mark]
+        for kind in range(distinct):
+            tally[present[kind]] = 0
+    return times, kinds, rarer
+
+
+@njit(cache=True, nogil=True)
+def heaviest(
+    starts: Int64s, records: Int32s, marks: Int32s, weights: NDArray[np.float64], values: int
+) -> tuple[Bools, Int64s]:
+    """The edges whose value is the heaviest of the original's, and how many values share that.
+
+    Edges of weight 0 are never taken; all edges of a value have the same weight.
+    """
+    chosen = np.zeros(records.size, np.bool_)
+    ties = np.zeros(starts.size - 1, np.int64)
+    seen_by = np.full(values, -1, np.int64)
+    for person in range(starts.size - 1):
+        best = 0.0
+        for edge in range(starts[person], starts[person + 1]):
+            best = max(best, weights[edge])
+        for edge in range(starts[person], starts[person + 1]):
+            mark = marks[records[edge]]
+            if mark >= 0 and best > 0 and weights[edge] >= best * (1 - 1e-12):
+                chosen[edge] = True
+                ties[person] += seen_by[mark] != person
+                seen_by[mark] = person
+    return chosen, ties

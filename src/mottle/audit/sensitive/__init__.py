@@ -1,0 +1,1 @@
+"""What a release publishes about sensitive values, and how well they are guessed."""

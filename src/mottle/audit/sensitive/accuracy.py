@@ -1,0 +1,89 @@
+"""Whether guesses are right more often than the guarantee allows, chance considered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc
+
+from mottle.audit.containment.coded_columns import Bools, Int64s
+from mottle.audit.containment.index import Float64s
+
+_CHANCE = 0.00135  # that a sound release fails: three standard deviations
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How often guesses were right, and how often they may be."""
+
+    guesses: int
+    right: float  # share of right guesses
+    allowed: float  # mean of what is allowed for each of them
+    sigma: float  # standard deviation of ``right`` if no more is right than allowed
+    trials: int = 1  # guessing strategies of which this is the best
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the guesses stay within 3 σ of what is allowed; None when they prove nothing.
+
+        They prove nothing if even right guesses throughout would be no surprise. The tail is that
+        of a binomial distribution with this σ, so that few guesses are judged rightly as well.
+        """
+        if self.right <= self.allowed + _ROUNDING:
+            return True if self._chance_of(1.0) < _CHANCE else None
+        return self._chance_of(self.right) >= _CHANCE
+
+    def _chance_of(self, right: float) -> float:
+        """The chance of so many right guesses or more, if each may be right as allowed."""
+        if self.guesses == 0 or self.allowed >= 1:
+            return 1.0
+        if self.allowed <= 0 or self.sigma < _ROUNDING:
+            return 0.0 if right > self.allowed + _ROUNDING else 1.0
+        independent = self.allowed * (1 - self.allowed) / self.sigma**2  # as many would be as sure
+        hits = right * independent
+        return float(betainc(hits, independent - hits + 1, self.allowed)) * self.trials
+
+    def facts(self) -> dict[str, float]:
+        """The numbers, for a report."""
+        return {
+            "guesses": self.guesses,
+            "right": self.right,
+            "allowed": self.allowed,
+            "sigma": self.sigma,
+        }
+
+
+def judge(right: Bools, allowed: Float64s, clusters: Int64s) -> Accuracy:
+    """Judge guesses of which each may be right with chance ``allowed``.
+
+    People of one cluster share a draw, so their guesses may be right or wrong together. The
+    variance is therefore taken from the sums over clusters, where that is more than what
+    independent guesses would have.
+    """
+    if len(right) == 0:
+        return Accuracy(0, 0.0, 0.0, 0.0)
+    excess = right - allowed
+    sums = _sums(clusters, excess - excess.mean())
+    independent = float((allowed * (1 - allowed)).sum())
+    return _accuracy(right, allowed, max(independent, float((sums**2).sum())), 1)
+
+
+def judge_shared(right: Bools, allowed: Float64s, clusters: Int64s, trials: int = 1) -> Accuracy:
+    """As `judge`, for guesses that in each cluster are all right or all wrong at worst."""
+    if len(right) == 0:
+        return Accuracy(0, 0.0, 0.0, 0.0)
+    sums = _sums(clusters, np.sqrt(allowed * (1 - allowed)))
+    return _accuracy(right, allowed, float((sums**2).sum()), trials)
+
+
+def _accuracy(right: Bools, allowed: Float64s, variance: float, trials: int) -> Accuracy:
+    count = len(right)
+    return Accuracy(
+        count, float(right.mean()), float(allowed.mean()), variance**0.5 / count, trials
+    )
+
+
+def _sums(clusters: Int64s, values: Float64s) -> Float64s:
+    return np.bincount(np.unique(clusters, return_inverse=True)[1].ravel(), values).astype(float)

@@ -1,0 +1,76 @@
+"""What can be said about a person from the other people of the table, without any record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s
+from mottle.audit.containment.compact import group_rows
+from mottle.audit.containment.index import Float64s
+
+_CELLS = 20_000_000  # people × values that are held at once
+
+
+def told_by_others(columns: list[CodedColumn], own: Int32s, kinds: int) -> dict[str, Float64s]:
+    """By person: whether the own value is guessed right from everybody else's, by two ways."""
+    return {
+        "equal quasi-identifiers": _by_equals(columns, own, kinds),
+        "naïve Bayes": _by_bayes(columns, own, kinds),
+    }
+
+
+def _by_equals(columns: list[CodedColumn], own: Int32s, kinds: int) -> Float64s:
+    """The commonest value of the others with equal quasi-identifiers, of all others if none are.
+
+    A guess between two values that are equally common is half right.
+    """
+    codes = np.stack([column.codes for column in columns], axis=1)
+    group, _ = group_rows(codes)
+    keys, number, counts = np.unique(group * kinds + own, return_inverse=True, return_counts=True)
+    first, second, leader = _two_highest(keys // kinds, counts)
+    mine = counts[number.ravel()]
+    rival = np.where(leader[group] == number.ravel(), second[group], first[group])
+    right = (mine - 1 > rival) + 0.5 * (mine - 1 == rival)
+    alone = np.bincount(group)[group] == 1
+    return np.asarray(np.where(alone, own == np.bincount(own).argmax(), right), np.float64)
+
+
+def _two_highest(groups: Int64s, counts: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """By group: the highest and second highest count, and where the highest stands."""
+    order = np.lexsort((-counts, groups))
+    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    ends = np.append(begins[1:], len(order))
+    first = counts[order[begins]]
+    next_place = np.minimum(begins + 1, len(order) - 1)
+    second = np.where(ends - begins > 1, counts[order[next_place]], 0)
+    return first, second, order[begins]
+
+
+def _by_bayes(columns: list[CodedColumn], own: Int32s, kinds: int) -> Float64s:
+    """Naïve Bayes with Laplace's correction on all other people."""
+    tables = []
+    for column in columns:
+        present, rows = np.unique(column.codes, return_inverse=True)
+        table = np.bincount(rows.ravel() * kinds + own, minlength=len(present) * kinds)
+        tables.append((rows.ravel(), table.reshape(len(present), kinds)))
+    totals = np.bincount(own, minlength=kinds)
+    right = np.empty(len(own))
+    step = max(_CELLS // kinds, 1)
+    for first in range(0, len(own), step):
+        people = np.arange(first, min(first + step, len(own)))
+        mine = own[people]
+        with np.errstate(divide="ignore"):
+            logs = np.tile(np.log(totals.astype(np.float64)), (len(people), 1))
+            logs[np.arange(len(people)), mine] = np.log(totals[mine] - 1.0)
+        for rows, table in tables:
+            counts = table[rows[people]]
+            logs += np.log(counts + 1.0) - np.log(totals + float(len(table)))
+            of_mine = counts[np.arange(len(people)), mine]
+            logs[np.arange(len(people)), mine] += np.log(np.maximum(of_mine, 1.0)) - np.log(
+                of_mine + 1.0
+            )
+            logs[np.arange(len(people)), mine] += np.log(totals[mine] + float(len(table))) - np.log(
+                totals[mine] - 1.0 + len(table)
+            )
+        right[people] = logs.argmax(axis=1) == mine
+    return right

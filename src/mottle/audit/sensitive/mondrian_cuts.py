@@ -1,0 +1,134 @@
+"""Groups that Mondrian left uncut: the cuts it must have tried, and the worlds that explain it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s
+from mottle.audit.containment.index import Float64s
+from mottle.guarantees.base import ROUNDING
+from mottle.utils.xorshift import Words, below
+
+STRICT, RELAXED = "strict", "relaxed"
+
+# Which cuts each variation of the method tries, see `mottle.methods.mondrian`.
+VARIATIONS = {
+    "mondrian": (STRICT, RELAXED),
+    "mondrian-strict": (STRICT,),
+    "mondrian-relaxed": (RELAXED,),
+}
+
+
+class Worlds(NamedTuple):
+    """How often each person had each value in the worlds that explain an uncut group."""
+
+    counts: Int64s  # [people, values]
+    accepted: int  # worlds
+
+    def beliefs(self, values: NDArray[np.intp], caps: Float64s) -> tuple[Float64s, Float64s]:
+        """By person: the belief in the given value, and by how many σ it is above its cap."""
+        belief = self.counts[np.arange(len(values)), values] / max(self.accepted, 1)
+        least = 1 / max(self.accepted, 1)
+        doubt = np.sqrt(np.maximum(belief * (1 - belief), least) * least)
+        return belief, (belief - caps[values]) / doubt
+
+
+def cuts_tried(codes: Int32s, least: int, variation: str) -> Bools:
+    """The left sides, [cuts, people], of all cuts with enough records on both sides.
+
+    ``codes`` [people, attributes] are those of one group in the order of the table. A strict cut
+    puts all at the median on one side; a relaxed one halves, the first at the median going left.
+    """
+    size = len(codes)
+    found = []
+    for values in codes.T:
+        median = np.sort(values)[size // 2]
+        equal = values == median
+        below = values < median
+        lefts = []
+        if STRICT in VARIATIONS[variation]:
+            lefts += [below | equal, below]
+        if RELAXED in VARIATIONS[variation]:
+            first = np.cumsum(equal) <= size // 2 - np.count_nonzero(below)
+            lefts.append(below | (equal & first))
+        found += [left for left in lefts if least <= np.count_nonzero(left) <= size - least]
+    return np.unique(np.array(found, np.bool_).reshape(-1, size), axis=0)
+
+
+def is_explained(cuts: Bools, marks: Int32s, caps: Float64s) -> bool:
+    """Whether no cut keeps the caps, people having these marks: else it would have been made."""
+    space = np.zeros(len(caps), np.int64)
+    sizes = cuts.sum(axis=1).astype(np.int64)
+    numbers = range(len(cuts))
+    return all(_is_refused(cuts[cut], int(sizes[cut]), marks, caps, space) for cut in numbers)
+
+
+def worlds_of(
+    cuts: Bools, marks: Int32s, caps: Float64s, values: Int64s, tries: int, seed: int
+) -> Worlds:
+    """Deal the group's marks out at random, again and again; keep the worlds that refuse all cuts.
+
+    ``values`` numbers the value of every row of ``marks`` from 0 on.
+    """
+    counts = np.zeros((len(marks), int(values.max()) + 1), np.int64)
+    sizes = cuts.sum(axis=1).astype(np.int64)
+    state = np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64)
+    return Worlds(counts, int(_deal(cuts, sizes, marks, caps, values, tries, state, counts)))
+
+
+@njit(cache=True, nogil=True)
+def _is_refused(left: Bools, size: int, marks: Int32s, caps: Float64s, counts: Int64s) -> bool:
+    """Whether a cut leaves some mark beyond its cap on one side; ``counts`` are zeros."""
+    people, systems = marks.shape
+    refused = False
+    for side in (True, False):
+        records = size if side else people - size
+        for person in range(people):
+            if left[person] == side:
+                for system in range(systems):
+                    mark = marks[person, system]
+                    counts[mark] += 1
+                    refused |= counts[mark] > caps[mark] * records + ROUNDING
+            if refused:
+                break
+        for person in range(people):
+            for system in range(systems):
+                counts[marks[person, system]] = 0
+        if refused:
+            break
+    return refused
+
+
+@njit(cache=True, nogil=True)
+def _deal(
+    cuts: Bools, sizes: Int64s, marks: Int32s, caps: Float64s, values: Int64s, tries: int,
+    state: Words, counts: Int64s,
+) -> int:  # fmt: skip
+    """Add the worlds that refuse all cuts to ``counts``; returns how many there were."""
+    people = len(marks)
+    dealt = marks.copy()
+    order = np.arange(people)
+    space = np.zeros(caps.size, np.int64)
+    accepted = 0
+    likeliest = 0  # the cut that was the last to be allowed is tried first
+    for _ in range(tries):
+        for place in range(people - 1, 0, -1):
+            other = below(state, place + 1)
+            order[place], order[other] = order[other], order[place]
+        for person in range(people):
+            dealt[person] = marks[order[person]]
+        explains = True
+        for step in range(len(cuts)):
+            cut = (likeliest + step) % len(cuts)
+            if not _is_refused(cuts[cut], sizes[cut], dealt, caps, space):
+                explains, likeliest = False, cut
+                break
+        if explains:
+            accepted += 1
+            for person in range(people):
+                counts[person, values[order[person]]] += 1
+    return accepted

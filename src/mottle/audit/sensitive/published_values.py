@@ -1,0 +1,209 @@
+"""Sensitive values as they were published, in the codes of the originals' values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.sparse import csr_array
+
+from mottle.audit.containment.coded_columns import Int32s, Int64s
+from mottle.audit.containment.index import Float64s
+from mottle.audit.sensitive.shares import Values, values_of
+from mottle.encoding.sensitive import MISSING, SensitiveValues, encode_sensitive
+from mottle.errors import DataError, UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.release.data import Release
+from mottle.schema.model import Column, Role, Schema
+
+if TYPE_CHECKING:
+    from mottle.audit.sensitive.shares import Mixtures
+
+
+@dataclass(frozen=True, repr=False)
+class Seen:
+    """A sensitive column as it was published; or the joint values of several.
+
+    Where sensitive values are published apart, by group, they are dealt out to the records of the
+    group in any order, and ``groups`` says that only the mixture of the group is known of each.
+    """
+
+    columns: tuple[str, ...]
+    marks: Int32s  # [records]: code of the value, -1 for one that the original does not have
+    values: Values
+    capped: bool  # whether the guarantee bounds its values
+    groups: Int64s | None = None  # [records]
+
+    @cached_property
+    def mixtures(self) -> Mixtures:
+        """[records, values]: what is known of every record's value."""
+        known = np.flatnonzero(self.marks >= 0)
+        shape = (len(self.marks), len(self.values.overall))
+        single = csr_array((np.ones(len(known)), (known, self.marks[known])), shape=shape)
+        if self.groups is None:
+            return single
+        records = np.arange(len(self.groups))
+        sizes = np.bincount(self.groups)
+        belongs = csr_array(
+            (np.ones(len(records)), (self.groups, records)), shape=(len(sizes), len(records))
+        )
+        shares = csr_array((1 / sizes[self.groups], (records, self.groups)))
+        return (shares @ (belongs @ single)).tocsr()
+
+
+def sensitive_values(
+    original: pa.Table, release: Release, schema: Schema | None, guarantee: Guarantee | None
+) -> tuple[tuple[Seen, ...], tuple[Int32s, ...]]:
+    """What was published of sensitive values, and everybody's own values.
+
+    One entry for the only sensitive column; or the joint value of several and then each of them.
+    """
+    published, groups = values_by_record(release)
+    encoded = encode_sensitive(original, _columns(published.column_names, schema))
+    caps = _caps(guarantee, original.num_rows, encoded, _bins_unknown(release, encoded))
+    marks = _published_codes(original, published, encoded)
+    seen = tuple(
+        Seen(
+            columns=values.columns,
+            marks=codes,
+            values=values_of(
+                values.counts,
+                np.ones(len(values.counts)) if bound is None else bound,
+                _is_ordered(original, values),
+            ),
+            capped=bound is not None,
+            groups=groups,
+        )
+        for values, codes, bound in zip(encoded, marks, caps, strict=True)
+    )
+    return seen, tuple(values.codes for values in encoded)
+
+
+def values_by_record(release: Release) -> tuple[pa.Table, Int64s | None]:
+    """The sensitive columns of all records; and their groups, where values are published apart."""
+    if release.sensitive is None:
+        names = [column.name for column in release.columns if column.role is Role.SENSITIVE]
+        return release.table.select(names), None
+    group, *names, count = release.sensitive.column_names
+    groups = release.table.column(group).to_numpy().astype(np.int64)
+    by_value = np.repeat(
+        np.arange(release.sensitive.num_rows), release.sensitive.column(count).to_numpy()
+    )
+    listed = release.sensitive.column(group).to_numpy()[by_value]
+    by_value = by_value[np.argsort(listed, kind="stable")]
+    if not np.array_equal(np.sort(listed), np.sort(groups)):
+        raise DataError("The two tables of the release do not agree on the sizes of groups.")
+    rows = np.empty(len(groups), np.int64)
+    rows[np.argsort(groups, kind="stable")] = by_value
+    return release.sensitive.select(names).take(pa.array(rows)), groups
+
+
+def _columns(names: list[str], schema: Schema | None) -> Schema:
+    """The sensitive columns, with the bins that the schema gives them."""
+    given = {column.name: column for column in schema.columns} if schema else {}
+    return Schema(
+        columns=tuple(
+            Column(
+                name=name,
+                role=Role.SENSITIVE,
+                bins=given[name].bins if name in given else None,
+                breaks=given[name].breaks if name in given else None,
+            )
+            for name in names
+        )
+    )
+
+
+def _bins_unknown(release: Release, encoded: tuple[SensitiveValues, ...]) -> bool:
+    """Whether the certificate speaks of bins that no schema gives."""
+    binned = any(values.get("binned") for values in release.certificate.get("sensitive", []))
+    return binned and not any(values.binned for values in encoded)
+
+
+def _caps(
+    guarantee: Guarantee | None,
+    rows: int,
+    encoded: tuple[SensitiveValues, ...],
+    bins_unknown: bool,
+) -> list[Float64s | None]:
+    """By column: the caps of its values, None where the guarantee gives none."""
+    if guarantee is None or not guarantee.about_values:
+        return [None] * len(encoded)
+    if not encoded:
+        raise UsageError(
+            f"{guarantee.describe()['name']} is about sensitive values, but the release has no"
+            " sensitive column.",
+            "Give the columns their roles with --schema.",
+        )
+    if bins_unknown:
+        raise UsageError(
+            "The guarantee is about bins of numbers, and only the schema says which.",
+            "Give the schema the release was made with: --schema FILE.",
+        )
+    demand = guarantee.demand(rows, encoded)
+    ends = np.cumsum([len(values.counts) for values in encoded])
+    return list(np.split(demand.caps, ends[:-1]))
+
+
+def _published_codes(
+    original: pa.Table, published: pa.Table, encoded: tuple[SensitiveValues, ...]
+) -> list[Int32s]:
+    """The published values in the codes of the originals, -1 for values they do not have."""
+    single = {
+        values.columns[0]: _lookup(
+            original.column(values.columns[0]), values.codes, published.column(values.columns[0])
+        )
+        for values in encoded
+        if not values.joint
+    }
+    coded = []
+    for values in encoded:
+        if not values.joint:
+            coded.append(single[values.columns[0]])
+            continue
+        parts = np.stack([single[column] for column in values.columns], axis=1)
+        _, numbers = np.unique(np.vstack([values.parts, parts]), axis=0, return_inverse=True)
+        numbers = numbers.ravel()
+        code_of = np.full(numbers.max() + 1, -1, np.int32)
+        code_of[numbers[: len(values.parts)]] = np.arange(len(values.parts), dtype=np.int32)
+        coded.append(code_of[numbers[len(values.parts) :]])
+    return coded
+
+
+def _lookup(known: pa.ChunkedArray, codes: Int32s, values: pa.ChunkedArray) -> Int32s:
+    """The codes of ``values``, given the codes of ``known``."""
+    numbers = same_numbers(known, values)
+    code_of = np.full(max(int(part.max(initial=0)) for part in numbers) + 1, -1, np.int32)
+    code_of[numbers[0]] = codes
+    return code_of[numbers[1]]
+
+
+def same_numbers(*columns: pa.ChunkedArray) -> list[Int64s]:
+    """Columns as numbers, equal values having the same number; missing is a value, and NaN one."""
+    kind = columns[0].type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    try:
+        cast = [pc.cast(column, kind).combine_chunks() for column in columns]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        cast = [pc.cast(column, pa.string()).combine_chunks() for column in columns]
+    together = pa.concat_arrays(cast)
+    if pa.types.is_null(together.type):
+        numbers = np.zeros(len(together), np.int64)
+    else:
+        encoded = pc.dictionary_encode(together, null_encoding="encode")
+        numbers = encoded.indices.to_numpy().astype(np.int64)
+    return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _is_ordered(original: pa.Table, values: SensitiveValues) -> bool:
+    """Whether distances between values mean something: numbers, as they are and none missing."""
+    if values.joint or values.binned:
+        return False
+    kind = original.schema.field(values.columns[0]).type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(is_number and values.labels[0][-1].as_py() != MISSING)

@@ -1,0 +1,261 @@
+"""The options of ``mottle anonymize`` for more rows than memory: which engine, and its limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from mottle.cli._sources import arguments_of_source
+from mottle.errors import UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.io import databases
+from mottle.io.atomic_write import hidden_folder, writing_to
+from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.databases import DatabaseTable
+from mottle.pipeline import streaming
+from mottle.pipeline.anonymize import Progress
+from mottle.pipeline.chunked.target import Place
+from mottle.schema.model import Schema, parse_word
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from mottle.report import InternalReport
+
+DEFAULT_MEMORY = "4GB"
+DEFAULT_MASTER = "local[*]"
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="memory; streaming: more rows than memory holds; spark: on a cluster.",
+        show_default="memory, or streaming with --memory",
+    ),
+]
+MemoryOption = Annotated[
+    str | None, typer.Option("--memory", help="Work in chunks, within so much memory: 4GB.")
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master", help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"
+    ),
+]
+
+
+_WAYS_OUT = {
+    "--audit full": "Leave it out, and run 'mottle audit DATA RELEASE' on the finished release, on"
+    " a machine whose memory holds both.",
+}
+
+
+class Engine(StrEnum):
+    """Who moves the rows."""
+
+    MEMORY = "memory"
+    STREAMING = "streaming"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is to be read, as the command line names it."""
+
+    data: str
+    table: str | None
+    query: str | None
+    text: TextOptions
+
+    def reader(self) -> str | pa.RecordBatchReader:
+        """A path, or the batches of a database."""
+        if not databases.is_database(self.data):
+            if self.table is not None or self.query is not None:
+                raise UsageError(
+                    f"--table and --query are for databases, and {self.data} is none.",
+                    "Leave them out.",
+                )
+            return self.data
+        return databases.database_batches(self.data, table=self.table, query=self.query)
+
+    @property
+    def name(self) -> str:
+        """As an interrupted run is known again; without a password."""
+        if not databases.is_database(self.data):
+            return str(Path(self.data).resolve())
+        return arguments_of_source(self.data, self.table, self.query)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a table that is worked on in chunks is moved."""
+
+    engine: Engine
+    memory: str
+    master: str
+
+    @classmethod
+    def of(
+        cls, engine: str | None, memory: str | None, master: str | None, refused: Mapping[str, Any]
+    ) -> Scale | None:
+        """From the options, or None when the table is to be worked on in memory.
+
+        ``refused`` are options that chunks do not know, with their values.
+        """
+        try:
+            default = Engine.MEMORY if memory is None else Engine.STREAMING
+            chosen = default if engine is None else parse_word(Engine, engine)
+        except ValueError as error:
+            raise UsageError(f"{error}.") from None
+        if memory is not None and chosen is not Engine.STREAMING:
+            raise UsageError(
+                f"--memory is for the engine 'streaming', not for '{chosen}'.",
+                "Leave one of them out; Spark has settings of its own for memory.",
+            )
+        if master is not None and chosen is not Engine.SPARK:
+            raise UsageError("--master is for Spark.", "Add --engine spark.")
+        if chosen is Engine.MEMORY:
+            return None
+        for option, value in refused.items():
+            if value:
+                raise UsageError(
+                    f"{option} needs the whole table in memory; the engine '{chosen}' works in"
+                    " chunks.",
+                    _WAYS_OUT.get(
+                        option, f"Leave {option} out, or leave out --engine and --memory."
+                    ),
+                )
+        return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER)
+
+    def anonymize(
+        self,
+        source: Input,
+        schema: Schema,
+        guarantee: Guarantee,
+        output: Path | DatabaseTable,
+        *,
+        overwrite: bool,
+        report: bool,
+        private: Path | None,
+        internal: InternalReport | None,
+        progress: Callable[[Progress], None],
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Write the release to ``output``; returns its certificate."""
+        written: dict[str, Any] = {"overwrite": overwrite, "report": report, "internal": internal}
+        if self.engine is Engine.STREAMING:
+            try:
+                return streaming.anonymize(
+                    source.reader(), schema, guarantee, output, memory=self.memory,
+                    text=source.text, source=source.name, private=private, progress=progress,
+                    **written, **options,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                typer.echo("What is done is kept: the same command goes on from there.", err=True)
+                raise
+        from mottle.pipeline import spark
+
+        if private is not None or (internal is not None and internal.examples):
+            option = "--private" if private is not None else "--report-examples"
+            raise UsageError(
+                f"{option} has to know which row of the input is whose, and rows of Spark have no"
+                " number.",
+                f"Leave {option} out, or take the engine 'streaming'.",
+            )
+        place = Place.of(output, private=None, **written)
+        place.check()
+        with writing_to(place.folder), hidden_folder(place.folder) as stage:
+            rows = _parquet_of(source, stage)
+            with spark_session(self.master) as session:
+                release = spark.anonymize(
+                    session.read.parquet(str(rows)), schema, guarantee, staging=stage.resolve(),
+                    progress=progress, **options,
+                )  # fmt: skip
+                progress(Progress("write", release.certificate["gcp"]))
+                original = None if internal is None else parquet_source(rows, source.name)
+                return release.save(output, original=original, **written)
+
+
+def _parquet_of(source: Input, stage: Path) -> Path:
+    """The input as Spark can read it: where it lies, or a copy."""
+    copy = stage / "input.parquet"
+    reader = source.reader()
+    if isinstance(reader, pa.RecordBatchReader):
+        copied(lambda: (pa.Table.from_batches([batch]) for batch in reader), copy, source.name)
+        return copy
+    path = Path(reader)
+    if path.is_dir() or (path.suffix.lower() in (".parquet", ".pq") and not source.text.missing):
+        return path.resolve()
+    opened = open_source(path, copy, source.text)
+    if not copy.exists():
+        copied(opened.read, copy, source.name)
+    return copy.resolve()
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator[SparkSession]:
+    """A Spark session of our own, with this Python for its workers."""
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError(
+            "Spark is not installed.", "Install it with: pip install 'mottle[spark]'."
+        ) from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master(master)
+        .appName("mottle")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+class Estimate:
+    """What a progress bar says about a stage whose rows come in parts."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._began = 0.0
+        self._share = 0.0
+
+    def of(self, progress: Progress) -> str:
+        """The share that is done, and about how long the rest of the stage takes."""
+        now = time.monotonic()
+        if progress.stage != self._stage:
+            self._stage, self._began = progress.stage, now
+            self._share = progress.share or 0.0  # what an earlier run has done takes no time
+        if progress.share is None:
+            return ""
+        done = progress.share - self._share
+        left = (now - self._began) * (1 - progress.share) / done if done > 0 else 0.0
+        rest = f", about {_duration(left)} left" if left >= 1 else ""
+        return f" {progress.share:.0%}{rest}"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> _duration(42), _duration(200), _duration(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,123 @@
+"""What commands show: errors, progress, and what was released."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import Progress as ProgressBar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from mottle.cli import _jit_cache
+from mottle.cli._engine_options import Estimate
+from mottle.cli._sources import Target
+from mottle.cli.audit import show_certified
+from mottle.errors import MottleError
+from mottle.io.databases import redacted
+from mottle.pipeline.anonymize import STAGES, Progress
+
+out = Console()
+err = Console(stderr=True)
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+INTERRUPTED = 130
+
+
+def reporting_errors(
+    command: Callable[Arguments, Result],
+) -> Callable[Arguments, Result]:
+    """Print errors as what is wrong and what to do, and exit with their code."""
+
+    @functools.wraps(command)
+    def run(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+        handler = RichHandler(console=err, show_time=False, show_path=False, markup=False)
+        logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s")
+        try:
+            return command(*args, **options)
+        except MottleError as error:
+            err.print("[bold red]Error:[/] ", end="")
+            for line in filter(None, (error.problem, error.remedy)):
+                err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            err.print("Interrupted: nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[Progress], None]]:
+    """Show the stages of a run on the terminal; silent when it is none."""
+    if not _jit_cache.done_before():
+        err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
+    bar = ProgressBar(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("read", total=len(STAGES))
+        estimate = Estimate()
+
+        def tell(progress: Progress) -> None:
+            loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
+            bar.update(task, description=f"{progress.stage}{estimate.of(progress)}{loss}")
+
+        yield tell
+
+
+def show_release(
+    certificate: dict[str, Any], target: Target, private: Path | None, began: float, as_json: bool
+) -> None:
+    """Print what was released, for people or for programs."""
+    if as_json:
+        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+    else:
+        show_result(certificate, target, private, time.perf_counter() - began)
+        show_certified(certificate, out)
+
+
+def show_result(
+    certificate: dict[str, Any], target: Target, private: Path | None, seconds: float
+) -> None:
+    """A short table of what was done and where the files are."""
+    guarantee = certificate["guarantee"]
+    shown = Table(title="Released", title_justify="left", show_header=False)
+    shown.add_row("rows", f"{certificate['rows']:,}")
+    shown.add_row("guarantee", f"{guarantee['name']}, {guarantee['short']}")
+    method = certificate["method"]
+    picked = f"{method['picked']}, picked by " if "picked" in method else ""
+    shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")
+    shown.add_row("information lost (GCP)", f"{certificate['gcp']:.2%}")
+    for name, loss in certificate["ncp"].items():
+        shown.add_row(f"  {name}", f"{loss:.2%}")
+    passed = sum(check["passed"] for check in certificate["checks"])
+    shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
+    shown.add_row("time", f"{seconds:.1f} s")
+    shown.add_row(*target.shown(certificate))
+    if private is not None:
+        shown.add_row("private links", f"{private} (keep it secret)")
+    out.print(shown)
+    for note in certificate["notes"]:
+        out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_command(command: str) -> None:
+    """A command for people to copy."""
+    out.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Methods and guarantees compared on the user's own table."""

@@ -1,0 +1,156 @@
+"""Charts of a comparison: drawn by Altair, as SVG that takes its text colour from the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+
+from mottle.comparison.compare import ORIGINAL, Comparison, Line
+
+FAMILIES = {"k": "k", "l": "ℓ", "beta": "β"}
+MEASURES = {
+    "loss": "information lost (GCP)",
+    "query_error": "query error (median)",
+    "accuracy": "accuracy of a model",
+    "linked": "people linked to their record",
+    "guessed": "sensitive values guessed right",
+    "seconds": "seconds taken",
+}
+_SHARES = ("loss", "query_error", "accuracy", "linked", "guessed")
+_COLOURS = [
+    "#2b8ca0", "#d9822b", "#8a63c9", "#4c9f50", "#cf4f5f", "#7f8790", "#b08a2e", "#3f77c8",
+]  # fmt: skip
+_INK = "currentColor"
+_WIDTH = 330
+
+
+def charts_of(comparison: Comparison) -> list[tuple[str, Markup]]:
+    """A title and a chart for every measure, and the frontier of each kind of guarantee."""
+    measured = [line for line in comparison.lines if not line.note and line.method != ORIGINAL]
+    methods = list(dict.fromkeys(line.method for line in measured))
+    found = []
+    for family, symbol in FAMILIES.items():
+        lines = [line for line in measured if line.family == family]
+        if not lines:
+            continue
+        frontier = [line for line in lines if line.linked is not None]
+        if frontier:
+            found.append((f"Privacy against use, by {symbol}", _frontier(frontier, methods)))
+        found += [
+            (
+                f"{words[0].upper()}{words[1:]}, by {symbol}",
+                _curves(lines, measure, symbol, methods, _marks(comparison).get(measure)),
+            )
+            for measure, words in MEASURES.items()
+            if any(getattr(line, measure) is not None for line in lines)
+        ]
+    return found
+
+
+def _marks(comparison: Comparison) -> dict[str, tuple[float, str]]:
+    """What measures are to be compared with: a level, and what it is."""
+    original = next(line for line in comparison.lines if line.method == ORIGINAL)
+    found = {}
+    if original.accuracy is not None:
+        found["accuracy"] = (original.accuracy, "original")
+    if comparison.commonest is not None:
+        found["guessed"] = (comparison.commonest, "without any release")
+    return found
+
+
+def _curves(
+    lines: Sequence[Line],
+    measure: str,
+    symbol: str,
+    methods: Sequence[str],
+    mark: tuple[float, str] | None,
+) -> Markup:
+    values = [
+        {"method": line.method, "parameter": line.parameter, "value": getattr(line, measure)}
+        for line in lines
+        if getattr(line, measure) is not None
+    ]
+    is_share = measure in _SHARES
+    axis = alt.Axis(format="%" if is_share else "~g", tickCount=6)
+    scale = alt.Scale(zero=measure != "accuracy") if is_share else alt.Scale(type="log")
+    base = alt.Chart({"values": values}).encode(
+        x=alt.X("parameter:Q", title=symbol, scale=alt.Scale(zero=False, nice=False, padding=12),
+                axis=alt.Axis(values=sorted({line.parameter or 0.0 for line in lines}))),
+        y=alt.Y("value:Q", title=None, axis=axis, scale=scale),
+        color=_colour(methods),
+    )  # fmt: skip
+    drawn = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=55, opacity=1)
+    return _svg(drawn if mark is None else drawn + _level(*mark))
+
+
+def _level(value: float, words: str) -> alt.LayerChart:
+    """A dashed line to compare with, and what it is."""
+    base = alt.Chart({"values": [{"value": value, "words": words}]}).encode(y=alt.Y("value:Q"))
+    text = base.mark_text(align="right", dy=-6, fontSize=10, color=_INK, fill=_INK).encode(
+        x=alt.value(_WIDTH), text="words:N"
+    )
+    drawn: alt.LayerChart = base.mark_rule(strokeDash=[4, 4], color=_INK, opacity=0.6) + text
+    return drawn
+
+
+def _frontier(lines: Sequence[Line], methods: Sequence[str]) -> Markup:
+    values = [
+        {"method": line.method, "at": line.guarantee, "linked": line.linked,
+         "error": line.query_error, "place": line.parameter}
+        for line in lines
+        if line.query_error is not None
+    ]  # fmt: skip
+    base = alt.Chart({"values": values}).encode(
+        x=alt.X("linked:Q", title="people linked (less is more private)",
+                axis=alt.Axis(format="%", tickCount=5)),
+        y=alt.Y("error:Q", title="query error (less is more useful)",
+                axis=alt.Axis(format="%", tickCount=6)),
+        color=_colour(methods),
+    )  # fmt: skip
+    return _svg(
+        base.mark_line(strokeWidth=1.5, opacity=0.7).encode(order="place:Q")
+        + base.mark_point(filled=True, size=60, opacity=1)
+        + _parameters(values)
+    )
+
+
+def _parameters(values: Sequence[dict[str, Any]]) -> alt.Chart:
+    """Every guarantee named once, above the highest of its points: others would lie over it."""
+    highest: dict[str, dict[str, Any]] = {}
+    for value in values:
+        known = highest.get(value["at"])
+        if known is None or value["error"] > known["error"]:
+            highest[value["at"]] = value
+    named: alt.Chart = (
+        alt.Chart({"values": list(highest.values())})
+        .mark_text(dy=-10, fontSize=10, color=_INK, fill=_INK)
+        .encode(x="linked:Q", y="error:Q", text="at:N")
+    )
+    return named
+
+
+def _colour(methods: Sequence[str]) -> alt.Color:
+    palette = [_COLOURS[place % len(_COLOURS)] for place in range(len(methods))]
+    scale = alt.Scale(domain=list(methods), range=palette)
+    return alt.Color("method:N", title=None, scale=scale, legend=alt.Legend(orient="bottom"))
+
+
+def _svg(chart: alt.LayerChart) -> Markup:
+    quiet: dict[str, Any] = {
+        "labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK,
+        "gridColor": _INK, "gridOpacity": 0.14, "domainOpacity": 0.5, "tickOpacity": 0.5,
+        "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal",
+    }  # fmt: skip
+    sized = (
+        chart.properties(width=_WIDTH, height=210, background="transparent")
+        .configure(font="sans-serif")
+        .configure_view(stroke=None)
+        .configure_axis(**quiet)
+        .configure_legend(labelColor=_INK, labelFontSize=11, symbolSize=70, columns=4)
+    )
+    svg = vl_convert.vegalite_to_svg(sized.to_dict())
+    return Markup(svg.replace("<svg ", '<svg role="img" ', 1))

@@ -1,0 +1,258 @@
+"""Methods side by side on the user's own data: what each loses, answers, teaches and gives away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle import methods
+from mottle.audit import audit_release
+from mottle.encoding.set_columns import sets_as_lists
+from mottle.errors import GuaranteeError, UsageError, did_you_mean
+from mottle.evaluation.learning import learn
+from mottle.evaluation.privbayes import epsilon_of, privbayes
+from mottle.evaluation.workloads import query_error, random_counts
+from mottle.guarantees.base import BetaLikeness, Guarantee
+from mottle.io.read_table import as_table
+from mottle.itemsets.arrow import is_list
+from mottle.pipeline.anonymize import anonymize
+from mottle.queries import Queries
+from mottle.queries.conditions import Where
+from mottle.release.data import Release
+from mottle.schema.model import Role, Schema
+
+PRIVBAYES = "privbayes"
+ORIGINAL = "original"
+HELD_OUT = 0.25  # of the rows: nothing is anonymized or trained on them, models are tested on them
+QUESTIONS = 500
+CONDITIONS = 3
+MOST_CLASSES = 50
+_MODEL = "logistic regression"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method under one guarantee; None where a number does not apply."""
+
+    method: str
+    guarantee: str  # for instance "k = 5"
+    family: str = ""  # k, l or beta
+    parameter: float | None = None
+    loss: float | None = None  # GCP
+    query_error: float | None = None  # median relative error of random counts
+    accuracy: float | None = None  # of a model trained on the release, on rows it has not seen
+    linked: float | None = None  # share of people an adversary links to their record, on average
+    guessed: float | None = None  # share of people whose sensitive value is guessed right
+    seconds: float | None = None
+    note: str = ""  # why there are no numbers
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All lines, and what they were measured with."""
+
+    rows: int
+    lines: tuple[Line, ...]
+    target: str | None  # the column that models predict
+    conditions: int
+    commonest: float | None = None  # share of people guessed right without any release
+
+    def to_arrow(self) -> pa.Table:
+        """The lines as a table."""
+        columns = {field.name: field for field in fields(Line)}
+        entries = [asdict(line) for line in self.lines]
+        return pa.table({name: [entry[name] for entry in entries] for name in columns})
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What every method is measured by."""
+
+    train: pa.Table
+    test: pa.Table
+    schema: Schema
+    asked: Queries
+    questions: list[Where]
+    target: str | None
+    seed: int
+
+
+def compare(
+    data: object,
+    schema: Schema,
+    guarantees: Sequence[Guarantee],
+    names: Sequence[str],
+    *,
+    target: str | None = None,
+    seed: int = 0,
+    effort: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Run methods under guarantees and measure each result in the same way.
+
+    A quarter of the rows is held out to test models on. ``names`` are methods of
+    ``mottle methods``, and "privbayes" for the differentially private reference, which takes part
+    wherever β-likeness is asked for, with ε = ln(1 + β). ``target`` is the column to predict;
+    without it, the first sensitive column with 2 to 50 values.
+
+    Examples
+    --------
+    >>> import mottle
+    >>> people = mottle.datasets.population(400, seed=1).select(["age", "sex", "diagnosis"])
+    >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> found = compare(people, schema, [mottle.KAnonymity(5)], ["hilbert"])
+    >>> [(line.method, line.guarantee) for line in found.lines]
+    [('original', '–'), ('hilbert', 'k = 5')]
+    """
+    if not guarantees or not names:
+        raise UsageError(
+            "There is nothing to compare.", "Name methods, and guarantees such as --k 5,10,20."
+        )
+    for name in names:
+        if name != PRIVBAYES and name not in methods.registered():
+            known = [*methods.registered(), PRIVBAYES]
+            raise UsageError(f"There is no method '{name}'.", did_you_mean(name, known))
+    table = as_table(data)
+    schema = schema.covering(table.column_names)
+    table = sets_as_lists(table, schema)
+    if table.num_rows < 8:
+        raise UsageError("A table of fewer than eight rows tells no methods apart.")
+    task = _prepare(table, schema, target, seed)
+    runs = [(guarantee, name) for guarantee in guarantees for name in names]
+    tell("original")
+    lines = [_measured(Line(ORIGINAL, "–", loss=0.0), task.train, task)]
+    for number, (guarantee, name) in enumerate(runs, start=1):
+        words = f"{number} of {len(runs)}: {name}, {guarantee.describe()['short']}"
+        lines.append(_line(name, guarantee, task, effort, lambda what: tell(f"{words}, {what}")))  # noqa: B023 - called at once
+    return Comparison(
+        task.train.num_rows, tuple(lines), task.target, _conditions(schema), _commonest(task)
+    )
+
+
+def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> _Task:
+    order = np.random.default_rng(seed).permutation(table.num_rows)
+    held_out = int(table.num_rows * HELD_OUT)
+    test, train = table.take(pa.array(order[:held_out])), table.take(pa.array(order[held_out:]))
+    generalized = [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
+    sensitive = [column.name for column in schema.with_role(Role.SENSITIVE)]
+    if target is not None and target not in table.column_names:
+        raise UsageError(
+            f"The table has no column '{target}'.", did_you_mean(target, table.column_names)
+        )
+    asked_about = [name for name in generalized if train.column(name).null_count < len(train)]
+    return _Task(
+        train=train,
+        test=test,
+        schema=schema,
+        asked=Queries.of(train.select([*generalized, *sensitive])),
+        questions=random_counts(
+            train, asked_about, None,
+            conditions=min(CONDITIONS, len(asked_about)), number=QUESTIONS, seed=seed,
+        ),
+        target=target or next((name for name in sensitive if _is_class(train, name)), None),
+        seed=seed,
+    )  # fmt: skip
+
+
+def _conditions(schema: Schema) -> int:
+    return min(CONDITIONS, len(schema.with_role(Role.QUASI_IDENTIFYING)))
+
+
+def _is_class(table: pa.Table, name: str) -> bool:
+    return 2 <= len(pc.unique(table.column(name)).drop_null()) <= MOST_CLASSES
+
+
+def _commonest(task: _Task) -> float | None:
+    """How many people are guessed right by naming the commonest sensitive value for everybody."""
+    shares = [
+        max(pc.value_counts(task.train.column(column.name)).field("counts").to_pylist())
+        for column in task.schema.with_role(Role.SENSITIVE)
+    ]
+    return max(shares) / task.train.num_rows if shares else None
+
+
+def _line(
+    name: str,
+    guarantee: Guarantee,
+    task: _Task,
+    effort: float | None,
+    tell: Callable[[str], None],
+) -> Line:
+    """Run one method under one guarantee, or say why it cannot be done."""
+    facts = guarantee.describe()
+    family = next((key for key in ("k", "l", "beta") if key in facts), "")
+    parameter = float(str(facts[family])) if family else None
+    line = Line(name, str(facts["short"]), family, parameter)
+    try:
+        began = time.perf_counter()
+        tell("anonymize")
+        if name == PRIVBAYES:
+            return _private_line(line, guarantee, task)
+        release = anonymize(
+            task.train, task.schema, guarantee, method=name, effort=effort, seed=task.seed
+        )
+        line = replace(line, loss=release.gcp, seconds=time.perf_counter() - began)
+        tell("attack")
+        linked, guessed = _attacked(release, guarantee, task)
+        tell("ask and learn")
+        return replace(_measured(line, release, task), linked=linked, guessed=guessed)
+    except (GuaranteeError, UsageError) as error:
+        return replace(line, note=error.problem)
+
+
+def _private_line(line: Line, guarantee: Guarantee, task: _Task) -> Line:
+    if not isinstance(guarantee, BetaLikeness) or guarantee.beta == 0:
+        return replace(line, note="differential privacy corresponds to β-likeness only")
+    if any(is_list(task.train.schema.field(name).type) for name in task.asked.names):
+        return replace(line, note="PrivBayes takes no sets of items")
+    began = time.perf_counter()
+    epsilon = epsilon_of(guarantee.beta)
+    names = [*task.asked.names, *([] if task.target is None else [task.target])]
+    synthetic = privbayes(task.train, list(dict.fromkeys(names)), epsilon, seed=task.seed)
+    line = replace(
+        line,
+        guarantee=f"{line.guarantee} (ε = {epsilon:.2f})",
+        seconds=time.perf_counter() - began,
+    )
+    return _measured(line, synthetic, task)
+
+
+def _measured(line: Line, result: Release | pa.Table, task: _Task) -> Line:
+    """Ask and learn from a result."""
+    error = query_error(task.asked, result, task.questions).median
+    accuracy = None
+    if task.target is not None:
+        features = [name for name in task.asked.names if name != task.target]
+        accuracy = learn(
+            result, task.test, task.target,
+            features=features, models=(_MODEL,), m=3, seed=task.seed,
+        )[0].accuracy  # fmt: skip
+    return replace(line, query_error=error, accuracy=accuracy)
+
+
+def _attacked(
+    release: Release, guarantee: Guarantee, task: _Task
+) -> tuple[float | None, float | None]:
+    """How many people an adversary with everybody's quasi-identifiers links and guesses right."""
+    adversaries = ["linkage"] + (["sensitive"] if task.schema.with_role(Role.SENSITIVE) else [])
+    report = audit_release(
+        task.train, release, schema=task.schema, guarantee=guarantee, adversaries=adversaries
+    )
+    linked = [
+        float(finding.details["marketer"])
+        for finding in report.of("linkage")
+        if "marketer" in finding.details
+    ]
+    guessed = [
+        float(guess["right"])
+        for finding in report.of("sensitive")
+        if len(finding.details.get("columns", [])) == 1
+        for name, guess in finding.details.get("guesses", {}).items()
+        if name == "likeliest value, everybody"
+    ]
+    return max(linked, default=None), max(guessed, default=None)

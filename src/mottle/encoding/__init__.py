@@ -1,0 +1,1 @@
+"""Arrow columns as small integer codes and their domains."""

@@ -1,0 +1,212 @@
+"""Sensitive columns as codes: their values, how often each occurs, and their joint value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import codes_of_values, comparable
+from mottle.errors import DataError
+from mottle.schema.model import Column, Role, Schema
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class SensitiveValues:
+    """The values of a sensitive column, or the joint values of several, as codes."""
+
+    columns: tuple[str, ...]  # several for the joint value
+    codes: Int32s  # [n]
+    counts: Int64s  # [values]
+    labels: tuple[pa.Array, ...]  # per column: text by code of the column
+    parts: Int32s  # [values, columns]: the joint value's code in each column
+    binned: str = ""  # how numbers were put together, for the certificate
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole table; ``codes`` may be those of its distinct values only."""
+        return int(self.counts.sum())
+
+    @property
+    def joint(self) -> bool:
+        """Whether this is the joint value of several columns."""
+        return len(self.columns) > 1
+
+    def label(self, value: int) -> str:
+        """A value as text; for its owner only."""
+        words = [
+            labels[int(code)].as_py()
+            for labels, code in zip(self.labels, self.parts[value], strict=True)
+        ]
+        return ", ".join(words)
+
+    def describe(self, value: int) -> str:
+        """A value and where it stands, for the message that refuses it."""
+        columns = " × ".join(f"'{column}'" for column in self.columns)
+        return f"'{self.label(value)}' of column {columns}"
+
+
+def encode_sensitive(table: pa.Table, schema: Schema) -> tuple[SensitiveValues, ...]:
+    """The only sensitive column; or the joint value of all of them, and then each by itself.
+
+    >>> table = pa.table({"illness": ["flu", "cold", "flu"], "pay": [1.5, 9.0, 3.0]})
+    >>> schema = Schema.of(quasi_identifying=[], sensitive=["illness"], rest="insensitive")
+    >>> (illness,) = encode_sensitive(table, schema)
+    >>> illness.codes, illness.counts
+    (array([1, 0, 1], dtype=int32), array([1, 2]))
+    """
+    columns = schema.with_role(Role.SENSITIVE)
+    single = [_encode_column(table.column(column.name), column) for column in columns]
+    if len(single) < 2:
+        return tuple(single)
+    return (_joint(single), *single)
+
+
+def _encode_column(values: pa.ChunkedArray, column: Column) -> SensitiveValues:
+    binned = ""
+    if column.breaks is not None or column.bins is not None:
+        values, binned = _binned(values, column)
+    codes, known = codes_of_values(values, column)
+    labels = pc.cast(known, pa.string())
+    if (codes < 0).any():
+        codes = np.where(codes < 0, np.int32(len(known)), codes)
+        labels = pa.concat_arrays([labels, pa.array([MISSING], pa.string())])
+    return SensitiveValues(
+        columns=(column.name,),
+        codes=codes.astype(np.int32, copy=False),
+        counts=np.bincount(codes, minlength=len(labels)).astype(np.int64),
+        labels=(labels,),
+        parts=np.arange(len(labels), dtype=np.int32)[:, None],
+        binned=binned,
+    )
+
+
+def _binned(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, str]:
+    """Numbers as the number of their bin, and how they were binned."""
+    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    if not (numeric or pa.types.is_decimal(values.type)):
+        raise DataError(
+            f"Column '{column.name}' has bins but holds {values.type} values.",
+            "Only numbers can be binned.",
+        )
+    floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    present = floats[~np.isnan(floats)]
+    if column.breaks is not None:
+        edges = np.array(column.breaks)
+        how = f"{len(edges) + 1} bins with breaks {', '.join(f'{edge:g}' for edge in edges)}"
+    else:
+        assert column.bins is not None
+        shares = np.arange(1, column.bins) / column.bins
+        edges = np.unique(np.quantile(present, shares)) if len(present) else np.empty(0)
+        how = f"{column.bins} quantile bins"
+    bins = pa.array(np.searchsorted(edges, floats, side="right"), mask=np.isnan(floats))
+    names = [f"below {edges[0]:g}"] if len(edges) else ["all"]
+    names += [f"{low:g} to below {high:g}" for low, high in pairwise(edges)]
+    names += [f"{edges[-1]:g} and above"] if len(edges) else []
+    return pa.chunked_array([pa.array(names).take(bins)]), how
+
+
+def _joint(single: Sequence[SensitiveValues]) -> SensitiveValues:
+    """One code per combination that occurs."""
+    combined = np.stack([values.codes for values in single], axis=1)
+    parts, codes, counts = np.unique(combined, axis=0, return_inverse=True, return_counts=True)
+    return SensitiveValues(
+        columns=tuple(values.columns[0] for values in single),
+        codes=codes.ravel().astype(np.int32),
+        counts=counts.astype(np.int64),
+        labels=tuple(values.labels[0] for values in single),
+        parts=parts.astype(np.int32),
+    )
+
+
+# ------------------------------------------------------- tables of which only counts are in memory
+
+
+def count_values(values: pa.Array, counts: Int64s, column: Column) -> SensitiveValues:
+    """A sensitive column of which only the distinct values and their counts are known.
+
+    The result has one code per distinct *coded* value instead of one per row.
+
+    >>> pay = Column(name="pay", role="sensitive", breaks=(5.0,))
+    >>> sorted(count_values(pa.array([1.5, 9.0, 3.0]), np.array([2, 1, 4]), pay).counts.tolist())
+    [1, 6]
+    """
+    coded = _encode_column(pa.chunked_array([values]), with_breaks(values, counts, column))
+    total = np.bincount(coded.codes, weights=counts, minlength=len(coded.counts))
+    how = f"{column.bins} quantile bins" if column.bins is not None else coded.binned
+    codes = np.arange(len(total), dtype=np.int32)
+    return replace(coded, codes=codes, counts=total.astype(np.int64), binned=how)
+
+
+def with_breaks(values: pa.Array, counts: Int64s, column: Column) -> Column:
+    """The column with its quantile bins as breaks, which need no further look at the table."""
+    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    if column.bins is None or not (numeric or pa.types.is_decimal(values.type)):
+        return column  # a column of other values is refused when it is coded
+    floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    present = ~np.isnan(floats)
+    order = np.argsort(floats[present])
+    edges = _quantiles(floats[present][order], counts[present][order], column.bins)
+    return column.model_copy(update={"bins": None, "breaks": tuple(edges.tolist())})
+
+
+def _quantiles(values: NDArray[np.float64], counts: Int64s, bins: int) -> NDArray[np.float64]:
+    """Distinct inner quantiles of values that occur so often; as np.quantile on all of them."""
+    if len(values) == 0:
+        return np.empty(0)
+    last = np.cumsum(counts) - 1  # the place of each value's last copy
+    places = np.arange(1, bins) / bins * last[-1]
+    low = values[np.searchsorted(last, np.floor(places))]
+    high = values[np.searchsorted(last, np.ceil(places))]
+    share = places - np.floor(places)
+    between = np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
+    return np.unique(between)
+
+
+def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues) -> Int32s:
+    """Codes of some rows of a column among the values of the whole table.
+
+    ``column`` has breaks instead of bins, see `with_breaks`.
+    """
+    if column.breaks is not None:
+        values, _ = _binned(values, column)
+    texts = pc.cast(comparable(values, column), pa.string())
+    labels = known.labels[0]
+    codes = pc.index_in(texts, value_set=labels).to_numpy(zero_copy_only=False)
+    missing = texts.is_null().to_numpy(zero_copy_only=False)
+    if np.isnan(codes[~missing]).any() or (missing.any() and labels[-1].as_py() != MISSING):
+        raise DataError(
+            f"Column '{column.name}' has values that were not there when it was first read.",
+            "Let nobody change the data while they are anonymized.",
+        )
+    return np.where(missing, len(labels) - 1, codes).astype(np.int32)
+
+
+def join_counts(
+    single: Sequence[SensitiveValues], combinations: Int32s, counts: Int64s
+) -> tuple[SensitiveValues, ...]:
+    """What `encode_sensitive` gives, one row per combination of codes [combinations, columns]."""
+    if len(single) == 1:
+        return tuple(single)
+    each = [
+        replace(values, codes=np.ascontiguousarray(combinations[:, place]))
+        for place, values in enumerate(single)
+    ]
+    joint = SensitiveValues(
+        columns=tuple(values.columns[0] for values in single),
+        codes=np.arange(len(combinations), dtype=np.int32),
+        counts=counts,
+        labels=tuple(values.labels[0] for values in single),
+        parts=combinations,
+    )
+    return (joint, *each)

@@ -1,0 +1,1 @@
+"""How good a release is: query workloads, learning tasks, comparison with the original."""

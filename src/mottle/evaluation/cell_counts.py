@@ -1,0 +1,175 @@
+"""How often each cell of a column occurs: all that a report has to know of a column's rows.
+
+Rows pass by once, a part at a time; kept are the distinct cells with their counts. A column with
+too many different cells is known by its first records alone, which are a random sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import Form
+from mottle.queries import Condition
+from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.from_columns import cells_of
+from mottle.queries.fitting.known_totals import Known
+from mottle.queries.fitting.marginals import fit_marginal
+from mottle.release.cell_text import from_texts, to_texts
+from mottle.release.data import PublishedColumn
+
+MOST_CELLS = 1 << 19
+_MOST_FITTED = 1 << 20
+_COUNT = "count"
+
+Float64s = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """The distinct cells of a column."""
+
+    column: PublishedColumn
+    cells: pa.Array
+    counts: Int64s  # records that have each cell
+    whole: bool  # whether all records were counted, not a sample
+
+    @property
+    def records(self) -> int:
+        """How many records were counted."""
+        return int(self.counts.sum())
+
+    def values(self) -> tuple[pa.Array, Float64s]:
+        """All values that cells name, the ends of ranges and the members of sets, with weights."""
+        weights = self.counts.astype(np.float64)
+        match self.column.form:
+            case Form.RANGE:
+                ends = pa.concat_arrays([self.cells.field("lo"), self.cells.field("hi")])
+                return ends, np.concatenate([weights, weights])
+            case Form.SET:
+                sizes = pc.list_value_length(self.cells).to_numpy()
+                return self.cells.flatten(), np.repeat(weights / np.maximum(sizes, 1), sizes)
+            case _:
+                return self.cells, weights
+
+    def shares(self, conditions: Sequence[Condition], degree: int = 0) -> Float64s:
+        """[conditions, 3]: the share of the records expected, certain and possible to satisfy.
+
+        ``degree`` is the least number of originals behind a record, as for `Queries`.
+        """
+        cells = cells_of(pa.chunked_array([self.cells]), self.column)
+        of_cell = np.bincount(cells.of_row, self.counts, minlength=len(cells.first))
+        if self.column.form is not None:
+            cells = self._fitted(cells, degree)
+        found = np.empty((len(conditions), 3))
+        for place, condition in enumerate(conditions):
+            likely = cells.shares((condition,))
+            found[place] = (
+                np.maximum(likely, 0.0) @ of_cell,
+                (likely == 1.0) @ of_cell,
+                (likely >= 0.0) @ of_cell,
+            )
+        return found / max(self.records, 1)
+
+    def _fitted(self, cells: Cells, degree: int) -> Cells:
+        """Values as likely as the whole release says, as for `Queries`; counts stand for rows."""
+        everybody = np.broadcast_to(np.int32(0), self.records)
+        known = Known.of(replace(cells, of_row=everybody), self.column)
+        times = self.counts
+        if self.records > _MOST_FITTED:
+            times = np.maximum(np.rint(times * (_MOST_FITTED / self.records)), 1).astype(np.int64)
+        of_row = np.repeat(cells.of_row, times)
+        if known is not None:
+            known = replace(known, counts=known.counts * (len(of_row) / self.records))
+        degrees = np.full(len(cells.first), degree)
+        return fit_marginal(replace(cells, of_row=of_row), degrees, known)
+
+
+def tallies(
+    parts: Iterable[pa.Table], columns: Sequence[PublishedColumn], most: int = MOST_CELLS
+) -> dict[str, Tally]:
+    """Count the cells of every column, in one pass over the parts."""
+    counting = [_Counting(column, most) for column in columns]
+    for part in parts:
+        for one in counting:
+            one.add(part.column(one.column.name))
+    return {one.column.name: one.tally() for one in counting}
+
+
+class _Counting:
+    """What is known of a column so far."""
+
+    def __init__(self, column: PublishedColumn, most: int) -> None:
+        self.column = column
+        self._most = most
+        self._known: pa.Table | None = None
+        self._waiting: list[pa.Table] = []
+        self._whole = True
+
+    def add(self, cells: pa.ChunkedArray) -> None:
+        """Count some more cells; once there are too many different ones, no more."""
+        if not self._whole:
+            return
+        keys = self._keys(cells)
+        ones = np.ones(len(cells), np.int64)
+        self._waiting.append(_summed(pa.table([*keys, ones], names=_names(len(keys)))))
+        known = 0 if self._known is None else self._known.num_rows
+        if sum(map(len, self._waiting)) > known:
+            self._settle()
+            assert self._known is not None
+            self._whole = self._known.num_rows <= self._most
+
+    def tally(self) -> Tally:
+        """The distinct cells, as they first occurred."""
+        self._settle()
+        assert self._known is not None
+        *keys, counts = self._known.columns
+        cells = self._cells([key.combine_chunks() for key in keys])
+        return Tally(self.column, cells, counts.to_numpy(), self._whole)
+
+    def _settle(self) -> None:
+        parts = [*([] if self._known is None else [self._known]), *self._waiting]
+        self._known = _summed(pa.concat_tables(parts)) if parts else self._nothing()
+        self._waiting = []
+
+    def _nothing(self) -> pa.Table:
+        keys = self._keys(pa.chunked_array([], self.column.field().type))
+        return pa.table([*keys, pa.array([], pa.int64())], names=_names(len(keys)))
+
+    def _keys(self, cells: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+        """Columns that can be grouped by, equal where the cells are."""
+        form = self.column.form
+        if form is Form.RANGE:
+            return list(pa.Table.from_arrays([cells], ["cell"]).flatten().columns)
+        if form in (Form.SET, Form.WORLDS):
+            texts = [to_texts(one, form) for one in (cells.chunks or [cells.combine_chunks()])]
+            return [pa.chunked_array(part, pa.string()) for part in zip(*texts, strict=True)]
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        return [cells]
+
+    def _cells(self, keys: list[pa.Array]) -> pa.Array:
+        """The inverse of `_keys`."""
+        form, kind = self.column.form, self.column.field().type
+        if form is Form.RANGE:
+            return pa.StructArray.from_arrays(keys, fields=list(kind))
+        if form in (Form.SET, Form.WORLDS):
+            return from_texts(keys, form, self.column.value_type)
+        return keys[0]
+
+
+def _names(keys: int) -> list[str]:
+    return [*(f"key{number}" for number in range(keys)), _COUNT]
+
+
+def _summed(table: pa.Table) -> pa.Table:
+    """Equal keys once, with their counts added up, in the order in which they first occur."""
+    keys = table.column_names[:-1]
+    summed = table.group_by(keys, use_threads=False).aggregate([(_COUNT, "sum")])
+    return summed.select([*keys, f"{_COUNT}_sum"]).rename_columns([*keys, _COUNT])

@@ -1,0 +1,218 @@
+"""The papers' workloads: random conjunctive counts (HET §5) and the OLAP cube (FAST07 §6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import UsageError
+from mottle.itemsets.arrow import is_list
+from mottle.queries._literals import is_number
+from mottle.queries.cells.atoms import Float64s
+from mottle.queries.conditions import Where, check_column
+from mottle.queries.engine import Queries
+from mottle.queries.group_by.selected_groups import expected_at
+
+if TYPE_CHECKING:
+    from mottle.release.data import Release
+
+
+def random_counts(
+    table: pa.Table,
+    columns: Sequence[str],
+    sensitive: str | None,
+    *,
+    conditions: int = 3,
+    selectivity: float = 0.1,
+    number: int = 1000,
+    seed: int = 0,
+) -> list[Where]:
+    """HET's random conjunctive counts: ranges on λ random columns and on the sensitive one.
+
+    A range covers Θ^(1/(λ+1)) of its column's domain, so that a uniformly distributed table would
+    answer Θ of its records (Θ^(1/λ) without a sensitive column). Where it begins is random. The
+    domain of a number column reaches from its lowest to its highest value; other values are taken
+    in their order as text. Of a column of sets, one random item has to be held.
+
+    Parameters
+    ----------
+    table
+        The originals, for the domains of the columns.
+    conditions, selectivity
+        The paper's λ and Θ.
+
+    Examples
+    --------
+    >>> ages = pa.table({"age": list(range(20, 30))})
+    >>> random_counts(ages, ["age"], None, conditions=1, selectivity=0.2, number=2, seed=1)
+    [{'age': (24, 25)}, {'age': (24, 25)}]
+    """
+    if not 1 <= conditions <= len(columns):
+        raise UsageError(
+            f"There are {len(columns)} columns for {conditions} conditions.",
+            "Ask for at least one condition, and at most one for each column.",
+        )
+    if not 0 < selectivity <= 1:
+        raise UsageError(f"A selectivity of {selectivity} is not between 0 and 1.")
+    random = np.random.default_rng(seed)
+    always = [] if sensitive is None else [sensitive]
+    domains = {name: _Domain.of(table, name) for name in (*columns, *always)}
+    covered = selectivity ** (1 / (conditions + len(always)))
+    return [
+        {
+            columns[place]: domains[columns[place]].some_range(covered, random)
+            for place in sorted(random.choice(len(columns), conditions, replace=False))
+        }
+        | {name: domains[name].some_range(covered, random) for name in always}
+        for _ in range(number)
+    ]
+
+
+def prefix_counts(
+    table: pa.Table, prefix: str, singles: Sequence[str], *, number: int = 1000, seed: int = 0
+) -> list[Where]:
+    """HET's prefix-range counts (Figure 10c): one column up to a value, single values of others.
+
+    All values are drawn from the columns' domains, each equally likely.
+    """
+    random = np.random.default_rng(seed)
+    upto, others = _Domain.of(table, prefix), {name: _Domain.of(table, name) for name in singles}
+    return [
+        {prefix: (None, upto.some_value(random))}
+        | {name: domain.some_value(random) for name, domain in others.items()}
+        for _ in range(number)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Domain:
+    """The distinct values of a column, ascending."""
+
+    name: str
+    values: list[Any]
+    is_number: bool
+    is_whole: bool
+    is_item: bool = False  # of sets: one is asked for
+
+    @classmethod
+    def of(cls, table: pa.Table, name: str) -> _Domain:
+        check_column(name, table.column_names)
+        values = table.column(name)
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        is_item = is_list(values.type)
+        if is_item:
+            values = pc.list_flatten(values)
+        distinct = pc.unique(values).drop_null()
+        if len(distinct) == 0:
+            raise UsageError(f"Column '{name}' has no values to ask for.", "Leave it out.")
+        listed = distinct.take(pc.sort_indices(distinct)).to_pylist()
+        whole = is_number(distinct.type) and all(value == int(value) for value in listed)
+        return cls(name, listed, is_number(distinct.type), whole, is_item)
+
+    def some_value(self, random: np.random.Generator) -> Any:
+        return self.values[random.integers(len(self.values))]
+
+    def some_range(self, covered: float, random: np.random.Generator) -> Any:
+        if self.is_item:
+            return self.some_value(random)
+        low, high = self.values[0], self.values[-1]
+        if self.is_number and not self.is_whole:
+            begin = float(low) + random.random() * (1 - covered) * float(high - low)
+            return begin, begin + covered * float(high - low)
+        size = int(high - low) + 1 if self.is_whole else len(self.values)
+        length = min(max(round(size * covered), 1), size)
+        begin = int(random.integers(size - length + 1))
+        if self.is_whole:
+            return int(low) + begin, int(low) + begin + length - 1
+        return self.values[begin : begin + length]
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """How far a release's answers are from the true ones."""
+
+    median: float  # of |expected - true| / true, over queries whose true count is not 0
+    mean: float  # of the same
+    asked: int
+    dropped: int  # queries whose true count is 0
+    within_bounds: int  # of all queries: the true count lies between certain and possible
+    errors: Float64s  # the relative errors themselves
+
+
+def query_error(
+    original: pa.Table | Queries,
+    release: Release | pa.Table | Queries,
+    wheres: Sequence[Where],
+    fit: str = "fitted",
+) -> QueryError:
+    """Ask both and compare; a table in the release's place is taken as it is (synthetic data).
+
+    >>> ages = pa.table({"age": [20, 21, 22, 23]})
+    >>> query_error(ages, ages, [{"age": (20, 21)}, {"age": 30}]).median
+    0.0
+    """
+    true = as_queries(original).counts(wheres).expected
+    answers = as_queries(release, fit).counts(wheres)
+    asked = true > 0
+    errors = np.abs(answers.expected - true)[asked] / true[asked]
+    inside = (answers.certain <= true) & (true <= answers.possible)
+    return QueryError(
+        median=float(np.median(errors)) if len(errors) else float("nan"),
+        mean=float(errors.mean()) if len(errors) else float("nan"),
+        asked=len(true),
+        dropped=int((~asked).sum()),
+        within_bounds=int(inside.sum()),
+        errors=errors,
+    )
+
+
+def cube_divergence(
+    original: pa.Table | Queries,
+    release: Release | pa.Table | Queries,
+    columns: Sequence[str],
+    sensitive: str,
+    level: int,
+    *,
+    fit: str = "fitted",
+    floor: float = 0.0,
+) -> float:
+    """FAST07's error of the OLAP cube at one level of its lattice.
+
+    For every group-by over ``level`` of the columns, with the sensitive value, the originals' cells
+    and the estimated ones are two distributions P and Q. Their Kullback-Leibler divergence
+    Σ P log(P / Q), natural logarithm, is averaged over all group-bys of the level. 0 is best; it is
+    infinite when an estimate is 0 where there are records, which a release never says but synthetic
+    data may: ``floor`` counts such cells as so many records.
+    """
+    true, estimated = as_queries(original), as_queries(release, fit)
+    if not 1 <= level <= len(columns):
+        raise UsageError(f"A cube over {len(columns)} columns has no level {level}.")
+    return float(
+        np.mean(
+            [
+                _divergence(true, estimated, [*chosen, sensitive], floor)
+                for chosen in combinations(columns, level)
+            ]
+        )
+    )
+
+
+def _divergence(true: Queries, estimated: Queries, names: list[str], floor: float) -> float:
+    cells = true.group_by(names)
+    counts = cells.column("expected").to_numpy()
+    guesses = np.maximum(expected_at(estimated, cells.select(names)), floor)
+    with np.errstate(divide="ignore"):
+        logs = np.log(counts * estimated.records) - np.log(guesses * true.records)
+    return float((counts * logs).sum() / true.records)
+
+
+def as_queries(source: Release | pa.Table | Queries, fit: str = "fitted") -> Queries:
+    """Prepare for questions what is not prepared yet."""
+    return source if isinstance(source, Queries) else Queries.of(source, fit)

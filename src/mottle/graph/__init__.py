@@ -1,0 +1,1 @@
+"""The generalization graph: which originals a published record may stand for."""

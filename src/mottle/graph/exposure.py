@@ -1,0 +1,125 @@
+"""What the published sensitive values say about each individual: shares among its matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.encode import Float64s
+from mottle.errors import PrivacyError
+from mottle.graph.model import Graph, Int32s, Int64s, is_complete, preimage
+from mottle.guarantees.base import Demand
+from mottle.utils import parallel
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How far the shares of sensitive values along the graph's edges go."""
+
+    violations: int  # individuals among whose matches some value exceeds its cap
+    nearest: float  # the highest ratio of a share to its cap, over all individuals and values
+    repeats: int  # individuals among whose matches some (joint) value occurs more than once
+
+
+def exposure(graph: Graph, truth: Int32s, demand: Demand) -> Exposure:
+    """Measure every individual: which marks are published on its matches, and how often."""
+    marks = demand.marks[graph.members[truth]]  # [position, system]: what each record publishes
+    degrees, which = np.unique(graph.degrees, return_inverse=True)
+    allowed = np.stack([demand.allowed(int(degree)) for degree in degrees])
+    found = parallel.over_blocks(
+        lambda first, last: _measure(
+            graph, marks, demand.caps, allowed, which.astype(np.int64), first, last
+        ),
+        graph.starts,
+    )
+    return Exposure(
+        violations=sum(part[0] for part in found),
+        nearest=max(part[1] for part in found),
+        repeats=sum(part[2] for part in found),
+    )
+
+
+def check_within_caps(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
+    """Invariant 4: for every individual, every mark's share among its matches is within its cap.
+
+    Returns what was measured, or raises `PrivacyError`.
+    """
+    if not demand.capped:
+        return {"capped_values": 0}
+    found = exposure(graph, truth, demand)
+    if found.violations:
+        raise PrivacyError(
+            f"Invariant 4: a sensitive value exceeds its cap among the matches of"
+            f" {found.violations} individuals."
+        )
+    return {
+        "capped_values": len(demand.caps),
+        "individuals": graph.records,
+        "highest_share_of_cap": round(found.nearest, 6),
+    }
+
+
+@njit(cache=True, nogil=True)
+def _measure(
+    graph: Graph,
+    marks: Int32s,
+    caps: Float64s,
+    allowed: Int64s,
+    which: Int64s,
+    first: int,
+    last: int,
+) -> tuple[int, float, int]:
+    """Violations, highest share of a cap and repeats among the individuals of some blocks."""
+    violations, repeats = 0, 0
+    nearest = 0.0
+    systems = marks.shape[1]
+    counts = np.zeros(caps.size, np.int64)
+    for block in range(first, last):
+        start, size = graph.starts[block], graph.starts[block + 1] - graph.starts[block]
+        degree = graph.degrees[block]
+        limit = allowed[which[block]]
+        if is_complete(graph, block):  # all individuals have all records of the block as matches
+            exceeded, ratio, repeated = _count(
+                marks, systems, np.arange(start, start + size), counts, caps, limit
+            )
+            violations += size * exceeded
+            repeats += size * repeated
+            nearest = max(nearest, ratio)
+            continue
+        slots = np.empty((size, degree), np.int64)  # by original: the positions it may be at
+        filled = np.zeros(size, np.int64)
+        for place in range(size):
+            for layer in range(degree):
+                original = preimage(graph, block, place, layer)
+                slots[original, filled[original]] = start + place
+                filled[original] += 1
+        for person in range(size):
+            exceeded, ratio, repeated = _count(marks, systems, slots[person], counts, caps, limit)
+            violations += exceeded
+            repeats += repeated
+            nearest = max(nearest, ratio)
+    return violations, nearest, repeats
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    marks: Int32s, systems: int, positions: Int64s, counts: Int64s, caps: Float64s, limit: Int64s
+) -> tuple[int, float, int]:
+    """Whether a cap is exceeded on these positions, the highest share of a cap, any repeat."""
+    exceeded, repeated = 0, 0
+    ratio = 0.0
+    for position in positions:
+        for system in range(systems):
+            mark = marks[position, system]
+            counts[mark] += 1
+            if counts[mark] > limit[mark]:
+                exceeded = 1
+            if system == 0 and counts[mark] > 1:
+                repeated = 1
+            ratio = max(ratio, counts[mark] / (caps[mark] * positions.size))
+    for position in positions:
+        for system in range(systems):
+            counts[marks[position, system]] = 0
+    return exceeded, ratio, repeated

@@ -1,0 +1,194 @@
+"""The generalization graph: which originals each published record may stand for.
+
+Records are laid out in *block order*: position p holds original ``members[p]``, and published
+record p is the one generalized around it. A block is a run of positions; all edges stay inside
+their block. Within a block every published record has the same number of preimages (its degree),
+and for a valid graph every original has that many matches too: the block is regular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.errors import PrivacyError
+from mottle.utils import parallel
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+
+class Graph(NamedTuple):
+    """Blocks of records and the edges between originals and published records.
+
+    A *ring* graph stores no edges: the preimages of the published record at place j of its block
+    are the originals at places j, j + 1, …, j + degree - 1, around the block (NH10 §5.1). With
+    degree = block size that is the complete block of a homogeneous generalization.
+    """
+
+    members: Int32s  # [n]: the original row at every position
+    starts: Int64s  # [blocks + 1]: first position of every block, then n
+    degrees: Int32s  # [blocks]: preimages per published record
+    edges: Int32s  # places inside the block, record after record; empty for rings
+    edge_starts: Int64s  # [blocks + 1]: where each block's edges begin; zeros for rings
+
+    @classmethod
+    def rings(cls, members: Int32s, starts: Int64s, degrees: Int32s) -> Graph:
+        """Every block a ring of its own degree."""
+        return cls(
+            np.ascontiguousarray(members, np.int32),
+            np.ascontiguousarray(starts, np.int64),
+            np.ascontiguousarray(degrees, np.int32),
+            np.empty(0, np.int32),
+            np.zeros(len(starts), np.int64),
+        )
+
+    @classmethod
+    def explicit(cls, members: Int32s, starts: Int64s, degrees: Int32s, edges: Int32s) -> Graph:
+        """Edges written out: block after block, published record after published record."""
+        return cls(
+            np.ascontiguousarray(members, np.int32),
+            np.ascontiguousarray(starts, np.int64),
+            np.ascontiguousarray(degrees, np.int32),
+            np.ascontiguousarray(edges, np.int32).ravel(),
+            _edge_starts(starts, degrees),
+        )
+
+    @property
+    def records(self) -> int:
+        """Number of records on either side."""
+        return len(self.members)
+
+    @property
+    def sizes(self) -> Int64s:
+        """Records in each block."""
+        return np.diff(self.starts)
+
+    def preimages(self, position: int) -> Int32s:
+        """Positions of the originals that published record ``position`` may stand for."""
+        block = int(np.searchsorted(self.starts, position, side="right")) - 1
+        start = int(self.starts[block])
+        places = [
+            preimage(self, block, position - start, layer)
+            for layer in range(int(self.degrees[block]))
+        ]
+        return np.array([start + place for place in places], np.int32)
+
+    def check_regular(self, least: int) -> tuple[int, int]:
+        """Invariant 1: every block is regular with distinct preimages and degree ≥ ``least``.
+
+        Returns the smallest and largest degree, or raises `PrivacyError`.
+        """
+        covers = len(self.starts) > 1 and self.starts[0] == 0 and self.starts[-1] == self.records
+        if self.records == 0 or not covers:
+            raise PrivacyError("Invariant 1: the blocks do not cover the table.")
+        if np.any(self.sizes <= 0) or len(self.degrees) != len(self.sizes):
+            raise PrivacyError("Invariant 1: a block is empty or has no degree.")
+        if not is_order(self.members):
+            raise PrivacyError("Invariant 1: an original stands in no block or in several.")
+        if np.any(self.degrees < least) or np.any(self.degrees > self.sizes):
+            raise PrivacyError(
+                f"Invariant 1: a block has a degree below {least} or above its size."
+            )
+        if self.edges.size and self.edges.size != int((self.sizes * self.degrees).sum()):
+            raise PrivacyError("Invariant 1: there are more or fewer edges than degrees say.")
+        if self.edges.size and not np.array_equal(
+            self.edge_starts, _edge_starts(self.starts, self.degrees)
+        ):
+            raise PrivacyError("Invariant 1: a block's edges begin elsewhere than degrees say.")
+        irregular = parallel.over_blocks(
+            lambda first, last: _irregular_blocks(self, first, last), self.starts
+        )
+        if sum(irregular):
+            raise PrivacyError(f"Invariant 1: {sum(irregular)} blocks are not regular.")
+        return int(self.degrees.min()), int(self.degrees.max())
+
+
+def join(graphs: Sequence[Graph]) -> Graph:
+    """Explicit graphs over different rows of one table, block after block."""
+    ends = np.cumsum([0, *[graph.records for graph in graphs]])
+    starts = [graph.starts[1:] + end for graph, end in zip(graphs, ends[:-1], strict=True)]
+    return Graph.explicit(
+        np.concatenate([graph.members for graph in graphs]),
+        np.concatenate([[0], *starts]).astype(np.int64),
+        np.concatenate([graph.degrees for graph in graphs]),
+        np.concatenate([graph.edges for graph in graphs]),
+    )
+
+
+def _edge_starts(starts: Int64s, degrees: Int32s) -> Int64s:
+    """Where each block's edges begin when they are written out."""
+    return np.concatenate([[0], np.cumsum(np.diff(starts) * degrees)]).astype(np.int64)
+
+
+def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
+    """Rows of a cover: one per complete block, whose records are alike, one per record elsewhere.
+
+    Returns the row of every published record, and the block and place of every row.
+    """
+    sizes = graph.sizes
+    complete = graph.degrees == sizes
+    rows_in_block = np.where(complete, 1, sizes)
+    first_row = np.concatenate([[0], np.cumsum(rows_in_block)])
+    block_of_record = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(graph.records) - graph.starts[block_of_record]
+    row_of = first_row[block_of_record] + np.where(complete[block_of_record], 0, place)
+    block_of = np.repeat(np.arange(len(sizes)), rows_in_block)
+    place_of = np.arange(first_row[-1]) - first_row[block_of]
+    return row_of.astype(np.int32), block_of.astype(np.int32), place_of.astype(np.int32)
+
+
+def is_order(items: Int32s | Int64s) -> bool:
+    """Whether ``items`` holds each of 0 .. len - 1 exactly once.
+
+    >>> is_order(np.array([2, 0, 1])), is_order(np.array([0, -1])), is_order(np.array([0, 0]))
+    (True, False, False)
+    """
+    if len(items) == 0 or items.min() < 0 or items.max() >= len(items):
+        return len(items) == 0
+    return bool(np.all(np.bincount(items, minlength=len(items)) == 1))
+
+
+@njit(cache=True, nogil=True)
+def preimage(graph: Graph, block: int, place: int, layer: int) -> np.int64:
+    """Place of the original that stands in ``layer`` of the published record at ``place``."""
+    if graph.edges.size == 0:
+        size = graph.starts[block + 1] - graph.starts[block]
+        around = place + layer
+        return np.int64(around - size if around >= size else around)
+    return np.int64(graph.edges[graph.edge_starts[block] + place * graph.degrees[block] + layer])
+
+
+@njit(cache=True, nogil=True)
+def is_complete(graph: Graph, block: int) -> bool:
+    """Whether every published record of the block may stand for every original in it."""
+    return bool(graph.degrees[block] == graph.starts[block + 1] - graph.starts[block])
+
+
+@njit(cache=True, nogil=True)
+def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
+    """Count blocks in which some preimages repeat or some original has not ``degree`` matches."""
+    irregular = 0
+    for block in range(first, last):
+        size = graph.starts[block + 1] - graph.starts[block]
+        degree = np.int64(graph.degrees[block])
+        if graph.edges.size == 0 and degree == size:
+            continue  # a ring as long as its block: every record appears in every place once
+        matches = np.zeros(size, np.int64)
+        seen_by = np.full(size, -1, np.int64)
+        regular = True
+        for place in range(size):
+            for layer in range(degree):
+                original = preimage(graph, block, place, layer)
+                if original < 0 or original >= size or seen_by[original] == place:
+                    regular = False
+                    break
+                seen_by[original] = place
+                matches[original] += 1
+        if not regular or np.any(matches != degree):
+            irregular += 1
+    return irregular

@@ -1,0 +1,1 @@
+"""What a release promises: k-anonymity, l-diversity, beta-likeness, caps."""

@@ -1,0 +1,1 @@
+"""Generalization hierarchies: the tree, its file formats and its validation."""

@@ -1,0 +1,305 @@
+"""Value hierarchies in ARX's CSV layout: reading, lowest common ancestors and their NCP.
+
+A file has no header, one row per leaf and one column per level: the leaf (level 0), its
+generalizations from narrow to wide, and the root ``*`` in the last column of every row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.hierarchy.amnesia import amnesia_rows, is_amnesia
+from mottle.hierarchy.validation import Severity, lint, number_labels
+
+FINDINGS_SHOWN = 10  # an error message names this many findings and counts the rest
+_DELIMITERS = {",": "','", ";": "';'", "\t": "a tab ('\\t')", "|": "'|'"}
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A tree over the values of a column; a node is a label and stands for the leaves below it.
+
+    Leaves are numbered by the in-order traversal of the tree (FAST07, section 6), so the leaves
+    below a node are consecutive. A label that is repeated from one level to the next is one node.
+
+    >>> europe_first = Hierarchy.from_rows([
+    ...     ("Italy", "Europe", "*"), ("US", "America", "*"), ("France", "Europe", "*"),
+    ... ])
+    >>> europe_first.leaves
+    ('Italy', 'France', 'US')
+    >>> europe_first.labels
+    ('Italy', 'France', 'US', 'Europe', 'America', '*')
+    """
+
+    leaves: tuple[str, ...]  # in in-order position
+    labels: tuple[str, ...]  # of every node: first the leaves, last the root
+    ancestors: NDArray[np.int32]  # [leaves, depth]: column 0 the leaf itself, last column the root
+    cardinality: NDArray[np.int64]  # [nodes]: number of leaves below the node
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[str]], *, name: str = "hierarchy") -> Hierarchy:
+        """Build a hierarchy from rows (leaf, level 1, …, ``*``), or raise what ``lint`` finds.
+
+        >>> Hierarchy.from_rows([("Male", "*"), ("Female", "*")]).leaves
+        ('Male', 'Female')
+        """
+        rows = [row for row in _refuse_errors(rows, name) if row]
+        labels, codes = number_labels(rows)
+        depth = codes.shape[1]
+        # Codes count first appearances, so sorting by them from the root down walks the tree in
+        # order and keeps the file's order among siblings.
+        codes = codes[np.lexsort(codes.T)]
+        # A label repeated over levels covers the most leaves at its highest level (lint sees to
+        # it); that is what a reader of the label takes it for, hence the node it denotes.
+        height = np.zeros(len(labels), np.int64)
+        first_leaf = np.zeros(len(labels), np.int64)
+        cardinality = np.zeros(len(labels), np.int64)
+        for level in range(depth):
+            present, first, count = np.unique(
+                codes[:, level], return_index=True, return_counts=True
+            )
+            height[present], first_leaf[present], cardinality[present] = level, first, count
+        height[codes[:, 0]] = 0  # a leaf stays a leaf when its label is repeated upwards
+        order = np.lexsort((first_leaf, height))
+        node_of_code = np.empty(len(labels), np.int32)
+        node_of_code[order] = np.arange(len(labels), dtype=np.int32)
+        ordered = tuple(labels[code] for code in order)
+        ancestors, cardinality = node_of_code[codes], cardinality[order]
+        for array in (ancestors, cardinality):
+            array.setflags(write=False)
+        return cls(ordered[: len(rows)], ordered, ancestors, cardinality)
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], *, delimiter: str = ";", encoding: str = "utf-8-sig"
+    ) -> Hierarchy:
+        r"""Read a hierarchy from a file in ARX's layout, or from one that Amnesia saved.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "sex.csv")
+        ...     _ = file.write_text("Male;*\nFemale;*\n", encoding="utf-8")
+        ...     Hierarchy.read(file).leaves
+        ('Male', 'Female')
+        """
+        rows = read_rows(path, delimiter=delimiter, encoding=encoding)
+        if is_amnesia(rows):
+            return cls.from_rows(amnesia_rows(rows, str(path)), name=str(path))
+        last_cells = [row[-1] for row in rows if row]
+        for other, shown in _DELIMITERS.items():
+            if other != delimiter and last_cells and all(other in cell for cell in last_cells):
+                raise DataError(
+                    f"{path}: split at {delimiter!r}, no row ends in the root '*'.",
+                    f"Is the delimiter {shown}?",
+                )
+        return cls.from_rows(rows, name=str(path))
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the hierarchy in ARX's layout; ``read`` gives an equal hierarchy back.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "sex.csv")
+        ...     Hierarchy.from_rows([("Male", "*"), ("Female", "*")]).write(file)
+        ...     file.read_text(encoding="utf-8").split()
+        ['Male;*', 'Female;*']
+        """
+        # csv quotes neither of these by itself, and a reader drops or splits at them unquoted
+        fragile = any(mark in label for label in self.labels for mark in "\r\ufeff")
+        text = io.StringIO(newline="")
+        csv.writer(
+            text,
+            delimiter=";",
+            lineterminator="\n",
+            quoting=csv.QUOTE_ALL if fragile else csv.QUOTE_MINIMAL,
+        ).writerows(self.rows())
+        try:
+            Path(path).write_bytes(text.getvalue().encode())
+        except OSError as error:
+            raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+
+    def check_covers(self, values: Iterable[str]) -> None:
+        """Raise ``DataError`` unless every value is a leaf.
+
+        >>> Hierarchy.from_rows([("Male", "*"), ("Female", "*")]).check_covers(["Male", "Male"])
+        """
+        missing = {value for value in values if value not in self._position}
+        if missing:
+            raise DataError(
+                f"The hierarchy lacks {len(missing):,} of the distinct values of the data.",
+                "Add one row per missing value; lint(rows, values=…) finds them.",
+            )
+
+    def lowest_common_ancestor(self, values: Iterable[str]) -> str:
+        """Label of the lowest node that has all values below it.
+
+        >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
+        >>> sizes.lowest_common_ancestor(["L", "M"]), sizes.lowest_common_ancestor(["L", "S"])
+        ('big', '*')
+        """
+        return self.labels[self._lowest_common_node(values)]
+
+    def ncp(self, values: Iterable[str]) -> float:
+        """Normalized certainty penalty of publishing the values' lowest common ancestor (FAST07).
+
+        NCP = 0 if card(u) = 1, else card(u) / |A|, with u the lowest common ancestor, card(u) the
+        number of its leaves and |A| that of all leaves of the hierarchy.
+
+        >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
+        >>> sizes.ncp(["S"]), round(sizes.ncp(["M", "L"]), 2), sizes.ncp(["S", "L"])
+        (0.0, 0.67, 1.0)
+        """
+        leaves = int(self.cardinality[self._lowest_common_node(values)])
+        return 0.0 if leaves == 1 else leaves / len(self.leaves)
+
+    def common_ancestors(
+        self, low: NDArray[np.integer], high: NDArray[np.integer]
+    ) -> NDArray[np.int32]:
+        """Node of the lowest common ancestor of the leaves at positions low[i] to high[i].
+
+        Leaves are in in-order position, so a set of leaves has the ancestors of its two ends.
+
+        >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
+        >>> nodes = sizes.common_ancestors(np.array([0, 0, 1]), np.array([0, 1, 2]))
+        >>> [sizes.labels[node] for node in nodes]
+        ['S', '*', 'big']
+        """
+        chains = self.ancestors[low]
+        level = (chains == self.ancestors[high]).argmax(axis=1)
+        nodes: NDArray[np.int32] = chains[np.arange(len(chains)), level]
+        return nodes
+
+    def contains(self, node_label: str, leaf: str) -> bool:
+        """Whether the leaf is below the node.
+
+        >>> Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*")]).contains("big", "S")
+        False
+        """
+        self.check_covers([leaf])
+        return bool((self.ancestors[self._position[leaf]] == self._find_node(node_label)).any())
+
+    def leaves_under(self, node_label: str) -> tuple[str, ...]:
+        """All leaves below the node, in in-order position.
+
+        >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
+        >>> sizes.leaves_under("big")
+        ('M', 'L')
+        """
+        below = (self.ancestors == self._find_node(node_label)).any(axis=1)
+        return tuple(self.leaves[position] for position in np.flatnonzero(below))
+
+    @property
+    def root(self) -> int:
+        """The node of the root."""
+        return len(self.labels) - 1
+
+    @cached_property
+    def extents(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Positions of the first and the last leaf below every node."""
+        first = np.full(len(self.labels), len(self.leaves), np.int64)
+        last = np.full(len(self.labels), -1, np.int64)
+        for level in self.ancestors.T:
+            np.minimum.at(first, level, np.arange(len(level)))
+            np.maximum.at(last, level, np.arange(len(level)))
+        return first, last
+
+    @cached_property
+    def parents(self) -> NDArray[np.int32]:
+        """The node above every node; the root is its own."""
+        above = np.full(len(self.labels), self.root, np.int32)
+        for level in range(self.ancestors.shape[1] - 1, 0, -1):
+            lower, upper = self.ancestors[:, level - 1], self.ancestors[:, level]
+            above[lower[lower != upper]] = upper[lower != upper]
+        return above
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The hierarchy as the rows of ARX's layout."""
+        return [tuple(self.labels[node] for node in chain) for chain in self.ancestors.tolist()]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.ancestors, other.ancestors)
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {leaf: position for position, leaf in enumerate(self.leaves)}
+
+    @cached_property
+    def _node(self) -> dict[str, int]:
+        return {label: node for node, label in enumerate(self.labels)}
+
+    def _find_node(self, label: str) -> int:
+        if label not in self._node:
+            raise UsageError(
+                f"The hierarchy has no node {label!r}.", did_you_mean(label, self.labels)
+            )
+        return self._node[label]
+
+    def _lowest_common_node(self, values: Iterable[str]) -> int:
+        distinct = set(values)
+        if not distinct:
+            raise UsageError("No values have no lowest common ancestor.", "Give at least one.")
+        self.check_covers(distinct)
+        positions = [self._position[value] for value in distinct]
+        return int(self.common_ancestors(np.array([min(positions)]), np.array([max(positions)]))[0])
+
+
+def read_rows(
+    path: str | PathLike[str], *, delimiter: str = ";", encoding: str = "utf-8-sig"
+) -> list[list[str]]:
+    r"""Read the cells of a hierarchy file as they are, for ``lint``; an empty line is ``[]``.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "sex.csv")
+    ...     _ = file.write_text("Male;*\nFemale\n", encoding="utf-8")
+    ...     read_rows(file)
+    [['Male', '*'], ['Female']]
+    """
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise UsageError(f"The delimiter {delimiter!r} cannot separate cells.", "Try ';' or ','.")
+    try:
+        with open(path, encoding=encoding, newline="") as file:
+            return list(csv.reader(file, delimiter=delimiter, strict=True))
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
+        ) from error
+    except LookupError as error:
+        raise UsageError(f"There is no encoding {encoding!r}.", "Try 'utf-8'.") from error
+    except UnicodeError as error:
+        raise DataError(
+            f"{path} is not text in the encoding {encoding!r}.",
+            "Name its encoding, for example encoding='latin-1', or save the file as UTF-8.",
+        ) from error
+    except csv.Error as error:
+        raise DataError(f"{path} is not valid CSV: {error}.", "Look for a stray quote.") from error
+
+
+def _refuse_errors(rows: Iterable[Sequence[str]], name: str) -> list[Sequence[str]]:
+    """Give the rows back if ``lint`` finds no error."""
+    rows = list(rows)
+    errors = [finding for finding in lint(rows, name=name) if finding.severity is Severity.ERROR]
+    if errors:
+        shown = [finding.message for finding in errors[:FINDINGS_SHOWN]]
+        if len(errors) > FINDINGS_SHOWN:
+            shown.append(f"… and {len(errors) - FINDINGS_SHOWN:,} more.")
+        raise DataError(
+            "\n  ".join([f"{name} is not a hierarchy:", *shown]),
+            "\nEvery row is leaf;level 1;…;* with one parent per label; correct these rows.",
+        )
+    return rows

@@ -1,0 +1,271 @@
+"""Tables that come in batches: files too large to be read as a whole, read as often as needed.
+
+Parquet and Arrow files are read where they are. Text files and readers that can be read only once
+(databases) are copied to a Parquet file first; types of text cells are then those that the whole
+file would be given in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from mottle.errors import DataError
+from mottle.io.read_table import (
+    checked,
+    first_bytes,
+    is_arrow,
+    is_parquet,
+    normalize,
+    without_words,
+)
+from mottle.io.text.delimited import (
+    BLOCK_BYTES,
+    Dialect,
+    Header,
+    detect_dialect,
+    header_of,
+    parser_options,
+    raise_for_broken_record,
+    single_character,
+    spans_lines,
+)
+from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sample
+from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
+
+ROWS_PER_BATCH = 1 << 16
+
+Batches = Callable[[], Iterator[pa.Table]]
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How a text file is written; what is None is detected."""
+
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table whose rows always come in the same order, however often they are read."""
+
+    name: str
+    types: pa.Schema
+    rows: int
+    read: Batches
+
+
+def content_hash(path: Path) -> str:
+    """A checksum of what a file holds; reads all of it."""
+    first_bytes(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def rows_hash(path: Path) -> str:
+    """A checksum of the rows of a Parquet file, whatever their order.
+
+    Databases promise none, so an interrupted run has to know its rows again in any.
+    """
+    with duckdb.connect() as connection:
+        connection.read_parquet(str(path)).create_view("rows")
+        columns = connection.execute("DESCRIBE rows").fetchall()
+        sums = connection.execute(
+            "SELECT count(*), sum(hash(rows)), bit_xor(hash(rows, 1)) FROM rows"
+        ).fetchall()
+    return hashlib.sha256(repr((columns, sums)).encode()).hexdigest()
+
+
+def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
+    """A file in batches; a text file by way of ``copy``, which is written unless it is there."""
+    magic = first_bytes(path)
+    if is_parquet(path, magic):
+        return parquet_source(path, str(path), text.missing)
+    if is_arrow(path, magic):
+        return copied(lambda: _arrow_batches(path), copy, str(path), text.missing)
+    if not copy.exists():
+        _copy_text(path, copy, text)
+    return parquet_source(copy, str(path))
+
+
+def copied(read: Batches, copy: Path, name: str, missing: Sequence[str] = ()) -> Source:
+    """Batches that may come in any size, or only once, by way of a copy."""
+    if not copy.exists():
+        _write_copy(read(), copy, name)
+    return parquet_source(copy, name, missing)
+
+
+def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source:
+    """A Parquet file in batches, or a folder of such files."""
+    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not paths:
+        raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
+    with _damage_named(name):
+        rows = sum(pq.read_metadata(one).num_rows for one in paths)
+    with _damage_named(name), pq.ParquetFile(paths[0]) as file:
+        first = next(file.iter_batches(batch_size=1), None)
+        empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
+    types = checked(_uniform(empty, missing), name).schema
+
+    def read() -> Iterator[pa.Table]:
+        for one in paths:
+            with _damage_named(name), pq.ParquetFile(one) as file:
+                for batch in file.iter_batches(batch_size=ROWS_PER_BATCH):
+                    yield _uniform(pa.Table.from_batches([batch]), missing)
+
+    return Source(name, types, rows, read)
+
+
+def _uniform(table: pa.Table, missing: Sequence[str]) -> pa.Table:
+    return without_words(normalize(table), missing)
+
+
+def _arrow_batches(path: Path) -> Iterator[pa.Table]:
+    with pa.OSFile(str(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file) as reader:
+            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            for batch in batches:
+                yield pa.Table.from_batches([batch])
+
+
+def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
+    """Write all batches, or no file."""
+    partial = copy.with_name(f"{copy.name}.partial")
+    writer: pq.ParquetWriter | None = None
+    try:
+        with _damage_named(name):
+            for table in batches:
+                if writer is None:
+                    checked(table.slice(0, 1) if table.num_rows else table, name)
+                    writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
+                writer.write_table(table)
+        if writer is None:
+            raise DataError(f"{name} has no rows.", "Give a table with at least one row.")
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    finally:
+        if writer is not None:
+            writer.close()
+    partial.rename(copy)
+
+
+class _damage_named:  # noqa: N801 - reads as a statement
+    """Turn Arrow's errors, which may quote cells, into one that names the file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, pa.ArrowException):
+            raise DataError(
+                f"{self.name} is damaged, incomplete or not of the type its name says.",
+                "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
+            ) from None
+
+
+# ------------------------------------------------------------------------------------------- text
+
+
+@dataclass(frozen=True)
+class _TextFile:
+    path: Path
+    encoding: str
+    dialect: Dialect
+    header: Header
+    missing: Sequence[str]
+
+    def bytes(self) -> pa.NativeFile:
+        stream = open_bytes(self.path)
+        if self.encoding in ("utf-8", "utf-8-sig"):
+            return stream
+        return pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+
+    def batches(self) -> Iterator[pa.Table]:
+        """All cells as text."""
+        try:
+            with self.bytes() as stream:
+                for batch in pacsv.open_csv(stream, **parser_options(self.header, self.dialect)):
+                    columns = [
+                        blank_out(pa.chunked_array([column]), self.missing)
+                        for column in batch.columns
+                    ]
+                    yield pa.Table.from_arrays(columns, names=batch.schema.names)
+        except (pa.ArrowInvalid, UnicodeError):
+            self.check_records()
+            raise DataError(
+                f"{self.path} cannot be parsed as text delimited by {self.dialect.delimiter!r}.",
+                "Check delimiter, quote and encoding, and that no record is longer than 4 MB.",
+            ) from None
+
+    def check_records(self) -> None:
+        """Raise for the first record that is broken."""
+        try:
+            with io.TextIOWrapper(self.bytes(), "utf-8", newline="") as lines:
+                raise_for_broken_record(
+                    self.path, lines, self.dialect, len(self.header.names), BLOCK_BYTES
+                )
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{self.path} is not {self.encoding} text.", "Give its encoding, such as cp1252."
+            ) from None
+
+
+def _copy_text(path: Path, copy: Path, text: TextOptions) -> None:
+    """Find out what every column can be, then copy the file with these types."""
+    file = _open_text(path, text)
+    possible: dict[str, list[Attempt]] = {name: single_types() for name in file.header.names}
+    present = dict.fromkeys(file.header.names, False)
+    suspicious = False
+    for table in file.batches():
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            possible[name] = possible_types(column, possible[name])
+            present[name] |= column.null_count < len(column)
+            suspicious = suspicious or spans_lines(column)
+    if suspicious:
+        file.check_records()
+    chosen = {name: possible[name][0] for name in possible if present[name] and possible[name]}
+
+    def typed() -> Iterator[pa.Table]:
+        for table in file.batches():
+            columns = [
+                chosen[name](pa.compute.ascii_trim_whitespace(column)) if name in chosen else column
+                for name, column in zip(table.column_names, table.columns, strict=True)
+            ]
+            yield normalize(pa.Table.from_arrays(columns, names=table.column_names))
+
+    _write_copy(typed(), copy, str(path))
+
+
+def _open_text(path: Path, text: TextOptions) -> _TextFile:
+    delimiter = single_character("delimiter", "\t" if text.delimiter == "\\t" else text.delimiter)
+    quote = single_character("quote", text.quote)
+    encoding = known_encoding(text.encoding) or "utf-8"
+    sample = utf8_sample(path, encoding)
+    if sample is None:
+        if encoding in ("utf-8", "utf-8-sig"):
+            raise DataError(
+                f"{path} is not UTF-8 text.",
+                "Say --encoding, such as cp1252; it is not guessed for files that are streamed.",
+            )
+        with pa.transcoding_input_stream(open_bytes(path), encoding, "utf-8") as stream:
+            head = bytes(stream.read(1 << 20)).decode("utf-8", errors="ignore")
+        sample = Sample(head, complete=False)
+    dialect = detect_dialect(sample, delimiter, quote)
+    return _TextFile(path, encoding, dialect, header_of(path, sample, dialect), text.missing)

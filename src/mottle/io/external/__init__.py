@@ -1,0 +1,1 @@
+"""Releases that other tools wrote."""

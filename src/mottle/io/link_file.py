@@ -1,0 +1,89 @@
+"""The owner's private link file: every edge of the graph, which edges are true, and the blocks.
+
+Rows are ``published, original, true``, one per edge, a record's preimages in the order of the
+graph's layers. The block of every released row lies in the file's metadata: some draws are made
+once per block, and what one known link gives away then depends on the block.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mottle.errors import DataError, StorageError
+
+if TYPE_CHECKING:
+    from mottle.release.data import Links
+
+COLUMNS = ("published", "original", "true")
+_TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
+BLOCKS = b"mottle.blocks"
+_ROWS_PER_BATCH = 1 << 20
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that only its owner can read."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def write_links(links: Links, path: Path) -> None:
+    """Write the link file, readable by its owner only."""
+    private_file(path)
+    blocks = b64encode(zlib.compress(links.block_of_row.astype("<i4").tobytes()))
+    schema = links.SCHEMA.with_metadata({BLOCKS: blocks})
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in links.batches():
+            writer.write_batch(batch)
+
+
+class LinkFile:
+    """A link file: its rows in batches, and the block of every released row.
+
+    Raises `StorageError` when there is no such file and `DataError` when it is something else.
+    """
+
+    blocks: NDArray[np.int32] | None  # None when the file does not say
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise StorageError(f"There is no private link file {path}.", "Check the path.")
+        self._path = path
+        try:
+            schema = pq.read_schema(path)
+            packed = (pq.read_metadata(path).metadata or {}).get(BLOCKS)
+            self.blocks = None
+            if packed is not None:
+                blocks = zlib.decompress(b64decode(packed, validate=True))
+                self.blocks = np.frombuffer(blocks, "<i4")
+            whole = all(name in schema.names for name in COLUMNS)
+        except (pa.ArrowException, OSError, ValueError, zlib.error):
+            whole = False
+        if not whole:
+            raise self._strange()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows published, original and true."""
+        try:
+            with pq.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(COLUMNS)):
+                    typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
+                    if any(column.null_count for column in typed.columns):
+                        raise self._strange()
+                    yield from typed.to_batches()
+        except (pa.ArrowException, OSError):
+            raise self._strange() from None
+
+    def _strange(self) -> DataError:
+        return DataError(
+            f"{self._path} is no private link file.",
+            f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",
+        )

@@ -1,0 +1,283 @@
+"""Set-valued input: transaction files, long tables of (record, item), list or delimited columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.io.read_table import as_table
+from mottle.io.text.encodings import decode, known_encoding, utf8_sample, whole_content
+from mottle.itemsets.arrow import is_list, of_lists, of_text
+from mottle.itemsets.data import Int64s, SetData
+from mottle.utils.arrow import as_text, is_plain
+
+
+def read_transactions(
+    path: str | Path, *, separator: str | None = None, encoding: str | None = None
+) -> SetData:
+    r"""Read a text file with one set per line, compressed or not; an empty line is an empty set.
+
+    Parameters
+    ----------
+    path
+        The file, for instance ``baskets.dat`` or ``baskets.dat.gz``.
+    separator
+        What stands between two items; without it, spaces and tabs. Spaces around items go, and
+        what is empty between two separators is no item.
+    encoding
+        Of the text; without it, UTF-8, or what the bytes look like.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "baskets.dat")
+    ...     _ = path.write_text("2 10\n\n10 7\n")
+    ...     data = read_transactions(path)
+    >>> [data.record(number) for number in range(3)]
+    [['2', '10'], [], ['7', '10']]
+    """
+    path, separator = Path(path), _separator(separator)
+    lines = _lines(path, encoding)
+    if separator is None:
+        lists = pc.ascii_split_whitespace(lines)
+    else:
+        lists = pc.split_pattern(lines, separator)
+    return of_lists(pa.chunked_array([lists]), trim=True)
+
+
+def read_long(data: object, *, record: str, item: str, label: str | None = None) -> SetData:
+    """Take sets from a table of one row per item: a file, or anything `mottle.anonymize` takes.
+
+    Rows of the same ``record`` value make one set, in the order in which these values first occur;
+    a row whose item is missing makes sure that its record is there. ``label`` names a column that
+    says the same in all rows of a record.
+
+    >>> table = pa.table({"basket": [7, 9, 7], "item": ["tea", None, "milk"]})
+    >>> data = read_long(table, record="basket", item="item")
+    >>> data.record(0), data.record(1)
+    (['milk', 'tea'], [])
+    """
+    table, source = as_table(data), _source(data)
+    keys, items = _column(table, record, source), _column(table, item, source)
+    _check_present(keys, record, source)
+    if not is_plain(items.type):
+        raise DataError(
+            f"{source}: column '{item}' holds {items.type} values, not one item per row.",
+            "Name a column of lists with --column instead.",
+        )
+    encoded = keys.dictionary_encode().unify_dictionaries().combine_chunks()
+    record_of = encoded.indices.to_numpy().astype(np.int64)
+    sets = SetData.of_pairs(len(encoded.dictionary), record_of, as_text(items, item))
+    if label is None:
+        return sets
+    return sets.with_labels(
+        _one_each(_column(table, label, source), record_of, label, source), label
+    )
+
+
+def read_column(
+    data: object, *, column: str, separator: str | None = None, label: str | None = None
+) -> SetData:
+    """Take sets from a table with one row per record: a column of lists, or of delimited text.
+
+    ``separator`` stands between the items of a text. A missing cell is an empty set. ``label``
+    names the column of sensitive labels; all other columns are left out.
+
+    >>> table = pa.table({"visited": ["Rome;Oslo", None], "faith": ["a", "b"]})
+    >>> data = read_column(table, column="visited", separator=";", label="faith")
+    >>> data.record(0), data.record(1), data.labels.to_pylist()
+    (['Oslo', 'Rome'], [], ['a', 'b'])
+    """
+    table, source = as_table(data), _source(data)
+    values = _column(table, column, source)
+    separator = _separator(separator)
+    if is_list(values.type):
+        if not is_plain(values.type.value_type):
+            raise DataError(
+                f"{source}: column '{column}' holds lists of {values.type.value_type} values.",
+                "Items must be text, numbers or dates.",
+            )
+        sets = of_lists(values, trim=False)
+    elif separator is None:
+        raise UsageError(
+            f"{source}: column '{column}' holds {values.type} values, not lists.",
+            "Say with --separator what stands between two items.",
+        )
+    elif is_plain(values.type):
+        sets = of_text(values, column, separator)
+    else:
+        raise DataError(f"{source}: column '{column}' holds {values.type} values, not sets.")
+    sets = replace(sets, column=column)
+    return sets if label is None else sets.with_labels(_column(table, label, source), label)
+
+
+def read_sets(
+    data: object,
+    *,
+    column: str | None = None,
+    record: str | None = None,
+    item: str | None = None,
+    separator: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+) -> SetData:
+    """Read sets from whatever they lie in.
+
+    ============================================  ==================================================
+    without further words                         a transaction file, one set per line, or a
+                                                  collection of collections
+    ``column="visited"``                          a table (or its file) with a column of lists
+    ``column="visited", separator=";"``           a table with a column of delimited text
+    ``record="basket", item="article"``           a table with one row per item
+    ============================================  ==================================================
+
+    ``label`` names the column of a table that holds sensitive labels.
+
+    >>> read_sets([["tea", "milk"], []]).records
+    2
+    """
+    if (record is None) != (item is None):
+        raise UsageError(
+            "A table with one row per item needs the column of records and the one of items.",
+            "Say --record ID --item ITEM.",
+        )
+    if column is not None and record is not None:
+        raise UsageError(
+            "Sets lie in one column, or in one row per item, not in both.",
+            "Say --column COLUMN, or --record ID --item ITEM.",
+        )
+    if record is not None and item is not None:
+        return read_long(data, record=record, item=item, label=label)
+    if column is not None:
+        return read_column(data, column=column, separator=separator, label=label)
+    if label is not None:
+        raise UsageError(
+            "Labels are a column of a table.", "Say which column holds the sets: --column COLUMN."
+        )
+    if isinstance(data, (str, PathLike)):
+        _refuse_table(Path(data))
+        return read_transactions(Path(data), separator=separator, encoding=encoding)
+    return as_sets(data)
+
+
+def _refuse_table(path: Path) -> None:
+    """A table read as a transaction file would give nonsense."""
+    if {".csv", ".tsv", ".parquet", ".arrow", ".feather"} & set(path.suffixes):
+        raise UsageError(
+            f"{path} is a table: which of its columns hold the sets?",
+            "Say --column COLUMN (--separator ';' if it is text), or --record ID --item ITEM.",
+        )
+
+
+def as_sets(data: object) -> SetData:
+    """Take sets as they are, from a transaction file, or from a collection of collections.
+
+    >>> as_sets([{"a"}, {"a", "b"}]).records
+    2
+    """
+    if isinstance(data, SetData):
+        return data
+    if isinstance(data, (str, PathLike)):
+        return read_transactions(Path(data))
+    if hasattr(data, "__arrow_c_stream__"):
+        raise UsageError(
+            f"A {type(data).__name__} is not a collection of sets.",
+            "Say which column holds them: mottle.read_sets(table, column=…).",
+        )
+    if not isinstance(data, Iterable):
+        raise UsageError(
+            f"A {type(data).__name__} is not a collection of sets.",
+            "Give a path, a SetData or a list of sets.",
+        )
+    sets = list(data)
+    if any(isinstance(record, str) or not isinstance(record, Iterable) for record in sets):
+        raise UsageError("Not every record is a set.", "Give a list of lists or sets of items.")
+    return SetData.of(sets)
+
+
+def _lines(path: Path, encoding: str | None) -> pa.Array:
+    """The lines of a text file; the end of the last one begins no further line."""
+    try:
+        utf8_sample(path, known_encoding(encoding))  # refuses binary and empty files
+        text = decode(path, whole_content(path), known_encoding(encoding))
+    except FileNotFoundError:
+        raise StorageError(f"{path} does not exist.", "Check the path.") from None
+    except (pa.ArrowException, OSError):
+        raise DataError(
+            f"{path} is damaged or cannot be read.", "Check the path, or compress it again."
+        ) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    content = text.encode()
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    nul = content.find(b"\0")
+    if nul >= 0:
+        raise DataError(
+            f"{path}, line {content.count(10, 0, nul) + 1}: there is a NUL character.",
+            "Remove it, or give the file's encoding.",
+        )
+    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
+    lengths = np.diff(ends, prepend=-1)  # with the line's end, which is cut off below
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+    lines = pa.Array.from_buffers(pa.large_string(), len(ends), buffers)
+    return pc.utf8_slice_codeunits(lines, 0, -1)
+
+
+def _one_each(
+    labels: pa.ChunkedArray, record_of: Int64s, name: str, source: str
+) -> pa.ChunkedArray:
+    """The label of every record, which has to be the same in all of its rows."""
+    _, first = np.unique(record_of, return_index=True)
+    of_records = labels.take(pa.array(first))
+    expected = of_records.take(pa.array(record_of))
+    same = pc.fill_null(pc.equal(labels, expected), False)
+    both_missing = pc.and_(pc.is_null(labels), pc.is_null(expected))
+    differing = np.flatnonzero(~np.asarray(pc.or_(same, both_missing)))
+    if len(differing):
+        raise DataError(
+            f"{source}, row {differing[0] + 1}: the record has another '{name}' than in an"
+            " earlier row.",
+            "Give every record one label.",
+        )
+    return of_records
+
+
+def _check_present(keys: pa.ChunkedArray, name: str, source: str) -> None:
+    if keys.null_count:
+        row = int(np.flatnonzero(np.asarray(pc.is_null(keys)))[0]) + 1
+        raise DataError(
+            f"{source}, row {row}: column '{name}' says of no record what it is.",
+            "Fill it in; it tells which items belong together.",
+        )
+
+
+def _column(table: pa.Table, name: str, source: str) -> pa.ChunkedArray:
+    if name not in table.column_names:
+        raise UsageError(
+            f"{source} has no column '{name}'.", did_you_mean(name, table.column_names)
+        )
+    return table.column(name)
+
+
+def _source(data: object) -> str:
+    return str(data) if isinstance(data, (str, PathLike)) else f"The {type(data).__name__}"
+
+
+def _separator(separator: str | None) -> str | None:
+    if separator == "\\t":
+        return "\t"
+    if separator is not None and (separator == "" or set(separator) & set("\r\n")):
+        raise UsageError(
+            "The separator of items must be one or more characters of a line.",
+            "Leave it out for spaces and tabs.",
+        )
+    return separator

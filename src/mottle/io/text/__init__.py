@@ -1,0 +1,1 @@
+"""Delimited text: dialects, encodings and types."""

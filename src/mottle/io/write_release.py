@@ -1,0 +1,256 @@
+"""Release files: Parquet, CSV, certificate and the private link file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mottle.errors import StorageError, UsageError
+from mottle.io.atomic_write import Move, hidden_folder, refuse_existing, staged, writing_to
+from mottle.io.link_file import write_links
+from mottle.utils import parallel
+
+if TYPE_CHECKING:
+    from mottle.release.data import Links
+
+PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
+SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
+REPORT = "report.html"
+# the certificate last: it says that the others are complete
+FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
+Page = Callable[[dict[str, Any]], str]  # HTML from the certificate as it is written
+ROWS_PER_GROUP = 1 << 17
+_ROWS_PER_BATCH = 1 << 14  # of CSV: no column's text comes near Arrow's limit of 2 GB
+
+
+class Publishable(Protocol):
+    """What is written: a release of a table or of sets."""
+
+    @property
+    def table(self) -> pa.Table:
+        """Typed cells."""
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What is known of them."""
+
+    @property
+    def links(self) -> Links | None:
+        """The owner's secret."""
+
+    @property
+    def sensitive(self) -> pa.Table | None:
+        """Sensitive values by group, when published apart."""
+
+    def slice(self, first: int, length: int) -> Self:
+        """Some of the rows."""
+
+    def to_text(self) -> pa.Table:
+        """The cells as text."""
+
+
+Secret = tuple[Path, Callable[[Path, dict[str, Any]], None]]  # a file of the owner's, its writer
+
+
+def save_release(
+    release: Publishable,
+    folder: Path,
+    private: str | Path | None,
+    *,
+    overwrite: bool,
+    report: Page | None = None,
+    internal: tuple[Path, Page] | None = None,
+) -> dict[str, Any]:
+    """Write the files of a release, all or none; see `Release.save`.
+
+    ``report`` gives the text of report.html for the certificate as written; ``internal`` is the
+    owner's own report and where it goes.
+    """
+    secrets: list[Secret] = []
+    if private is not None:
+        links = _links_of(release)
+        secrets.append((Path(private), lambda file, _: write_links(links, file)))
+    if internal is not None:
+        page = internal[1]
+        secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))
+    with ExitStack() as opened:
+        moves = []
+        for path, _ in secrets:
+            opened.enter_context(writing_to(path))
+            check_private_place(path, folder, overwrite=overwrite)
+            moves.append((opened.enter_context(hidden_folder(path.parent)) / path.name, path))
+        stage = opened.enter_context(
+            _staged(release, folder, overwrite=overwrite, afterwards=moves, report=report)
+        )
+        certificate = _write_files(release, stage, report)
+        for (path, write), (file, _) in zip(secrets, moves, strict=True):
+            with writing_to(path):
+                write(file, certificate)
+    return certificate
+
+
+def write_secretly(text: str, path: Path) -> None:
+    """Write a text that only its owner may read."""
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def private_links(
+    release: Publishable, private: str | Path | None, *, overwrite: bool
+) -> Iterator[None]:
+    """Write the link file of a release that is stored elsewhere; it appears if that succeeds."""
+    if private is None:
+        yield
+        return
+    links, link_file = _links_of(release), Path(private)
+    with staged(link_file.parent, [link_file.name], overwrite=overwrite) as stage:
+        write_links(links, stage / link_file.name)
+        yield
+
+
+def _links_of(release: Publishable) -> Links:
+    if release.links is None:
+        raise UsageError("A release read from files has no private links to save.")
+    return release.links
+
+
+def check_places(
+    folder: Path, private: Path | None, *, overwrite: bool, internal: Path | None = None
+) -> None:
+    """Raise before a long run what `save_release` would raise after it."""
+    refuse_existing(folder, FILES, overwrite=overwrite)
+    if folder.is_file():
+        raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
+    for secret in (private, internal):
+        if secret is not None:
+            check_private_place(secret, folder, overwrite=overwrite)
+    if private is not None and internal is not None and private.resolve() == internal.resolve():
+        raise UsageError(
+            f"{private} cannot be both the link file and the internal report.", "Name two files."
+        )
+
+
+def _staged(
+    release: Publishable,
+    folder: Path,
+    *,
+    overwrite: bool,
+    afterwards: Sequence[Move],
+    report: Page | None,
+) -> AbstractContextManager[Path]:
+    """Where to write the files this release has; those of an earlier one go."""
+    without = [] if release.sensitive is not None else [SENSITIVE_PARQUET, SENSITIVE_CSV]
+    without += [] if report is not None else [REPORT]
+    names = [name for name in FILES if name not in without]
+    return staged(folder, names, overwrite=overwrite, afterwards=afterwards, obsolete=without)
+
+
+def _write_files(release: Publishable, stage: Path, report: Page | None) -> dict[str, Any]:
+    _write_parquet(release.table, stage / PARQUET)
+    _write_csv(release.table, lambda *rows: release.slice(*rows).to_text(), stage / CSV)
+    written = [PARQUET, CSV]
+    if release.sensitive is not None:
+        _write_parquet(release.sensitive, stage / SENSITIVE_PARQUET)
+        _write_csv(release.sensitive, release.sensitive.slice, stage / SENSITIVE_CSV)
+        written += [SENSITIVE_PARQUET, SENSITIVE_CSV]
+    certificate = {
+        **release.certificate,
+        "sha256": {name: sha256_of(stage / name) for name in written},
+    }
+    if report is not None:
+        (stage / REPORT).write_text(report(certificate), encoding="utf-8")
+    write_certificate(certificate, stage)
+    return certificate
+
+
+def write_certificate(certificate: dict[str, Any], folder: Path) -> None:
+    """Write the certificate as people can read it."""
+    text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
+    (folder / CERTIFICATE).write_text(text, encoding="utf-8")
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    pq.write_table(table, path, compression="zstd", row_group_size=ROWS_PER_GROUP)
+
+
+def _write_csv(table: pa.Table, to_text: Callable[[int, int], pa.Table], path: Path) -> None:
+    """Write cells as text, a batch at a time so that memory stays bounded.
+
+    ``to_text(first, length)`` are rows of ``table`` with cells that can be cast to text.
+    """
+    with open(path, "wb") as file:
+        append_csv(table, to_text, file, header=True)
+
+
+def append_csv(
+    table: pa.Table, to_text: Callable[[int, int], pa.Table], file: IO[bytes], *, header: bool
+) -> None:
+    """Write the rows of a table after those that ``file`` has already."""
+    if header:
+        names = pa.array(to_text(0, 0).column_names)
+        file.write(_lines([names.slice(place, 1) for place in range(len(names))]))
+
+    def lines(first: int) -> pa.Buffer:
+        texts = to_text(first, _ROWS_PER_BATCH)
+        return _lines([column.combine_chunks() for column in texts.columns])
+
+    for part in parallel.in_turn(lines, range(0, table.num_rows, _ROWS_PER_BATCH)):
+        file.write(part)
+
+
+def _lines(columns: list[pa.Array]) -> pa.Buffer:
+    """Columns as lines of CSV, quoted only where needed; missing is empty, empty text is ``""``."""
+    fields = [_quoted(column) for column in columns]
+    if len(fields) == 1:  # a line without any character would be read as no record
+        fields = [pc.if_else(pc.equal(fields[0], ""), '""', fields[0])]
+    fields[-1] = pc.binary_join_element_wise(fields[-1], _text("\n"), _text(""))
+    lines = pc.binary_join_element_wise(*fields, _text(","))
+    _, offsets, content = lines.buffers()  # the lines lie one after the other in memory already
+    return content.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)]))
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _quoted(column: pa.Array) -> pa.Array:
+    """Fields of CSV; quoted also where a reader would take U+FEFF for a byte order mark."""
+    texts = pc.cast(column, pa.large_string())
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        doubled = pc.replace_substring(texts, '"', '""')
+        needed = pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, '^\ufeff|[,"\r\n]'))
+        texts = pc.if_else(
+            needed, pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text("")), texts
+        )
+    return pc.fill_null(texts, "")
+
+
+def check_private_place(link_file: Path, folder: Path, *, overwrite: bool) -> None:
+    """Refuse a place for a file of the owner's that would be published, or that is taken."""
+    if folder.resolve() in (link_file.resolve(), *link_file.resolve().parents):
+        raise UsageError(
+            f"{link_file}, which is for the owner only, would lie in the release folder {folder}.",
+            "It would be published with the release: keep it elsewhere.",
+        )
+    if link_file.is_dir():
+        raise UsageError(f"{link_file} is a folder.", "Name a file.")
+    if link_file.exists() and not overwrite:
+        raise StorageError(
+            f"{link_file} already exists.", "Choose another file, or replace it with --overwrite."
+        )
+
+
+def sha256_of(path: Path) -> str:
+    """Checksum of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,51 @@
+"""Columns of lists, or of text with separators between the items, as sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.itemsets.data import Int64s, SetData
+from mottle.utils.arrow import as_text
+
+BLANKS = " \t"
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values of a type are lists."""
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> SetData:
+    """Records from a column of lists; a missing list holds nothing.
+
+    ``trim`` takes blanks around items away, and items of which nothing is left.
+    """
+    record_of: list[Int64s] = []
+    items: list[pa.Array] = []
+    first = 0
+    for chunk in lists.chunks:
+        sizes = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy()  # null may hide values
+        record_of.append(np.repeat(np.arange(first, first + len(chunk)), sizes))
+        items.append(pc.list_flatten(chunk))
+        first += len(chunk)
+    held_by = np.concatenate(record_of) if record_of else np.empty(0, np.int64)
+    values = as_text(pa.chunked_array(items, lists.type.value_type), "item")
+    if trim:
+        values = pc.utf8_trim(values, BLANKS)
+        kept = pc.not_equal(values, "")
+        held_by = held_by[np.asarray(kept)]
+        values = values.filter(kept)
+    return SetData.of_pairs(len(lists), held_by, values)
+
+
+def of_text(values: pa.ChunkedArray, name: str, separator: str) -> SetData:
+    """Records from a column of plain values, as text with a separator between items.
+
+    >>> of_text(pa.chunked_array([["b; a;", ";", None]]), "visited", ";").starts
+    array([0, 2, 2, 2])
+    """
+    return of_lists(pc.split_pattern(as_text(values, name), separator), trim=True)

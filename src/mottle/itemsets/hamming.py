@@ -1,0 +1,60 @@
+"""Hamming distance of records, on packed bitmaps or on sorted item lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.kernels.vote_growth import ones
+from mottle.utils import parallel
+
+
+def steps(sets: Sets, order: Int64s) -> Int32s:
+    """Distances from each record of an order to the next, and from the last back to the first.
+
+    >>> from mottle.itemsets.data import SetData
+    >>> steps(SetData.of(["ab", "bc", "bcd"]).sets(), np.arange(3))
+    array([2, 1, 3], dtype=int32)
+    """
+    found = np.empty(len(order), np.int32)
+    parallel.over_rows(lambda first, last: _steps(sets, order, first, last, found), len(order))
+    return found
+
+
+@njit(cache=True, nogil=True)
+def hamming(sets: Sets, one: int, other: int) -> np.int64:
+    """Number of items that exactly one of two records holds."""
+    different: np.int64 = np.int64(0)
+    if sets.words.shape[1] > 0:
+        for word in range(sets.words.shape[1]):
+            different += np.int64(ones(sets.words[one, word] ^ sets.words[other, word]))
+        return different
+    here, end = sets.starts[one], sets.starts[one + 1]
+    there, last = sets.starts[other], sets.starts[other + 1]
+    different += (end - here) + (last - there)
+    while here < end and there < last:
+        left, right = sets.items[here], sets.items[there]
+        if left == right:
+            different -= 2
+        here += left <= right
+        there += right <= left
+    return different
+
+
+@njit(cache=True, nogil=True)
+def distances_within(sets: Sets, records: Int64s, distance: Int32s) -> None:
+    """Fill ``distance[:s, :s]`` with the Hamming distances of s records."""
+    for one in range(records.size):
+        distance[one, one] = 0
+        for other in range(one):
+            apart = hamming(sets, records[one], records[other])
+            distance[one, other] = apart
+            distance[other, one] = apart
+
+
+@njit(cache=True, nogil=True)
+def _steps(sets: Sets, order: Int64s, first: int, last: int, found: Int32s) -> None:
+    for place in range(first, last):
+        after = place + 1 if place + 1 < order.size else 0
+        found[place] = hamming(sets, order[place], order[after])

@@ -1,0 +1,1 @@
+"""Compiled inner loops that several methods share."""

@@ -1,0 +1,135 @@
+"""Boxes that grow one original at a time, kept as what their cells hold: kernels.
+
+`mottle.kernels.ncp_growth` computes the same from a list of members, which suits boxes whose
+members change. Here a box that already holds many costs no more than one that holds few. Columns of
+sets are left out: their votes need the members.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import Float64s, Int32s
+from mottle.kernels.ncp_growth import NODE, RANGE, SET, Scales, climb
+
+Int64s = NDArray[np.int64]
+
+_WORD = 64
+
+
+class Boxes(NamedTuple):
+    """What the cells of many boxes hold, by box and column."""
+
+    word: Int64s  # [d + 1] SET: where the bits of a column begin, in words
+    held: NDArray[np.uint64]  # [boxes, words] SET: a bit for every value
+    lowest: Float64s  # [boxes, d] RANGE: positions
+    highest: Float64s
+    absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether a member has no value
+    node: Int32s  # [boxes, d] NODE
+
+
+@njit(cache=True, nogil=True)
+def make_boxes(scales: Scales, count: int) -> Boxes:
+    """Room for ``count`` boxes."""
+    columns = scales.form.size
+    word = np.zeros(columns + 1, np.int64)
+    for column in range(columns):
+        last = column + 1 == columns
+        end = scales.position.size if last else scales.offset[column + 1]
+        words = (end - scales.offset[column] + _WORD - 1) // _WORD
+        word[column + 1] = word[column] + (words if scales.form[column] == SET else 0)
+    return Boxes(
+        word,
+        np.empty((count, word[columns]), np.uint64),
+        np.empty((count, columns)),
+        np.empty((count, columns)),
+        np.empty((count, columns), np.bool_),
+        np.empty((count, columns), np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
+    """Let a box hold one original."""
+    boxes.held[box] = 0
+    for column in range(scales.form.size):
+        boxes.lowest[box, column], boxes.highest[box, column] = np.inf, -np.inf
+        boxes.absent[box, column] = False
+        if scales.form[column] == NODE:
+            boxes.node[box, column] = scales.node[scales.offset[column] + original[column]]
+    widen(scales, boxes, box, original)
+
+
+@njit(cache=True, nogil=True)
+def widen(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
+    """Let a box hold one original more."""
+    for column in range(scales.form.size):
+        form, code = scales.form[column], original[column]
+        if form == SET:
+            bit = np.uint64(1) << np.uint64(code % _WORD)
+            boxes.held[box, boxes.word[column] + code // _WORD] |= bit
+        elif form == RANGE:
+            if code == scales.missing[column]:
+                boxes.absent[box, column] = True
+            else:
+                position = scales.position[scales.offset[column] + code]
+                boxes.lowest[box, column] = min(boxes.lowest[box, column], position)
+                boxes.highest[box, column] = max(boxes.highest[box, column], position)
+        elif form == NODE:
+            boxes.node[box, column] = climb(scales, boxes.node[box, column], code)
+
+
+@njit(cache=True, nogil=True)
+def set_growths(
+    scales: Scales, boxes: Boxes, candidates: Int32s, count: int, cost: Float64s
+) -> None:
+    """Set ``cost[:count, :count]`` to what each candidate would add to the loss of each box.
+
+    All boxes in one call, since handing so many arrays over takes as long as a short row; inner
+    loops without branches, so that they run wide.
+    """
+    for box in range(count):
+        growth = cost[box]
+        for candidate in range(count):
+            growth[candidate] = 0.0
+        for column in range(scales.form.size):
+            form, codes = scales.form[column], candidates[column]
+            offset, step = scales.offset[column], scales.step[column]
+            if form == SET:
+                word = boxes.word[column]
+                if boxes.word[column + 1] - word == 1:
+                    only = boxes.held[box, word]
+                    for candidate in range(count):
+                        has = (only >> np.uint64(codes[candidate])) & np.uint64(1)
+                        growth[candidate] += 0.0 if has else step
+                else:
+                    for candidate in range(count):
+                        code = codes[candidate]
+                        held = boxes.held[box, word + (code >> 6)]
+                        has = (held >> np.uint64(code & 63)) & np.uint64(1)
+                        growth[candidate] += 0.0 if has else step
+            elif form == RANGE:
+                low, high = boxes.lowest[box, column], boxes.highest[box, column]
+                missing, absent = scales.missing[column], boxes.absent[box, column]
+                if missing < 0:
+                    for candidate in range(count):
+                        at = scales.position[offset + codes[candidate]]
+                        growth[candidate] += max(at - high, 0.0) + max(low - at, 0.0)
+                    continue
+                for candidate in range(count):
+                    if codes[candidate] == missing:
+                        growth[candidate] += 0.0 if absent else step
+                    elif high < low:
+                        growth[candidate] += step
+                    else:
+                        at = scales.position[offset + codes[candidate]]
+                        growth[candidate] += max(at - high, 0.0) + max(low - at, 0.0)
+            elif form == NODE:
+                node = boxes.node[box, column]
+                for candidate in range(count):
+                    above = climb(scales, node, codes[candidate])
+                    growth[candidate] += scales.penalty[above] - scales.penalty[node]

@@ -1,0 +1,458 @@
+"""What it costs a published record to take in one more original: NCP growth, for kernels.
+
+`Scales` holds the loss of `mottle.loss.ncp` as flat arrays, weights and denominators multiplied in,
+so that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP of its cells,
+between 0 and 1, and the mean over records is GCP.
+
+A column may hold sets of items. Its codes are numbers of lists of items, and what is lost is the
+error of bit voting (`mottle.kernels.vote_growth`). That being missing is one more item makes it a
+vote like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
+from mottle.kernels.vote_growth import (
+    PLACES,
+    ItemLists,
+    add_growth_of_all,
+    add_growth_of_one,
+    add_pull_of_all,
+    add_voter_savings,
+    votes_loss,
+)
+from mottle.loss.ncp import items_held, node_penalties, range_scale
+
+Int64s = NDArray[np.int64]
+Int8s = NDArray[np.int8]
+Bools = NDArray[np.bool_]
+
+SET, RANGE, NODE, BITS = 0, 1, 2, 3
+_FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
+_WORD = 64  # values that one machine word can mark
+FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
+
+
+class Scales(NamedTuple):
+    """The loss of every column as arrays. Codes of column c lie at ``offset[c] + code``."""
+
+    form: Int8s  # [d]
+    step: Float64s  # [d] SET: cost of one more member; RANGE: of "or missing"
+    missing: Int32s  # [d] code of the missing value, -1 for none
+    offset: Int64s  # [d] where the codes of a column begin in flat arrays over all domains
+    position: Float64s  # [all codes] RANGE: weighted place of the value on its line
+    node: Int32s  # [all codes] NODE: the node of the value
+    parent: Int32s  # [all nodes] NODE: the node above; the root is its own
+    first_leaf: Int32s  # [all nodes] lowest code below the node
+    last_leaf: Int32s  # [all nodes] highest code below the node
+    penalty: Float64s  # [all nodes] weighted NCP of the node
+    lists: ItemLists | None  # BITS: the items of every code; None where no column has sets
+
+    @property
+    def domain_total(self) -> int:
+        """Length of a flat array over all domains."""
+        return len(self.position)
+
+
+def scales(codes: Codes, degree: int = 1) -> Scales:
+    """The loss of ``codes`` in the form kernels take.
+
+    ``degree`` is the size of boxes, which matters where they vote.
+    """
+    places = np.array([_places(domain) for domain in codes.domains], np.int64)
+    offset = np.concatenate([[0], np.cumsum(places)])[:-1]
+    step = np.zeros(len(places))
+    position = np.zeros(int(places.sum()))
+    node = np.zeros(int(places.sum()), np.int32)
+    rows = np.zeros(len(places), np.int64)
+    lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
+    trees: list[tuple[Int32s, Int32s, Int32s, Float64s]] = []
+    nodes = 0
+    all_weights = sum(domain.column.weight for domain in codes.domains)
+    for column, domain in enumerate(codes.domains):
+        weight = domain.column.weight / all_weights
+        here = slice(offset[column], offset[column] + domain.size)
+        if domain.form is Form.SET:
+            step[column] = weight / max(domain.size - 1, 1)
+        elif domain.form is Form.RANGE:
+            scale, missing_step = range_scale(domain)
+            step[column] = weight * missing_step / scale
+            position[here] = domain.positions * (weight / scale)
+        elif domain.form is Form.WORLDS:
+            step[column] = weight / (degree * items_held(domain))
+            rows[column] = sum(len(ends) for ends, _ in lists) - 1
+            lists.append(_item_lists(domain))
+        else:
+            parent, first, last, penalty = _tree(domain)
+            node[here] = nodes + _nodes_of_codes(domain)
+            trees.append((parent + nodes, first, last, weight * penalty))
+            nodes += len(parent)
+    parents, firsts, lasts, penalties = zip(*trees, strict=True) if trees else ((), (), (), ())
+    return Scales(
+        form=np.array([_FORMS[domain.form] for domain in codes.domains], np.int8),
+        step=step,
+        missing=np.array([domain.missing for domain in codes.domains], np.int32),
+        offset=offset.astype(np.int64),
+        position=position,
+        node=node,
+        parent=_joined(parents, np.int32),
+        first_leaf=_joined(firsts, np.int32),
+        last_leaf=_joined(lasts, np.int32),
+        penalty=_joined(penalties, np.float64),
+        lists=_joined_lists(step, rows, lists) if len(lists) > 1 else None,
+    )
+
+
+def bit_scales(
+    item_starts: Int64s, items: Int32s, universe: int, weights: Int32s, step: float
+) -> Scales:
+    """The error of bit voting as the loss of a single column of sets.
+
+    Row r holds ``items[item_starts[r]:item_starts[r + 1]]``, and r is its code. A wrong bit of it
+    costs ``weights[r]`` times ``step``. The weights of a box must add up to less than 2^30.
+    """
+    nothing = np.zeros(1, np.int32)
+    return Scales(
+        form=np.array([BITS], np.int8),
+        step=np.array([step]),
+        missing=np.array([-1], np.int32),
+        offset=np.zeros(1, np.int64),
+        position=np.zeros(max(PLACES * universe, 1)),
+        node=nothing,
+        parent=nothing,
+        first_leaf=nothing,
+        last_leaf=nothing,
+        penalty=np.zeros(1),
+        lists=ItemLists(
+            step=np.array([step]),
+            rows=np.zeros(1, np.int64),
+            starts=np.ascontiguousarray(item_starts, np.int64),
+            items=np.ascontiguousarray(items, np.int32),
+            weights=np.ascontiguousarray(weights, np.int32),
+        ),
+    )
+
+
+def _places(domain: Domain) -> int:
+    """How much room a column needs in flat arrays over all domains."""
+    if domain.sets is None:
+        return domain.size
+    return PLACES * (domain.sets.universe + 1)
+
+
+def _item_lists(domain: Domain) -> tuple[Int64s, Int32s]:
+    """Sizes of the item lists of all codes, and the lists; the missing value is an item itself."""
+    assert domain.sets is not None
+    sizes, items = domain.sets.sets.sizes, domain.sets.sets.items
+    if domain.missing >= 0:
+        sizes = sizes + (np.arange(domain.size) == domain.missing)
+        items = np.append(items, np.int32(domain.sets.universe))
+    return sizes.astype(np.int64), items
+
+
+def _joined_lists(step: Float64s, rows: Int64s, lists: list[tuple[Int64s, Int32s]]) -> ItemLists:
+    """The lists of all columns of sets, each of which weighs 1."""
+    sizes = np.concatenate([sizes for sizes, _ in lists])
+    items = np.concatenate([items for _, items in lists])
+    return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
+
+
+def _tree(domain: Domain) -> tuple[Int32s, Int32s, Int32s, Float64s]:
+    """Parents, lowest and highest code and NCP of a hierarchy's nodes.
+
+    The missing value becomes one more leaf below the root, numbered after the other nodes.
+    """
+    tree = domain.hierarchy
+    assert tree is not None
+    first, last = (bounds.astype(np.int32) for bounds in tree.extents)
+    parents, penalty = tree.parents, node_penalties(domain)
+    if domain.missing >= 0:
+        last[tree.root] = domain.missing
+        parents = np.append(parents, np.int32(tree.root))
+        first, last = np.append(first, domain.missing), np.append(last, domain.missing)
+        penalty = np.append(penalty, 0.0)
+    return parents, first, last, penalty
+
+
+def _nodes_of_codes(domain: Domain) -> Int32s:
+    """The node of every code: leaves come first among the nodes, the missing value last."""
+    assert domain.hierarchy is not None
+    nodes = np.arange(domain.size, dtype=np.int32)
+    if domain.missing >= 0:
+        nodes[domain.missing] = len(domain.hierarchy.labels)
+    return nodes
+
+
+def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(arrays).astype(dtype) if arrays else np.zeros(1, dtype)
+
+
+@njit(cache=True, nogil=True)
+def add_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    candidates: Int32s, count: int, marks: Int32s, mark: int, growth: Float64s,
+) -> None:  # fmt: skip
+    """Set ``growth[:count]`` to what each candidate would add to the loss of a box.
+
+    ``box[:members]`` are the records (rows of ``ordered`` [n, d]) a published record stands for,
+    ``candidates`` [d, ≥ count] the codes of the candidates, column after column. ``marks`` is
+    scratch space over all domains in which ``mark`` (above 0) has not been used before.
+    """
+    _add_cell_growth(scales, ordered, box, members, candidates, count, marks, mark, growth)
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_growth_of_one(
+                scales.lists, ordered, box, members, candidates[column], count, column,
+                marks[scales.offset[column] :], growth,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def add_growths(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    candidates: Int32s, size: int, stale: Bools, marks: Int32s, mark: int, cost: Float64s,
+) -> int:  # fmt: skip
+    """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
+
+    As `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
+    stay as they are; where boxes vote all have to be. Uses marks from ``mark`` + 1 on; returns the
+    last one.
+    """
+    for row in range(size):
+        if stale[row]:
+            mark += 1
+            _add_cell_growth(
+                scales, ordered, boxes[row], members, candidates, size, marks, mark, cost[row]
+            )
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_growth_of_all(
+                scales.lists, ordered, boxes, members, candidates[column], size, column,
+                marks[scales.offset[column] :], cost,
+            )  # fmt: skip
+    return mark
+
+
+@njit(cache=True, nogil=True)
+def add_pulls(
+    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
+    candidates: Int32s, size: int, marks: Int32s, cost: Float64s,
+) -> None:  # fmt: skip
+    """Add to ``cost[:size, :size]`` the pull of each box on each candidate, where boxes vote."""
+    for column in range(scales.form.size):
+        if scales.form[column] == BITS:
+            add_pull_of_all(
+                scales.lists, ordered, boxes, members, candidates[column], size, column,
+                marks[scales.offset[column] :], cost,
+            )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _add_cell_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    candidates: Int32s, count: int, marks: Int32s, mark: int, growth: Float64s,
+) -> None:  # fmt: skip
+    """Set growth as in `add_growth` for all columns but those of sets."""
+    for candidate in range(count):
+        growth[candidate] = 0.0
+    for column in range(scales.form.size):
+        offset = scales.offset[column]
+        codes = candidates[column]
+        if scales.form[column] == SET:
+            _add_set_growth(
+                scales, ordered, box, members, codes, count, column, marks[offset:], mark, growth
+            )
+        elif scales.form[column] == RANGE:
+            _add_range_growth(scales, ordered, box, members, codes, count, column, offset, growth)
+        elif scales.form[column] == NODE:
+            node = scales.node[offset + ordered[box[0], column]]
+            for member in range(1, members):
+                node = climb(scales, node, ordered[box[member], column])
+            for candidate in range(count):
+                above = climb(scales, node, codes[candidate])
+                growth[candidate] += scales.penalty[above] - scales.penalty[node]
+
+
+@njit(cache=True, nogil=True)
+def _add_set_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    codes: Int32s, count: int, column: int, marks: Int32s, mark: int, growth: Float64s,
+) -> None:  # fmt: skip
+    """A value that no member has costs one step. Loops without branches, so that they run wide."""
+    step = scales.step[column]
+    last = column + 1 == scales.form.size
+    values = (scales.position.size if last else scales.offset[column + 1]) - scales.offset[column]
+    if values <= _WORD:
+        held = np.uint64(0)
+        for member in range(members):
+            held |= np.uint64(1) << np.uint64(ordered[box[member], column])
+        for candidate in range(count):
+            has = (held >> np.uint64(codes[candidate])) & np.uint64(1)
+            growth[candidate] += 0.0 if has else step
+    else:
+        for member in range(members):
+            marks[ordered[box[member], column]] = mark
+        for candidate in range(count):
+            growth[candidate] += 0.0 if marks[codes[candidate]] == mark else step
+
+
+@njit(cache=True, nogil=True)
+def _add_range_growth(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int,
+    codes: Int32s, count: int, column: int, offset: int, growth: Float64s,
+) -> None:  # fmt: skip
+    missing = scales.missing[column]
+    step = scales.step[column]
+    lowest, highest = np.inf, -np.inf
+    or_missing = False
+    for member in range(members):
+        code = ordered[box[member], column]
+        if code == missing:
+            or_missing = True
+        else:
+            position = scales.position[offset + code]
+            lowest = min(lowest, position)
+            highest = max(highest, position)
+    only_missing = highest < lowest
+    if missing < 0:
+        for candidate in range(count):
+            position = scales.position[offset + codes[candidate]]
+            growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
+        return
+    for candidate in range(count):
+        code = codes[candidate]
+        if code == missing:
+            if not or_missing:
+                growth[candidate] += step
+        elif only_missing:
+            growth[candidate] += step
+        else:
+            position = scales.position[offset + code]
+            growth[candidate] += max(position - highest, 0.0) + max(lowest - position, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def climb(scales: Scales, node: int, code: int) -> int:
+    """The lowest node above ``node``, or itself, that has ``code`` below it."""
+    while code < scales.first_leaf[node] or code > scales.last_leaf[node]:
+        node = scales.parent[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def box_loss(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, marks: Int32s, mark: int
+) -> float:
+    """Loss of a published record that stands for ``box[:members]``; marks as in `add_growth`."""
+    loss = 0.0
+    for column in range(scales.form.size):
+        offset = scales.offset[column]
+        if scales.form[column] == SET:
+            distinct = 0
+            for member in range(members):
+                place = offset + ordered[box[member], column]
+                if marks[place] != mark:
+                    marks[place] = mark
+                    distinct += 1
+            loss += scales.step[column] * (distinct - 1)
+        elif scales.form[column] == RANGE:
+            lowest, _, highest, _, absent = _extremes(scales, ordered, box, members, column)
+            if highest >= 0:
+                loss += scales.position[offset + highest] - scales.position[offset + lowest]
+                loss += scales.step[column] if absent > 0 else 0.0
+        elif scales.form[column] == BITS:
+            loss += votes_loss(scales.lists, ordered, box, members, column, marks[offset:])
+        else:
+            node = scales.node[offset + ordered[box[0], column]]
+            for member in range(1, members):
+                node = climb(scales, node, ordered[box[member], column])
+            loss += scales.penalty[node]
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def add_savings(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, counts: Int32s, saved: Float64s
+) -> None:
+    """Set ``saved[:members]`` to how much less is lost without each member of the box.
+
+    ``counts`` is scratch space over all domains, all zero before and after.
+    """
+    for member in range(members):
+        saved[member] = 0.0
+    for column in range(scales.form.size):
+        offset = scales.offset[column]
+        if scales.form[column] == SET:
+            for member in range(members):
+                counts[offset + ordered[box[member], column]] += 1
+            for member in range(members):
+                if counts[offset + ordered[box[member], column]] == 1:
+                    saved[member] += scales.step[column]
+            for member in range(members):
+                counts[offset + ordered[box[member], column]] = 0
+            continue
+        if scales.form[column] == BITS:
+            add_voter_savings(scales.lists, ordered, box, members, column, counts[offset:], saved)
+            continue
+        # Only a member that alone is lowest, highest or missing makes a difference.
+        lowest, second_lowest, highest, second_highest, absent = _extremes(
+            scales, ordered, box, members, column
+        )
+        missing = scales.missing[column]
+        for member in range(members):
+            code = ordered[box[member], column]
+            if scales.form[column] == NODE:
+                low = second_lowest if code == lowest else lowest
+                high = second_highest if code == highest else highest
+                if low != lowest or high != highest:
+                    whole = climb(scales, scales.node[offset + lowest], highest)
+                    part = climb(scales, scales.node[offset + low], high)
+                    saved[member] += scales.penalty[whole] - scales.penalty[part]
+            elif code == missing:
+                if absent == 1 and highest >= 0:
+                    saved[member] += scales.step[column]
+            else:
+                if code == lowest and second_lowest >= 0:
+                    saved[member] += (
+                        scales.position[offset + second_lowest] - scales.position[offset + lowest]
+                    )
+                if code == highest and second_highest >= 0:
+                    saved[member] += (
+                        scales.position[offset + highest] - scales.position[offset + second_highest]
+                    )
+                if second_lowest < 0 and absent > 0:
+                    saved[member] += scales.step[column]
+
+
+@njit(cache=True, nogil=True)
+def _extremes(
+    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int
+) -> tuple[int, int, int, int, int]:
+    """Lowest, second lowest, highest, second highest code (-1: none), and how many are missing.
+
+    The second lowest of two equal ones is the same code again. In a hierarchy the missing value is
+    a code like any other; it is the highest.
+    """
+    missing = scales.missing[column] if scales.form[column] == RANGE else -1
+    lowest, second_lowest, highest, second_highest, absent = -1, -1, -1, -1, 0
+    for member in range(members):
+        code = ordered[box[member], column]
+        if code == missing:
+            absent += 1
+            continue
+        if lowest < 0 or code < lowest:
+            lowest, second_lowest = code, lowest
+        elif second_lowest < 0 or code < second_lowest:
+            second_lowest = code
+        if code > highest:
+            highest, second_highest = code, highest
+        elif code > second_highest:
+            second_highest = code
+    return lowest, second_lowest, highest, second_highest, absent

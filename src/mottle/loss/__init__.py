@@ -1,0 +1,1 @@
+"""Information loss: NCP and GCP, measures on graphs, errors of sets."""

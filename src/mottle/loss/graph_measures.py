@@ -1,0 +1,147 @@
+"""Measures of a release besides GCP: discernibility, class size, classification and entropy.
+
+They were defined for groups of identical records. Here they are read off the generalization graph,
+so that homogeneous and heterogeneous releases can be compared; for complete blocks each is the
+measure of the literature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from mottle.encoding.encode import Codes, Int32s
+from mottle.errors import UsageError
+from mottle.graph.model import Graph, is_complete, preimage
+from mottle.utils import parallel
+
+Labels: TypeAlias = "pa.Array | pa.ChunkedArray | Sequence[Any]"
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of one release; smaller is better."""
+
+    discernibility: float
+    average_class_size: float
+    entropy: float
+    classification: float | None  # None without class labels
+
+
+def measure_graph(graph: Graph, codes: Codes, k: int, labels: Labels | None = None) -> Measures:
+    """All measures of a graph over coded records; ``labels`` are the class labels of the originals.
+
+    >>> import pyarrow as pa
+    >>> from mottle import Schema
+    >>> from mottle.encoding.encode import encode
+    >>> from mottle.schema.model import Representation
+    >>> table = pa.table({"age": [20, 20, 40, 40]})
+    >>> codes = encode(table, Schema.of(quasi_identifying=["age"]), Representation.RANGE)
+    >>> pairs = Graph.rings(np.arange(4), np.array([0, 2, 4]), np.array([2, 2]))
+    >>> measure_graph(pairs, codes, 2, ["a", "b", "b", "b"])
+    Measures(discernibility=8.0, average_class_size=1.0, entropy=0.0, classification=0.25)
+    """
+    return Measures(
+        discernibility(graph),
+        average_class_size(graph, k),
+        entropy(graph, codes),
+        None if labels is None else classification(graph, labels),
+    )
+
+
+def discernibility(graph: Graph) -> float:
+    """DM: over all originals, the number of published records that may be theirs.
+
+    In a regular block that is degree · size; for groups G it is Σ |G|² (Bayardo and Agrawal 2005).
+    """
+    return float((graph.degrees.astype(np.float64) * graph.sizes).sum())
+
+
+def average_class_size(graph: Graph, k: int) -> float:
+    """C_avg: the harmonic mean over records of their number of matches, divided by k.
+
+    A record with m matches counts as one m-th of a class, so for groups there are as many classes
+    as groups and the measure is (n / groups) / k (LeFevre et al. 2006); 1 is ideal.
+    """
+    classes = float((graph.sizes / graph.degrees).sum())
+    return graph.records / classes / k
+
+
+def classification(graph: Graph, labels: Labels) -> float:
+    """CM: the share of originals whose class label a reader of the release would get wrong.
+
+    The reader takes every published record for one of the majority class among its preimages, and
+    an original stands behind each of its matches equally often. For groups it is the share of
+    records outside the majority of their group (Iyengar 2002).
+    """
+    if len(labels) != graph.records:
+        raise UsageError(
+            f"There are {len(labels)} class labels for {graph.records} records.",
+            "Give the label of every original, in the order of the table.",
+        )
+    values = labels if isinstance(labels, pa.Array | pa.ChunkedArray) else pa.array(labels)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    encoded = pc.dictionary_encode(values, null_encoding="encode")
+    majority, _ = _mixtures(graph, encoded.indices.to_numpy().astype(np.int32))
+    return max(0.0, 1.0 - majority / graph.records)
+
+
+def entropy(graph: Graph, codes: Codes) -> float:
+    """What remains unknown of an original's values to one who knows which record is its own.
+
+    For a column X: the mean over published records of the entropy of X among their preimages,
+    divided by the entropy of X in the table, so H(X | published record) / H(X). That is 0 when
+    all preimages agree and at most 1, because every original has equally many matches; a column of
+    one value counts 0. Columns are averaged by their weights.
+    """
+    shares = np.zeros(len(codes.domains))
+    everything = Graph.rings(graph.members, np.array([0, graph.records]), np.array([graph.records]))
+    for column in range(len(shares)):
+        values = np.ascontiguousarray(codes.matrix[:, column])
+        _, known_nothing = _mixtures(everything, values)
+        if known_nothing > 0.0:
+            shares[column] = _mixtures(graph, values)[1] / known_nothing
+    return float(np.average(shares, weights=[domain.column.weight for domain in codes.domains]))
+
+
+def _mixtures(graph: Graph, values: Int32s) -> tuple[float, float]:
+    """Over published records, the sums of the majority's share and of the entropy of ``values``."""
+    ordered = values[graph.members]
+    distinct = int(values.max()) + 1
+    parts = parallel.over_blocks(
+        lambda first, last: _sum_mixtures(graph, ordered, distinct, first, last), graph.starts
+    )
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+
+@njit(cache=True, nogil=True)
+def _sum_mixtures(
+    graph: Graph, ordered: Int32s, distinct: int, first: int, last: int
+) -> tuple[float, float]:
+    counts = np.zeros(distinct, np.int32)
+    majorities, entropies = 0.0, 0.0
+    for block in range(first, last):
+        start, degree = graph.starts[block], graph.degrees[block]
+        size = graph.starts[block + 1] - start
+        alike = size if is_complete(graph, block) else 1  # published records with these preimages
+        for place in range(0, size, alike):
+            for layer in range(degree):
+                counts[ordered[start + preimage(graph, block, place, layer)]] += 1
+            largest, bits = 0, 0.0
+            for layer in range(degree):
+                value = ordered[start + preimage(graph, block, place, layer)]
+                count = counts[value]
+                if count > 0:
+                    largest = max(largest, count)
+                    bits -= count / degree * np.log2(count / degree)
+                    counts[value] = 0
+            majorities += alike * largest / degree
+            entropies += alike * bits
+    return majorities, entropies

@@ -1,0 +1,70 @@
+"""Orders of records for refinement: of a table's codes, and where some columns hold sets.
+
+Sets have an order of their own, by splits (`mottle.orderings.item_splits`): records that hold an
+item apart from those that do not, again and again. Beside them the other columns take part as if
+they were items: being one value of a category, or lying above a threshold. Which item splits is
+chosen by how evenly it does, and by what it costs to tell it wrongly times a random number, so that
+every pass finds other neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
+from mottle.graph.model import Int64s
+from mottle.itemsets.data import NO_BITMAPS, Sets
+from mottle.loss.ncp import items_held
+from mottle.methods.refinement import DEALT_TOGETHER, Orders, table_orders
+from mottle.orderings.item_splits import split_order
+
+_THRESHOLDS = 8  # of a column whose codes have an order
+_APART = 0.5  # of a column's range that two halves lie apart, about
+
+
+def refinement_orders(codes: Codes, ordered: Int32s) -> Orders:
+    """Orders of the originals of a refinement, whose codes are ``ordered``."""
+    if all(domain.sets is None for domain in codes.domains):
+        return table_orders(ordered, codes.sizes)
+    items, costs = _as_items(codes, ordered)
+
+    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+        shown = items.take(originals)
+        alike = np.ones(len(originals), np.int32)
+        taste = costs * random.random(len(costs))
+        in_turn = split_order(shown, alike, DEALT_TOGETHER, taste)
+        return np.roll(in_turn, random.integers(len(in_turn)))
+
+    return order
+
+
+def _as_items(codes: Codes, matrix: Int32s) -> tuple[Sets, Float64s]:
+    """Records as sets, whatever their columns are, and what an item costs."""
+    held_by, items, costs, before = [], [], [], 0
+    for column, domain in enumerate(codes.domains):
+        records, own, cost = _column_as_items(domain, matrix[:, column])
+        held_by.append(records)
+        items.append(own + before)
+        costs.append(cost * domain.column.weight)
+        before += len(cost)
+    keys = np.sort(np.concatenate(held_by) * before + np.concatenate(items))
+    sizes = np.bincount(keys // max(before, 1), minlength=len(matrix))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    listed = (keys % max(before, 1)).astype(np.int32)
+    return Sets(starts, listed, NO_BITMAPS, before), np.concatenate(costs)
+
+
+def _column_as_items(domain: Domain, own: Int32s) -> tuple[Int64s, Int64s, Float64s]:
+    """The record and the item of every pair, and what each item of the column costs."""
+    if domain.sets is not None:
+        sets = domain.sets.sets.take(own)
+        held_by = np.repeat(np.arange(len(own)), sets.sizes)
+        costs = np.full(domain.sets.universe, 1 / items_held(domain))
+        return held_by, sets.items.astype(np.int64), costs
+    if domain.form is Form.SET:
+        costs = np.full(domain.size, 1 / max(domain.size - 1, 1))
+        return np.arange(len(own)), own.astype(np.int64), costs
+    middle = np.linspace(0, 1, _THRESHOLDS + 2)[1:-1]
+    thresholds = np.unique(np.quantile(own, middle, method="lower"))
+    held_by, items = np.nonzero(own[:, None] > thresholds)
+    return held_by, items.astype(np.int64), np.full(len(thresholds), _APART)

@@ -1,0 +1,186 @@
+"""The registry of methods: what each gives, where it comes from and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from mottle.assignment import assign
+from mottle.encoding.encode import Codes, Float64s, along_orders
+from mottle.errors import UsageError
+from mottle.graph.model import Graph, Int32s, Int64s
+from mottle.guarantees.base import Demand, Guarantee, KAnonymity
+from mottle.utils.csprng import Secret
+from mottle.utils.registry import Registry
+
+
+def _unsecret_lots(records: int) -> Int64s:
+    """Lots for experiments with a method by itself; a run draws them from its secret."""
+    return np.random.default_rng(0).permutation(records)
+
+
+def _unsecret_preview(graph: Graph) -> Int32s:
+    """A draw for experiments with a method by itself."""
+    return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What `buckets` decides for a whole table, for some of its records, which come in order."""
+
+    buckets: int  # of most tables
+    profiles: Float64s  # [values, features]: where values lie
+    starts: Int64s | None = None  # where blocks begin, and the end …
+    seats: Int64s | None = None
+    """… or the seat of every record: first seat of its table + bucket, equally many in all
+    buckets of a table; or -1 - the number of its plain group."""
+    first_seats: Int64s | None = None  # of every table
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a method may improve its graph, and whom it tells of its progress."""
+
+    seconds: float | None = None  # None: until it is no longer worth it
+    seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
+    tell: Callable[[float], None] = field(default=lambda _: None)  # called with the loss so far
+    lots: Callable[[int], Int64s] = field(default=_unsecret_lots)
+    """A secret, uniformly random order of so many records, the same at every call: for choices
+    among records with equal sensitive values, which privacy does rest on."""
+    preview: Callable[[Graph], Int32s] = field(default=_unsecret_preview)
+    """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
+    methods that learn from what is already certain to be published."""
+    decided: Decided | None = None
+    """What was decided for a larger table of which these records are a part."""
+
+    def share(self, part: float) -> Effort:
+        """That part of the effort."""
+        return self if self.seconds is None else replace(self, seconds=self.seconds * part)
+
+
+class Draw(StrEnum):
+    """How the true assignment has to be drawn for the guarantee to hold."""
+
+    WALK = "walk"  # edges know nothing of sensitive values: any of k random disjoint assignments
+    BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
+    ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
+    APART = "apart"  # nothing: complete blocks whose sensitive values are published by themselves
+
+
+class SetColumns(StrEnum):
+    """What a method makes of a quasi-identifier whose values are sets of items."""
+
+    REFUSED = "refused"
+    ORDERED = "ordered"  # places along the Gray order of the sets
+    VOTED = "voted"  # what bit voting loses is part of what it minimizes
+
+
+# For methods of which an adversary who knows them may try the minimality attack.
+DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
+
+
+def decides_by_both(decision: str) -> dict[str, str]:
+    """Facts for the certificate: decisions look at both, and which decision does."""
+    return {**DECIDES_BY_BOTH, "mixed_decision": decision}
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What a method returns: a graph, and what the certificate should say about its making."""
+
+    graph: Graph
+    facts: Mapping[str, object] = field(default_factory=dict)
+    draw: Draw = Draw.WALK
+
+
+Arrange = Callable[[Codes, Demand, Effort], Arrangement]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A registered method."""
+
+    name: str
+    title: str  # one line for people who do not know the paper
+    paper: str  # short name, as in docs/papers.md
+    guarantees: tuple[type, ...]  # what it can give
+    cost: str  # time and memory, in the symbols n, k, d
+    arrange: Arrange
+    dummies: Callable[[Demand], int] | None = None
+    """How many dummy records the paper would publish. A method that does so keeps to its paper
+    where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``."""
+    exact: bool = False
+    """Whether it publishes exact quasi-identifiers: everybody is then linked to a record."""
+    sets: SetColumns = SetColumns.REFUSED
+
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Whether the method can give every part of ``guarantee``.
+
+        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along,
+        unless quasi-identifiers are published as they are.
+        """
+        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
+        needed = guarantee.parts if self.exact else others or guarantee.parts
+        return all(isinstance(part, self.guarantees) for part in needed)
+
+    def check_gives(self, guarantee: object) -> None:
+        """Raise `UsageError` when the method cannot give ``guarantee``."""
+        if not isinstance(guarantee, Guarantee):
+            raise UsageError(
+                f"A {type(guarantee).__name__} is not a guarantee.",
+                "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
+            )
+        if not self.gives(guarantee):
+            safe = {name: other for name, other in registered().items() if other.dummies is None}
+            able = [name for name, other in safe.items() if other.gives(guarantee)]
+            raise UsageError(
+                f"Method '{self.name}' does not give {guarantee.describe()['name']}.",
+                f"Methods that do: {', '.join(able) or 'none yet'}.",
+            )
+
+    def codes_to_arrange(self, codes: Codes, guarantee: Guarantee) -> Codes:
+        """The codes as the method understands them, or `UsageError` when it cannot."""
+        named = [domain.name for domain in codes.domains if domain.sets is not None]
+        if named and self.sets is SetColumns.REFUSED:
+            able = [
+                name
+                for name, other in registered().items()
+                if other.sets is not SetColumns.REFUSED and other.gives(guarantee)
+            ]
+            raise UsageError(
+                f"Method '{self.name}' takes no sets of items as quasi-identifiers, which column"
+                f" '{named[0]}' has.",
+                f"Methods that do: {', '.join(able)}. Or give the column another role or kind.",
+            )
+        return codes if self.sets is SetColumns.VOTED else along_orders(codes)
+
+
+METHODS: Registry[Method] = Registry("method", "mottle.methods")
+
+
+def register(
+    name: str,
+    *,
+    title: str,
+    paper: str,
+    guarantees: tuple[type, ...],
+    cost: str,
+    dummies: Callable[[Demand], int] | None = None,
+    exact: bool = False,
+    sets: SetColumns = SetColumns.REFUSED,
+) -> Callable[[Arrange], Arrange]:
+    """Make the decorated function available as method ``name``."""
+
+    def add(arrange: Arrange) -> Arrange:
+        METHODS.add(Method(name, title, paper, guarantees, cost, arrange, dummies, exact, sets))
+        return arrange
+
+    return add
+
+
+def registered() -> dict[str, Method]:
+    """All methods by name."""
+    return dict(METHODS)

@@ -1,0 +1,1 @@
+"""The default for sensitive values: blocks in buckets, and a permutation of buckets."""

@@ -1,0 +1,342 @@
+"""Buckets: every sensitive guarantee without a leak, by permuting buckets instead of records. Ours.
+
+HET's idea is kept: records in μ buckets by sensitive value, every published record with one
+preimage in each bucket. What differs is that no step looks at quasi-identifiers and sensitive
+values together (docs/guarantees.md has the proof; the steps there have the same numbers):
+
+0. Tiers: records that need many buckets are dealt apart from those that need few, by counts of
+   values and lots alone (`mottle.methods.buckets.tiers`).
+1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same
+   size. How many is one decision for the tier: as many as leave every block within the caps.
+2. Buckets are planned from each block's counts (`mottle.methods.buckets.plan`) and filled by lot. A
+plan
+   may use what is public: how often values occur in each block and, where blocks are too few to
+   tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
+3. Buckets are numbered and matched by quasi-identifiers alone.
+4. One random permutation of the buckets in each connected part of a table decides who is who
+   (`Draw.BUCKETS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.graph.model import Graph, Int64s, join
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity, allowed
+from mottle.kernels.ncp_growth import Scales
+from mottle.methods.base import Arrangement, Decided, Draw, Effort, SetColumns, register
+from mottle.methods.buckets.block_cuts import best_cut, values_of
+from mottle.methods.buckets.filling import Layout, fill_blocks, seat_records
+from mottle.methods.buckets.matching import match_piles
+from mottle.methods.buckets.plan import by_mark
+from mottle.methods.buckets.records import Records, TableRecords
+from mottle.methods.buckets.tiers import Tier, tiers_of
+from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
+
+_LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
+FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
+_SCOUTS = 0.04  # share of the records that go first where blocks are fewer …
+_FEWEST_SCOUTS = 300  # … unless these would be too few to tell anything …
+_FEWEST_SCOUTS_PER_BUCKET = 30  # … or to be matched well
+_SCOUTING = 2.0  # seconds for improving the scouts' release
+
+
+@register(
+    "buckets",
+    title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
+    paper="mottle, after HET",
+    guarantees=(LDiversity, BetaLikeness, Caps),
+    cost="O(n · μ · block · d) time, refinement as long as you let it; O(n · (μ + d)) memory",
+    sets=SetColumns.VOTED,
+)
+def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+    """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
+    return arrange_in_buckets(TableRecords(codes), demand, effort)
+
+
+def arrange_in_buckets(records: Records, demand: Demand, effort: Effort) -> Arrangement:
+    """The method, whatever the quasi-identifiers are."""
+    number = len(records.matrix)
+    drawn = effort.lots(2 * number)  # its halves are ordered independently
+    run = _Run(records, demand, drawn[drawn < number])
+    if effort.decided is None:
+        order = records.order(drawn[drawn >= number] - number)
+        matched = _match_whole(run, order, effort)
+    else:
+        matched = _Matched([], _match_decided(run, effort.decided), effort, {})
+    refinement = _refine(matched.parts, matched.effort)
+    parts = [*matched.scouts, *matched.parts]
+    facts = {
+        "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
+        " one decision for each tier of the table",
+        **matched.facts,
+        "in_plain_groups": sum(part.in_plain_groups for part in parts),
+        "refinement": refinement,
+    }
+    return Arrangement(join([part.graph() for part in parts]), facts, Draw.BUCKETS)
+
+
+class _Run(NamedTuple):
+    """What is the same for all parts of a run."""
+
+    records: Records
+    demand: Demand
+    lots: Int64s  # that deal records of equal values; others order records that are alike
+
+    def match_blocks(self, cut: _Cut, profiles: Float64s) -> list[_Part]:
+        """Fill the buckets of every block and match them (steps 2 and 3)."""
+        values = values_of(self.demand, profiles)
+        sensitive = self.demand.values
+        return self.match(
+            fill_blocks(cut.order, cut.starts, self.lots, sensitive, values, cut.buckets)
+        )
+
+    def match(self, layouts: Sequence[Layout]) -> list[_Part]:
+        """Match the buckets (step 3)."""
+        return [_Part.matched(self.records, layout) for layout in layouts]
+
+
+class _Matched(NamedTuple):
+    """All records, matched."""
+
+    scouts: list[_Part]  # finished
+    parts: list[_Part]
+    effort: Effort  # what is left of it
+    facts: dict[str, object]  # what was decided for the table
+
+
+def _match_whole(run: _Run, order: Int64s, effort: Effort) -> _Matched:
+    """A table, tier by tier, scouts first where there are any."""
+    demand = run.demand
+    tiers = tiers_for(demand)
+    cuts = _cut_tiers(run, tiers, order)
+    scouts: list[_Part] = []
+    profiles = _profiles_by_block(run, cuts)
+    if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
+        largest = int(np.argmax([len(cut.order) for cut in cuts]))
+        sent, cuts[largest] = _apart(run, tiers[largest], cuts[largest])
+        if sent is not None:
+            seconds = scouting_seconds(effort.seconds)
+            scouts = run.match_blocks(sent, np.empty((len(profiles), 0)))
+            _refine(scouts, replace(effort, seconds=seconds))
+            if effort.seconds is not None:
+                effort = replace(effort, seconds=effort.seconds - seconds)
+            graph = join([part.graph() for part in scouts])
+            profiles = run.records.profiles_by_release(demand, graph, effort.preview(graph))
+    parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
+    facts: dict[str, object] = {
+        "tiers": [tier.described for tier in tiers],
+        "blocks": sum(cut.blocks for cut in cuts),
+        "scouts": sum(part.records for part in scouts),
+    }
+    return _Matched(scouts, parts, effort, facts)
+
+
+class _Cut(NamedTuple):
+    """Records of a tier along the order, cut into blocks (step 1)."""
+
+    buckets: int
+    order: Int64s
+    starts: Int64s
+
+    @classmethod
+    def best(cls, run: _Run, buckets: int, order: Int64s) -> _Cut:
+        """Cut so that least is lost."""
+        borders = run.records.borders(order)
+        return cls(buckets, order, best_cut(run.demand, order, buckets, borders))
+
+    @property
+    def blocks(self) -> int:
+        return len(self.starts) - 1
+
+
+def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64s) -> list[_Cut]:
+    """Deal the records to tiers by lot."""
+    values = run.demand.values
+    rank = rank_by_lot(values, run.lots)
+    cuts = []
+    for tier in tiers:
+        inside = (rank >= 0) & (rank < tier.counts[values])
+        cuts.append(_Cut.best(run, tier.buckets, order[inside[order]]))
+        rank -= tier.counts[values]
+    return cuts
+
+
+def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64s:
+    """Where each sensitive value lies, from its counts in the blocks of all tiers."""
+    order = np.concatenate([cut.order for cut in cuts])
+    starts = np.cumsum([0, *np.concatenate([np.diff(cut.starts) for cut in cuts])])
+    return run.records.profiles_by_block(run.demand, order, starts)
+
+
+def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
+    """Scouts, if there are enough, and the others."""
+    taken = scout_counts(run.demand, tier.counts, tier.buckets)
+    if not taken.any():
+        return None, cut
+    values = run.demand.values[cut.order]
+    rank = rank_by_lot(values, np.argsort(np.argsort(run.lots)[cut.order]))
+    goes_first = rank < taken[values]
+    first, others = cut.order[goes_first], cut.order[~goes_first]
+    whole = np.array([0, len(first)], np.int64)
+    return _Cut(tier.buckets, first, whole), _Cut.best(run, tier.buckets, others)
+
+
+def _match_decided(run: _Run, decided: Decided) -> list[_Part]:
+    """Records whose blocks, or buckets, were decided for a larger table."""
+    if decided.seats is not None:
+        assert decided.first_seats is not None
+        return run.match(seat_records(decided.seats, decided.first_seats))
+    assert decided.starts is not None
+    cut = _Cut(decided.buckets, np.arange(len(run.lots)), decided.starts)
+    return run.match_blocks(cut, decided.profiles)
+
+
+def scouting_seconds(seconds: float | None) -> float:
+    """What scouts may spend of the seconds for improving."""
+    return _SCOUTING if seconds is None else min(_SCOUTING, seconds / 4)
+
+
+def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None = None) -> Int64s:
+    """How many records of each value go first; zero of each if these are too few to tell anything.
+
+    ``counts``: of every value; ``most``: scouts in all, where there is a limit.
+    """
+    share = _SCOUTS if most is None else min(_SCOUTS, most / counts.sum())
+    taken = np.floor(counts * share).astype(np.int64)
+    values = values_of(demand)
+    for part in (taken, counts - taken):
+        if np.any(by_mark(part, values) > allowed(demand.caps, int(part.sum()))):
+            return np.zeros(len(counts), np.int64)
+    if taken.sum() < max(_FEWEST_SCOUTS, _FEWEST_SCOUTS_PER_BUCKET * buckets):
+        return np.zeros(len(counts), np.int64)
+    return taken
+
+
+def rank_by_lot(values: Int32s, lots: Int64s) -> Int64s:
+    """The rank of every row by lot among those of its value.
+
+    >>> rank_by_lot(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
+    array([1, 0, 2, 0])
+    """
+    by_value = lots[np.argsort(values[lots], kind="stable")]
+    counts = np.bincount(values)
+    rank = np.empty(len(lots), np.int64)
+    rank[by_value] = np.arange(len(lots)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rank
+
+
+def tiers_for(demand: Demand) -> tuple[Tier, ...]:
+    """The tiers of a table, from its counts; none where values are not capped."""
+    if not demand.capped:
+        return ()
+    values = values_of(demand)
+    return tuple(tiers_of(demand.counts[: len(values.marks)], values))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of the records, all in tables of as many buckets, matched."""
+
+    all_records: Records
+    layout: Layout
+    metric: Scales
+    ordered: Int32s  # codes of the layout's members
+    preimages: Int32s  # [in buckets, buckets]
+
+    @classmethod
+    def matched(cls, records: Records, layout: Layout) -> _Part:
+        """Match the buckets."""
+        metric = records.metric(layout.buckets)
+        ordered = np.ascontiguousarray(records.matrix[layout.members])
+        return cls(records, layout, metric, ordered, match_piles(metric, ordered, layout))
+
+    @property
+    def records(self) -> int:
+        """How many they are, those in plain groups included."""
+        return len(self.layout.members)
+
+    @property
+    def in_plain_groups(self) -> int:
+        return self.records - self.layout.in_buckets
+
+    def loss(self) -> float:
+        """What the records in buckets lose, all together."""
+        if not self.layout.in_buckets:
+            return 0.0
+        return mean_loss(self.metric, self.ordered, self.preimages) * self.layout.in_buckets
+
+    def refine(self, effort: Effort) -> Refined | None:
+        """Deal preimages again, between the same two buckets, as long as it may take."""
+        if not self.layout.in_buckets or effort.seconds == 0:
+            return None
+        orders = self.all_records.orders(self.layout.members)
+        piles = self.layout.piles
+        return refine(self.metric, self.ordered, orders, self.preimages, effort, piles=piles)
+
+    def graph(self) -> Graph:
+        """Connected parts of the tables, bucket after bucket, and plain groups (step 4)."""
+        return _graph(self.layout, self.preimages)
+
+
+def _refine(parts: Sequence[_Part], effort: Effort) -> object:
+    """Improve one part after the other; say how that went and how much is lost by all of them."""
+    losses = np.array([part.loss() for part in parts])
+    records = np.array([part.layout.in_buckets for part in parts])
+    effort.tell(losses.sum() / max(records.sum(), 1))
+    passes, ended = 0, []
+    for place, part in enumerate(parts):
+
+        def tell(loss: float, place: int = place) -> None:
+            losses[place] = loss * records[place]
+            effort.tell(losses.sum() / records.sum())
+
+        share = effort.share(records[place] / max(records.sum(), 1))
+        refined = part.refine(replace(share, tell=tell))
+        if refined is not None:
+            passes += refined.passes
+            ended.append(refined.ended)
+        if ended[-1:] == [INTERRUPTED]:
+            break
+    return {"passes": passes, "ended": ended[-1]} if ended else None
+
+
+def _graph(layout: Layout, preimages: Int32s) -> Graph:
+    """Connected parts of the tables, bucket after bucket, and complete plain groups (step 4)."""
+    order, starts = _parts(layout, preimages)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    local = place[preimages[order]] - np.repeat(starts[:-1], np.diff(starts))[:, None]
+    group_sizes = np.diff(layout.groups)
+    complete = [np.tile(np.arange(size, dtype=np.int32), size) for size in group_sizes]
+    return Graph.explicit(
+        np.concatenate([layout.members[order], layout.members[layout.in_buckets :]]),
+        np.concatenate([starts, layout.groups[1:]]),
+        np.concatenate([np.full(len(starts) - 1, layout.buckets), group_sizes]).astype(np.int32),
+        np.concatenate([local.ravel().astype(np.int32), *complete]),
+    )
+
+
+def _parts(layout: Layout, preimages: Int32s) -> tuple[Int64s, Int64s]:
+    """Positions part after part and bucket after bucket, and the start of every part.
+
+    A part holds equally many records of every bucket, since buckets are matched one-to-one. Each
+    is permuted by itself: whoever learns one true record then learns about its part only.
+    """
+    records, count = layout.in_buckets, layout.buckets
+    if count > _LARGEST_SPLIT or records == 0:
+        return np.arange(records), layout.tables
+    ends = np.arange(0, records * count + 1, count)
+    edges = csr_array((np.ones(records * count, np.int8), preimages.ravel(), ends))
+    _, part = connected_components(edges, directed=False)
+    piles = layout.piles
+    bucket = np.repeat(np.arange(len(piles) - 1) % count, np.diff(piles))
+    order = np.lexsort((bucket, part))
+    return order, np.concatenate([[0], np.cumsum(np.bincount(part))]).astype(np.int64)

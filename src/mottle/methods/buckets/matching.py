@@ -1,0 +1,95 @@
+"""Matching buckets with buckets by quasi-identifiers (HET Algorithm 2), stretch by stretch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.encode import Int32s
+from mottle.graph.model import Int64s
+from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, widen
+from mottle.kernels.linear_assignment import match_rows
+from mottle.kernels.ncp_growth import Scales, add_growths
+from mottle.kernels.vote_growth import ItemLists
+from mottle.methods.buckets.filling import Layout
+from mottle.utils import parallel
+
+
+def match_piles(metric: Scales, ordered: Int32s, layout: Layout) -> Int32s:
+    """Preimages [records in buckets, buckets]: layer b holds one record of bucket b."""
+    piles, count = layout.piles, layout.buckets
+    preimages = np.empty((layout.in_buckets, count), np.int32)
+    parallel.over_blocks(
+        lambda first, last: _match(
+            metric,
+            metric.lists,
+            ordered,
+            piles,
+            layout.pieces,
+            layout.piece_starts,
+            count,
+            first,
+            last,
+            preimages,
+        ),
+        piles,
+    )
+    return preimages
+
+
+@njit(cache=True, nogil=True)
+def _match(
+    metric: Scales, lists: ItemLists | None, ordered: Int32s, piles: Int64s, pieces: Int64s,
+    piece_starts: Int64s, count: int, first: int, last: int, preimages: Int32s,
+) -> None:  # fmt: skip
+    """Match the buckets ``first .. last - 1`` with all buckets of their tables.
+
+    From each bucket to the next one, the one after, and so on around, always by the cheapest
+    assignment of the records of a stretch to the same stretch of the other bucket.
+
+    ``lists`` are those of the metric: an argument decides what is compiled, boxes or votes.
+    """
+    columns = ordered.shape[1]
+    largest = int(np.int64(1))  # of a literal 1 `make_boxes` would be compiled again
+    for number in range(piece_starts[first // count], piece_starts[(last - 1) // count + 1] - 1):
+        largest = max(largest, pieces[number + 1] - pieces[number])
+    cost = np.empty((largest, largest))
+    candidates = np.empty((columns, largest), np.int32)
+    if lists is None:
+        boxes = make_boxes(metric, largest)
+    else:
+        members, stale = np.empty((largest, count), np.int32), np.ones(largest, np.bool_)
+        marks, mark = np.zeros(metric.position.size, np.int32), int(np.int64(0))
+    column_of = np.empty(largest, np.int32)
+    work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    for pile in range(first, last):
+        table, bucket = pile // count, pile % count
+        for number in range(piece_starts[table], piece_starts[table + 1] - 1):
+            begin, size = pieces[number], pieces[number + 1] - pieces[number]
+            start = piles[pile] + begin
+            for place in range(size):
+                if lists is None:
+                    open_box(metric, boxes, place, ordered[start + place])
+                else:
+                    members[place, 0] = start + place
+                preimages[start + place, bucket] = start + place
+            for step in range(1, count):
+                layer = (bucket + step) % count
+                other = piles[table * count + layer] + begin
+                for place in range(size):
+                    for column in range(columns):
+                        candidates[column, place] = ordered[other + place, column]
+                if lists is None:
+                    set_growths(metric, boxes, candidates, size, cost)
+                else:
+                    mark = add_growths(
+                        metric, ordered, members, step, candidates, size, stale, marks, mark, cost
+                    )
+                match_rows(cost, size, column_of, work, prices)
+                for place in range(size):
+                    match = other + column_of[place]
+                    preimages[start + place, layer] = match
+                    if lists is not None:
+                        members[place, step] = match
+                    elif cost[place, column_of[place]] > 0.0:
+                        widen(metric, boxes, place, ordered[match])

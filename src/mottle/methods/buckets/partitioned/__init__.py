@@ -1,0 +1,1 @@
+"""The same decisions for a table that lies in partitions."""

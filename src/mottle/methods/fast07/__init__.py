@@ -1,0 +1,1 @@
+"""FAST07: one-dimensional partitioning along Hilbert and iDistance orders."""

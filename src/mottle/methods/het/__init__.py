@@ -1,0 +1,1 @@
+"""HET: heterogeneous generalization with sensitive values in mind."""

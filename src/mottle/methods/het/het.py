@@ -1,0 +1,229 @@
+"""HET: heterogeneous ℓ-diversity and β-likeness by matching buckets of sensitive values.
+
+"DISCONT", the paper that docs/papers.md lists as HET, §3 to §5. Buckets are filled by sensitive
+values alone and matched by quasi-identifiers alone, so neither decision gives the other away; two
+variants that mix them (threshold mode, partitions that have to be eligible) say so.
+
+What differs from the paper, because the paper's way leaks (docs/guarantees.md):
+
+- *Draw.* One random permutation of the buckets decides who is who, not a random walk; the walk has
+  to be asked for (``unsafe_paper_randomization``).
+- *Buckets.* A permutation shows an individual one record's value out of every bucket. So a value
+  may lie in no more buckets than its cap allows, where Algorithm 1 may split it over two; what
+  does not fit is filled into buckets of its own (`bucketization.fills_within_caps`). Buckets are
+  numbered at random before they are matched, for the order of matching shows in the result.
+- *Dummies.* None: the same remainder takes care of tables that the buckets do not divide.
+
+``het-hungarian-dummies`` keeps all three as they are in the paper, and runs only when the unsafe
+randomization is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.errors import UsageError
+from mottle.graph.model import Graph, Int64s
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity
+from mottle.kernels.ncp_growth import scales
+from mottle.methods.base import Arrangement, Draw, Effort, decides_by_both, register
+from mottle.methods.buckets.bucketization import (
+    diverse_fill,
+    diversity_for_likeness,
+    fills_within_caps,
+    largest_bucket_size,
+    likeness_fill,
+)
+from mottle.methods.het.layout import Layout, Records, eligible_parts, lay_out
+from mottle.methods.het.matching import (
+    ANY_VALUE,
+    GREEDY,
+    HUNGARIAN,
+    SORTGREEDY,
+    BucketBlocks,
+    match_buckets,
+)
+from mottle.methods.het.threshold import Distances
+
+LIMIT = 6000  # records per bucket; the cost matrix of so many takes 288 MB
+PARTITION = 500  # records, or as many more as it takes to be within the caps
+
+
+class _Buckets(NamedTuple):
+    """Records in buckets, ready to be matched."""
+
+    layout: Layout
+    values: Int32s  # [n], as in the layout: those that no box may hold twice, or ANY_VALUE
+    facts: Mapping[str, object]
+
+
+Bucketize = Callable[[Codes, Demand, Effort, str], _Buckets]
+
+
+# -------------------------------------------------------------------- from records to buckets
+
+
+def _whole_table(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+    """All records in one set of buckets; what does not fit, in smaller ones."""
+    records = Records.of(codes, demand, effort)
+    everybody = np.arange(codes.records)
+    facts = {"decides_by": "sensitive values, then quasi-identifiers; never both"}
+    return _free(lay_out(records, _filled(records, [everybody], demand.degree)), facts)
+
+
+def _by_threshold(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+    """Threshold mode τ: the same with distant records in a bucket."""
+    records = Records.of(codes, demand, effort)
+    distances = Distances(codes, records, name)
+    everybody = np.arange(codes.records)
+    filled = _filled(records, [everybody], demand.degree, distances.of_values())
+    mixed = decides_by_both("values whose records are distant share a bucket")
+    return _free(lay_out(records, filled, distances.most_distant_first), mixed)
+
+
+def _by_partition(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+    """Buckets within partitions of neighbours (GR_p, SG_p and HG_p of §5.1)."""
+    records = Records.of(codes, demand, effort)
+    parts = list(eligible_parts(records, demand.degree, PARTITION))
+    layout = lay_out(records, _filled(records, parts, demand.degree))
+    mixed = decides_by_both("a partition of neighbours grows until it is within the caps")
+    return _free(layout, {"partitions": len(parts), **mixed})
+
+
+def _filled(
+    records: Records, parts: Sequence[Int64s], least: int, distance: Float64s | None = None
+) -> Iterator[tuple[Int64s, Sequence[Int64s]]]:
+    """Every part with the fills of its buckets."""
+    for rows in parts:
+        counts = records.counts(rows)
+        present = np.flatnonzero(counts)
+        far = None if distance is None else distance[np.ix_(present, present)]
+        yield rows, fills_within_caps(counts[present], records.caps[present], least, far)
+
+
+def _free(layout: Layout, facts: Mapping[str, object]) -> _Buckets:
+    """Buckets filled within the caps: whatever is matched, no value can come too often."""
+    values = np.full(len(layout.members), ANY_VALUE, np.int32)
+    sizes = np.diff(layout.starts)
+    in_groups = int(sizes[sizes == layout.degrees].sum())
+    return _Buckets(layout, values, {"in_plain_groups": in_groups, **facts})
+
+
+# ------------------------------------------------------------------------ to the paper's letter
+
+
+def _to_the_letter(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+    """Algorithm 1 for ℓ-diversity, Algorithm 3 for β-likeness, dummies among the records."""
+    records = Records.of(codes, demand, effort)
+    real = demand.counts[: len(demand.counts) - demand.dummies]
+    diversity, size = _paper_buckets(demand)
+    if diversity is not None:
+        fill = diverse_fill(demand.counts, diversity)
+    else:
+        fill = np.zeros((len(demand.counts), -(-int(real.sum()) // size)), np.int64)
+        fill[: len(real)] = likeness_fill(real, size)
+        fill[len(real) :, -1] = 1
+    layout = lay_out(records, [(np.arange(codes.records), [fill])])
+    values = records.values[layout.members]  # Theorem 2: no box holds a value twice
+    if diversity is None:
+        values = np.full_like(values, ANY_VALUE)
+    return _Buckets(layout, values, {"dummies": demand.dummies})
+
+
+def dummies_needed(demand: Demand) -> int:
+    """How many records the paper adds so that all buckets are of equal size."""
+    demand.one_column("het-hungarian-dummies")
+    diversity, size = _paper_buckets(demand)
+    records = int(demand.counts.sum())
+    buckets = diversity or -(-records // size)
+    if buckets < demand.degree:
+        raise UsageError(
+            f"Method 'het-hungarian-dummies' makes {buckets} buckets, as its paper does, and"
+            f" k = {demand.degree} asks for more.",
+            "Leave k out, or use --method het-hungarian.",
+        )
+    return -records % (diversity or size)
+
+
+def _paper_buckets(demand: Demand) -> tuple[int | None, int]:
+    """The ℓ of Algorithm 1 where it applies (also by Theorem 4), else Algorithm 3's bucket size."""
+    real = len(demand.counts) - demand.dummies
+    counts, caps = demand.counts[:real], demand.caps[:real]
+    beta = caps * counts.sum() / counts - 1
+    diversity = diversity_for_likeness(counts, beta)
+    return diversity, 0 if diversity is not None else largest_bucket_size(counts, beta)
+
+
+# ------------------------------------------------------------------------ from buckets to a graph
+
+
+class _Rule(NamedTuple):
+    """A way to match two buckets of c records each."""
+
+    number: int
+    title: str
+    cost: str  # of all pairs of buckets
+
+
+def _arrange(
+    codes: Codes, demand: Demand, effort: Effort, *, name: str, bucketize: Bucketize, rule: _Rule
+) -> Arrangement:
+    """Fill buckets, then match every one with every other (Algorithm 2)."""
+    demand.one_column(name)
+    layout, values, facts = bucketize(codes, demand, effort, name)
+    blocks = BucketBlocks.of(layout.starts, layout.degrees)
+    if blocks.largest_bucket > LIMIT:
+        raise UsageError(
+            f"Method '{name}' compares all pairs of two buckets and takes buckets of at most"
+            f" {LIMIT:,} records, not {blocks.largest_bucket:,}.",
+            "Use --method buckets, or one of the het methods that end in -partitioned.",
+        )
+    ordered = np.ascontiguousarray(codes.matrix[layout.members])
+    edges, loss = match_buckets(scales(codes), ordered, values, blocks, rule.number)
+    effort.tell(loss)
+    graph = Graph.explicit(layout.members, layout.starts, layout.degrees, edges)
+    return Arrangement(graph, {"buckets": int(layout.degrees.max()), **facts}, Draw.BUCKETS)
+
+
+_RULES = {
+    "greedy": _Rule(GREEDY, "each record in turn where it widens least", "n·c·d"),
+    "sortgreedy": _Rule(SORTGREEDY, "always the lightest pair left", "n·c·(d + log c)"),
+    "hungarian": _Rule(HUNGARIAN, "by the cheapest assignment", "n·c·(c + d)"),
+}
+_WAYS: dict[str, tuple[Bucketize, str]] = {
+    "": (_whole_table, ""),
+    "-threshold": (_by_threshold, "; distant records share a bucket, which may leak"),
+    "-partitioned": (_by_partition, "; in partitions of neighbours"),
+}
+_TITLE = "buckets of sensitive values, matched pair by pair: "
+
+for _rule_name, _rule in _RULES.items():
+    for _way, (_bucketize, _remark) in _WAYS.items():
+        register(
+            f"het-{_rule_name}{_way}",
+            title=_TITLE + _rule.title + _remark,
+            paper="HET",
+            guarantees=(LDiversity, BetaLikeness, Caps),
+            cost=f"O({_rule.cost}) time with c records per bucket; O(c² + n·buckets) memory",
+        )(partial(_arrange, name=f"het-{_rule_name}{_way}", bucketize=_bucketize, rule=_rule))
+
+register(
+    "het-hungarian-dummies",
+    title="het-hungarian to the paper's letter, dummy records included; unsafe",
+    paper="HET",
+    guarantees=(LDiversity, BetaLikeness),
+    cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",
+    dummies=dummies_needed,
+)(
+    partial(
+        _arrange,
+        name="het-hungarian-dummies",
+        bucketize=_to_the_letter,
+        rule=_RULES["hungarian"],
+    )
+)

@@ -1,0 +1,115 @@
+"""Records into buckets: which ones, once a fill says how many of every sensitive value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.graph.model import Int64s
+from mottle.guarantees.base import Demand, allowed
+from mottle.methods.base import Effort
+from mottle.orderings import by_cardinality, lexicographic
+
+
+class Records(NamedTuple):
+    """Sensitive values, and the orders that decide where nothing else does."""
+
+    values: Int32s  # [n]
+    caps: Float64s  # by value
+    lot: Int64s  # [n]: place in a secret random order
+    rank: Int64s  # [n]: place in the lexicographic order of quasi-identifiers, equal ones by lot
+    bucket_lot: Int64s  # [n]: the secret random order of up to n buckets, independent of ``lot``
+
+    @classmethod
+    def of(cls, codes: Codes, demand: Demand, effort: Effort) -> Records:
+        """The records of a table."""
+        n = codes.records
+        place = np.argsort(effort.lots(2 * n))  # its halves are ordered independently
+        by_lot = np.argsort(place[:n])
+        by_rank = lexicographic(codes.matrix[by_lot], codes.sizes, by_cardinality(codes.sizes))
+        rank = np.empty(n, np.int64)
+        rank[by_lot[by_rank]] = np.arange(n)
+        return cls(demand.values, demand.caps, place[:n], rank, place[n:])
+
+    def counts(self, rows: Int64s) -> Int64s:
+        """How many of ``rows`` carry each value."""
+        return np.bincount(self.values[rows], minlength=len(self.caps)).astype(np.int64)
+
+
+# (records, rows, table [values that occur, buckets]) -> the rows by value, and those of one value
+# in the order in which the buckets take them.
+InTurn = Callable[[Records, Int64s, Int64s], Int64s]
+
+
+def by_lot(records: Records, rows: Int64s, table: Int64s) -> Int64s:
+    """Records of equal value in random order: who goes where depends on nothing else."""
+    return rows[np.lexsort((records.lot[rows], records.values[rows]))]
+
+
+class Layout(NamedTuple):
+    """Blocks of equal buckets, as `Graph.explicit` and the matching take them."""
+
+    members: Int32s  # [n]: rows, bucket after bucket, in a bucket by rank
+    starts: Int64s  # [blocks + 1]
+    degrees: Int32s  # [blocks]: buckets in each
+
+
+def lay_out(
+    records: Records,
+    parts: Iterable[tuple[Int64s, Sequence[Int64s]]],
+    in_turn: InTurn = by_lot,
+) -> Layout:
+    """Put every part's rows into the buckets of its fills; every fill becomes a block.
+
+    A fill [values, buckets] has a row for each value that occurs in the part, in ascending order.
+    Buckets are put into a random order: they are matched in it, and it must not tell their values.
+    """
+    members, sizes, degrees = [], [], []
+    buckets = 0
+    for rows, fills in parts:
+        drawn = []
+        for fill in fills:
+            lots = records.bucket_lot[buckets : buckets + fill.shape[1]]
+            drawn.append(fill[:, np.argsort(lots)])
+            buckets += fill.shape[1]
+            sizes.append(int(fill.sum()))
+            degrees.append(fill.shape[1])
+        table = np.hstack(drawn)
+        taken = in_turn(records, rows, table)
+        bucket_of = np.repeat(np.tile(np.arange(table.shape[1]), len(table)), table.ravel())
+        members.append(taken[np.lexsort((records.rank[taken], bucket_of))])
+    return Layout(
+        np.concatenate(members).astype(np.int32),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.array(degrees, np.int32),
+    )
+
+
+def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64s]:
+    """Rows cut along the lexicographic order into parts that are within the caps themselves.
+
+    A part has about ``size`` records, or as many more as it takes; the last one may have to be
+    joined to those before it.
+    """
+    order = np.argsort(records.rank)
+    parts: list[Int64s] = []
+    pending = order[:0]
+    for rows in np.array_split(order, max(len(order) // size, 1)):
+        pending = np.concatenate([pending, rows])
+        if _eligible(records, pending, least):
+            parts.append(pending)
+            pending = order[:0]
+    while len(pending):
+        pending = np.concatenate([parts.pop(), pending])
+        if _eligible(records, pending, least):
+            parts.append(pending)
+            pending = order[:0]
+    yield from parts
+
+
+def _eligible(records: Records, rows: Int64s, least: int) -> bool:
+    within = records.counts(rows) <= allowed(records.caps, len(rows))
+    return len(rows) >= least and bool(np.all(within))

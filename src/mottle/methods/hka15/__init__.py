@@ -1,0 +1,1 @@
+"""HKA15: Greedy, SortGreedy and Hungarian matching."""

@@ -1,0 +1,155 @@
+"""HKA15's Greedy: k disjoint assignments, each original in turn to the box it widens least.
+
+Doka, Xue, Tsoumakos, Karras, Cuzzocrea, Koziris: Heterogeneous k-Anonymization with High Utility
+(2015), section III. SortGreedy shares the outer loop and the backtracking that live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.encode import Codes
+from mottle.graph.model import Graph, Int32s
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.kernels.nearest_box import Index, absorb, build, holds, search, take
+from mottle.methods.base import Arrangement, Effort, register
+from mottle.orderings import by_cardinality, lexicographic
+
+NOBODY = -1
+_STRETCH = 2048  # originals per call of the kernel, after which an interrupt is heard
+
+Assign = Callable[[Index, Int32s], int]
+
+
+@register(
+    "greedy",
+    title="k - 1 rounds: every record in turn joins the published record it widens least",
+    paper="HKA15",
+    guarantees=(KAnonymity,),
+    cost="O(k·n²·d) time at worst, in practice about k·n^1.25; O(n·(k + d)) memory",
+)
+def greedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+    """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1).
+
+    Originals S_i take turns in lexicographic order; each is matched to the available box T_j that
+    it widens least (smallest weight w_ij, then smallest j) over edges e_ij not used before.
+
+    The paper weighs all n² edges; a search tree (`mottle.kernels.nearest_box`) finds the same ones.
+    Measured with k = 10, time grows as n^1.25 on ADULT (3,000 to 30,162 records) and n^1.2 on four
+    numbers.
+    """
+    return in_iterations(codes, demand, effort, _assign)
+
+
+def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) -> Arrangement:
+    """The outer loop of HKA15: an assignment per iteration, weights redefined after each.
+
+    The first iteration is the self match. ``assign`` fills in the box of every original and returns
+    how many dead ends it met, which the certificate reports.
+    """
+    order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
+    n, k = len(order), demand.degree
+    index = build(codes, np.ascontiguousarray(codes.matrix[order]), k)
+    loss, dead_ends = 0.0, 0
+    for layer in range(1, k):
+        box_of = np.full(n, NOBODY, np.int32)
+        dead_ends += assign(index, box_of)
+        loss += absorb(index, box_of, layer)
+        effort.tell(loss / n)
+    graph = Graph.explicit(
+        order.astype(np.int32),
+        np.array([0, n], np.int64),
+        np.array([k], np.int32),
+        index.members.ravel(),
+    )
+    return Arrangement(graph, {"dead_ends": dead_ends})
+
+
+def _assign(index: Index, box_of: Int32s) -> int:
+    """Fill ``box_of`` with one assignment; returns how many dead ends were met on the way."""
+    n = len(box_of)
+    dead_ends = 0
+    original = 0
+    while original < n:
+        end = min(original + _STRETCH, n)
+        original = _assign_stretch(index, original, end, box_of)
+        if original < end:
+            backtrack(index, original, box_of)
+            dead_ends += 1
+            original += 1
+    return dead_ends
+
+
+@njit(cache=True, nogil=True)
+def _assign_stretch(index: Index, first: int, last: int, box_of: Int32s) -> int:
+    """Algorithm 1 for the originals from ``first`` on; returns ``last``, or who has a dead end."""
+    weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
+    for original in range(first, last):
+        if search(index, original, original, weight, box) == 0:
+            return original
+        box_of[original] = box[0]
+        take(index, box[0])
+    return last
+
+
+@njit(cache=True, nogil=True)
+def backtrack(index: Index, original: int, box_of: Int32s) -> None:
+    """Give the original at a dead end the box of a neighbour that can take another one.
+
+    Neighbours S_y in the lexicographic order are asked from near to far, predecessors first; one
+    matched to T_j agrees if e_ij was not used before and some T_m is available to it, of which it
+    takes the lightest. In Greedy all successors are still unmatched, so only predecessors agree.
+
+    Where no neighbour agrees the paper is silent. That takes n < 2k: each available box holds the
+    original and at most k - 2 others, which leaves n - 2k + 3 neighbours or more that agree.
+    We then look for a longer chain of substitutions; a regular bipartite graph always has one.
+    """
+    n = box_of.size
+    weight, other = np.empty(1, np.float64), np.empty(1, np.int32)
+    for distance in range(1, n):
+        for neighbour in (original - distance, original + distance):
+            if neighbour < 0 or neighbour >= n or box_of[neighbour] == NOBODY:
+                continue
+            box = box_of[neighbour]
+            if holds(index, box, original):
+                continue
+            if search(index, neighbour, neighbour, weight, other) > 0:
+                box_of[neighbour] = other[0]
+                box_of[original] = box
+                take(index, other[0])
+                return
+    _augment(index, original, box_of)
+
+
+@njit(cache=True, nogil=True)
+def _augment(index: Index, original: int, box_of: Int32s) -> None:
+    """Free a box for the original by a shortest chain of substitutions, weights aside. O(n²·k)."""
+    n = box_of.size
+    owner = np.full(n, NOBODY, np.int32)
+    for other in range(n):
+        if box_of[other] != NOBODY:
+            owner[box_of[other]] = other
+    reached_from = np.full(n, NOBODY, np.int32)  # by box: the original that could move to it
+    queue = np.empty(n, np.int32)
+    queue[0] = original
+    head, tail = 0, 1
+    free = NOBODY
+    while free == NOBODY:
+        mover = queue[head]
+        head += 1
+        for box in range(n):
+            if reached_from[box] != NOBODY or holds(index, box, mover):
+                continue
+            reached_from[box] = mover
+            if owner[box] == NOBODY:
+                free = box
+                break
+            queue[tail] = owner[box]
+            tail += 1
+    take(index, free)
+    while free != NOBODY:
+        mover = reached_from[free]
+        free, box_of[mover] = box_of[mover], free

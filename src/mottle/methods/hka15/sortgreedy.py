@@ -1,0 +1,174 @@
+"""HKA15's SortGreedy: k disjoint assignments, each built from the lightest edges of all.
+
+Doka, Xue, Tsoumakos, Karras, Cuzzocrea, Koziris: Heterogeneous k-Anonymization with High Utility
+(2015), section IV.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.encode import Codes, Float64s
+from mottle.graph.model import Int32s, Int64s
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.kernels.nearest_box import Index, holds, search, take
+from mottle.methods.base import Arrangement, Effort, register
+from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
+from mottle.utils import parallel
+
+SHORTLIST = 8  # nearest boxes that equal originals look up together
+_STRETCH = 4096  # edges per call of the kernel, after which an interrupt is heard
+
+
+class Shortlists(NamedTuple):
+    """The nearest available boxes of every group of equal originals, found when last needed."""
+
+    starts: Int64s  # [groups + 1] first original of every group, then n
+    group_of: Int32s  # [n]
+    weights: Float64s  # [groups, SHORTLIST]
+    boxes: Int32s  # [groups, SHORTLIST]
+    length: Int32s  # [groups]
+
+
+@register(
+    "sortgreedy",
+    title="k - 1 rounds: the pair of records that adds the least loss joins first",
+    paper="HKA15",
+    guarantees=(KAnonymity,),
+    cost="O(k·n³·d) time at worst, in practice about k·n^1.0 to k·n^1.3; O(n·(k + d)) memory",
+)
+def sortgreedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+    """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2).
+
+    Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) where both
+    ends are still unmatched; originals left over are matched by backtracking as in Greedy, now
+    among predecessors and successors alike.
+
+    The paper sorts all n² edges; here every original waits in a heap with its lightest available
+    edge, found by a search tree (`mottle.kernels.nearest_box`) and found again when its box is
+    gone: the same edges in the same order. Measured with k = 10, time grows as n^1.0 on ADULT
+    (3,000 to 30,162 records: the more there are, the more have equals to search with) and n^1.3 on
+    four numbers.
+    """
+    return in_iterations(codes, demand, effort, _assign)
+
+
+def _assign(index: Index, box_of: Int32s) -> int:
+    """Fill ``box_of`` with one assignment; returns how many originals were left over first."""
+    n = len(box_of)
+    lists = _empty_shortlists(index)
+    weight, choice = np.empty(n), np.empty(n, np.int32)
+    parallel.over_blocks(
+        lambda first, last: _first_choices(index, lists, first, last, weight, choice),
+        lists.starts,
+    )
+    heap = np.argsort(weight, kind="stable")
+    edges = n
+    while edges > 0:
+        edges = _pick_edges(index, lists, weight, choice, heap, edges, box_of)
+    unmatched = np.flatnonzero(box_of == NOBODY)
+    for original in unmatched.tolist():
+        backtrack(index, original, box_of)
+    return len(unmatched)
+
+
+def _empty_shortlists(index: Index) -> Shortlists:
+    n = len(index.ordered)
+    differs = np.any(index.ordered[1:] != index.ordered[:-1], axis=1)
+    starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
+    groups = len(starts) - 1
+    return Shortlists(
+        starts=starts,
+        group_of=np.repeat(np.arange(groups, dtype=np.int32), np.diff(starts)),
+        weights=np.empty((groups, SHORTLIST)),
+        boxes=np.empty((groups, SHORTLIST), np.int32),
+        length=np.zeros(groups, np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _first_choices(
+    index: Index, lists: Shortlists, first: int, last: int, weight: Float64s, choice: Int32s
+) -> None:
+    """The lightest edge of every original in the groups ``first .. last``."""
+    for original in range(lists.starts[first], lists.starts[last]):
+        weight[original], choice[original] = _lightest_edge(index, lists, original)
+
+
+@njit(cache=True, nogil=True)
+def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[float, int]:
+    """Weight and box of an original's lightest edge to an available box; infinite for none.
+
+    Equal originals differ only in the boxes that hold them already, whose weight is 0. When all on
+    the shortlist are such, the original looks for itself.
+    """
+    n = index.ordered.shape[0]
+    group = lists.group_of[original]
+    weights, boxes = lists.weights[group], lists.boxes[group]
+    fresh = False
+    while True:
+        for place in range(lists.length[group]):
+            box = boxes[place]
+            if index.first[index.entry_of[box]] < n:
+                if weights[place] > 0.0 or not holds(index, box, original):
+                    return weights[place], box
+                fresh = True
+        if fresh:
+            weights, boxes = np.empty(1, np.float64), np.empty(1, np.int32)
+        found = search(index, original, original if fresh else NOBODY, weights, boxes)
+        if found == 0:
+            return np.inf, NOBODY
+        if fresh:
+            return weights[0], boxes[0]
+        lists.length[group] = found
+
+
+@njit(cache=True, nogil=True)
+def _pick_edges(
+    index: Index, lists: Shortlists, weight: Float64s, choice: Int32s,
+    heap: Int64s, edges: int, box_of: Int32s,
+) -> int:  # fmt: skip
+    """Pick the lightest of ``edges`` edges in the heap, again and again; returns what remains."""
+    n = index.ordered.shape[0]
+    for _ in range(_STRETCH):
+        if edges == 0:
+            break
+        original = heap[0]
+        box = choice[original]
+        if box != NOBODY and index.first[index.entry_of[box]] == n:
+            weight[original], choice[original] = _lightest_edge(index, lists, original)
+        else:
+            if box != NOBODY:
+                box_of[original] = box
+                take(index, box)
+            edges -= 1
+            heap[0] = heap[edges]
+        _sift_down(heap, edges, weight)
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap: Int64s, size: int, weight: Float64s) -> None:
+    """Let the original on top sink to its place by (weight, position)."""
+    original = heap[0]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _lighter(weight, heap[child + 1], heap[child]):
+            child += 1
+        if not _lighter(weight, heap[child], original):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = original
+
+
+@njit(cache=True, nogil=True)
+def _lighter(weight: Float64s, one: int, other: int) -> bool:
+    """Whether the edge of one original is picked before the other's."""
+    return bool(weight[one] < weight[other] or (weight[one] == weight[other] and one < other))

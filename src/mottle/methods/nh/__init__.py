@@ -1,0 +1,1 @@
+"""NH10: non-homogeneous generalization by rings."""

@@ -1,0 +1,175 @@
+"""NH10 §6: lexicographic partitions that are ℓ-diverse (Fig. 8 with other reasons to merge).
+
+A partition is *diverse* when no sensitive value is more than one ℓ-th of its records.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.graph.model import Int32s, Int64s
+
+_NONE = -1
+_REACH = 32  # parts on either side that are asked whether a union with them would be diverse
+
+
+class _Parts(NamedTuple):
+    """The parts of one call of Fig. 8. Those joined to another hang on it; the others are a row."""
+
+    start: Int64s  # [parts + 1]: first row of every part
+    size: Int64s  # rows, with those of the parts joined to it
+    most: Int64s  # how often its most frequent sensitive value occurs
+    joined: Int64s  # the next part that hangs on it
+    tail: Int64s  # the last part that hangs on it
+    left: Int64s  # its neighbours in the row
+    right: Int64s
+
+
+@njit(cache=True, nogil=True)
+def diverse_partitions(
+    rows: Int32s, values: Int32s, kinds: int, diversity: int, least: int
+) -> tuple[Int64s, Int64s]:
+    """Places in the lexicographic order, partition after partition, and where each begins.
+
+    ``rows`` [n, d] are sorted lexicographically, ``values`` [n] their sensitive values, codes below
+    ``kinds``. A part that is not diverse, or has fewer than ``least`` rows, is joined to the
+    neighbour with which it will do, the smaller one if both will; else to another part nearby; else
+    to the next part, and on from there. The paper says "find a partition" and "a random partition";
+    neighbours lose less. What was joined is not split further. Cost about O(n·d).
+    """
+    n, attributes = rows.shape
+    places, starts = np.empty(n, np.int64), [0]
+    filled = 0
+    counts = np.zeros(kinds, np.int64)
+    parts = _Parts(
+        np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+    )  # fmt: skip
+    pending = [(0, n, 0)]
+    while len(pending) > 0:
+        first, last, attribute = pending.pop()
+        while attribute < attributes and rows[first, attribute] == rows[last - 1, attribute]:
+            attribute += 1
+        splits = attribute < attributes and last - first >= 2 * least
+        number = _cut(rows, values, first, last, attribute if splits else _NONE, counts, parts)
+        part = 0
+        while part != _NONE:
+            while parts.size[part] < least or parts.most[part] * diversity > parts.size[part]:
+                partner = _partner(values, counts, parts, part, diversity)
+                if partner == _NONE:
+                    break  # all rows together will not do
+                _join(values, counts, parts, part, partner)
+            part = parts.right[part]
+        for part in range(number):
+            if parts.size[part] == 0:
+                continue  # hangs on another
+            if splits and parts.joined[part] == _NONE:
+                pending.append((parts.start[part], parts.start[part + 1], attribute + 1))
+                continue
+            piece = part
+            while piece != _NONE:
+                for place in range(parts.start[piece], parts.start[piece + 1]):
+                    places[filled] = place
+                    filled += 1
+                piece = parts.joined[piece]
+            starts.append(filled)
+    return places, np.array(starts)
+
+
+@njit(cache=True, nogil=True)
+def _cut(
+    rows: Int32s, values: Int32s, first: int, last: int, attribute: int,
+    counts: Int64s, parts: _Parts,
+) -> int:  # fmt: skip
+    """Cut rows ``first .. last - 1`` where the attribute changes; returns the number of parts.
+
+    Without attribute they are one part.
+    """
+    number = 0
+    start = first
+    while start < last:
+        end = last if attribute < 0 else start + 1
+        while end < last and rows[end, attribute] == rows[start, attribute]:
+            end += 1
+        parts.start[number], parts.start[number + 1] = start, end
+        parts.size[number] = end - start
+        parts.joined[number], parts.tail[number] = _NONE, number
+        parts.left[number], parts.right[number] = number - 1, number + 1
+        parts.most[number] = _count(values, counts, parts, number, 1)
+        _count(values, counts, parts, number, -1)
+        number += 1
+        start = end
+    parts.right[number - 1] = _NONE
+    return number
+
+
+@njit(cache=True, nogil=True)
+def _count(values: Int32s, counts: Int64s, parts: _Parts, part: int, step: int) -> int:
+    """Add ``step`` to the counts of a part's values; returns the highest count seen doing so."""
+    most = 0
+    while part != _NONE:
+        for place in range(parts.start[part], parts.start[part + 1]):
+            counts[values[place]] += step
+            most = max(most, counts[values[place]])
+        part = parts.joined[part]
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _most_together(values: Int32s, counts: Int64s, parts: _Parts, one: int, other: int) -> int:
+    """How often the most frequent value occurs in two parts together."""
+    most = max(_count(values, counts, parts, one, 1), _count(values, counts, parts, other, 1))
+    _count(values, counts, parts, one, -1)
+    _count(values, counts, parts, other, -1)
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _diverse_together(
+    values: Int32s, counts: Int64s, parts: _Parts, one: int, other: int, diversity: int
+) -> bool:
+    """Whether two parts together are diverse; most pairs are told by their sizes alone."""
+    size = parts.size[one] + parts.size[other]
+    if max(parts.most[one], parts.most[other]) * diversity > size:
+        return False
+    if (parts.most[one] + parts.most[other]) * diversity <= size:
+        return True
+    return bool(_most_together(values, counts, parts, one, other) * diversity <= size)
+
+
+@njit(cache=True, nogil=True)
+def _partner(values: Int32s, counts: Int64s, parts: _Parts, part: int, diversity: int) -> int:
+    """The part to join: the nearest with which it is diverse, or the next one for lack of one."""
+    left, right = parts.left[part], parts.right[part]
+    for _ in range(_REACH):
+        left_does = left != _NONE and _diverse_together(
+            values, counts, parts, part, left, diversity
+        )
+        right_does = right != _NONE and _diverse_together(
+            values, counts, parts, part, right, diversity
+        )
+        if left_does and (not right_does or parts.size[left] < parts.size[right]):
+            return int(left)
+        if right_does:
+            return int(right)
+        left = _NONE if left == _NONE else parts.left[left]
+        right = _NONE if right == _NONE else parts.right[right]
+    return int(parts.right[part] if parts.right[part] != _NONE else parts.left[part])
+
+
+@njit(cache=True, nogil=True)
+def _join(values: Int32s, counts: Int64s, parts: _Parts, part: int, other: int) -> None:
+    """Hang ``other`` on ``part``."""
+    parts.most[part] = _most_together(values, counts, parts, part, other)
+    parts.size[part] += parts.size[other]
+    parts.size[other] = 0
+    parts.joined[parts.tail[part]] = other
+    parts.tail[part] = parts.tail[other]
+    left, right = parts.left[other], parts.right[other]
+    if left != _NONE:
+        parts.right[left] = right
+    if right != _NONE:
+        parts.left[right] = left

@@ -1,0 +1,251 @@
+"""NH10 §6: from ℓ-diverse partitions to rings around which equal sensitive values stand far apart.
+
+Partitions are given as places in the lexicographic order, partition after partition, with the
+places at which they begin, and the sensitive ``values`` of these places.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.graph.model import Int32s, Int64s
+
+HUGE = 4  # times the degree: partitions this large are split, for a ring through them is too wide
+_UNSEEN = -1
+
+
+class Partitions(NamedTuple):
+    """Places in the lexicographic order, partition after partition."""
+
+    places: Int64s  # [n]
+    starts: Int64s  # [partitions + 1]
+
+    @property
+    def sizes(self) -> Int64s:
+        """Records in each partition."""
+        return np.diff(self.starts)
+
+    @property
+    def partition_of(self) -> Int64s:
+        """[n]: the number of the partition."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+
+# ---------------------------------------------------------------------------- splitting huge ones
+
+
+def split_huge(partitions: Partitions, values: Int32s, diversity: int, degree: int) -> Partitions:
+    """Split partitions of many records into diverse pieces that hold together in the order.
+
+    Where it can be, as in the paper, every value occurs at most once in a piece.
+    """
+    kinds = int(values.max()) + 1
+    places, starts = [], [np.zeros(1, np.int64)]
+    for first, last in zip(partitions.starts[:-1], partitions.starts[1:], strict=True):
+        part = partitions.places[first:last]
+        pieces = 1
+        if last - first >= HUGE * degree:
+            part = np.sort(part)
+            most = int(np.bincount(values[part]).max())
+            pieces = number_of_pieces(last - first, most, diversity, degree)
+        if pieces > 1:
+            times = (last - first) // pieces // diversity
+            order, cuts = split(values[part], kinds, pieces, times)
+            part = part[order]
+            starts.append(first + cuts[1:])
+        else:
+            starts.append(np.array([last]))
+        places.append(part)
+    return Partitions(np.concatenate(places), np.concatenate(starts))
+
+
+def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
+    """The most pieces of at least ``degree`` records into which a diverse partition can be split.
+
+    A piece of s records may hold ⌊s/ℓ⌋ of each value. One piece always can.
+
+    >>> number_of_pieces(100, 20, 5, 5), number_of_pieces(100, 21, 4, 5)
+    (20, 12)
+    """
+    pieces = max(size // max(degree, diversity), 1)
+    while most > pieces * (size // pieces // diversity):
+        pieces -= 1
+    return pieces
+
+
+@njit(cache=True, nogil=True)
+def split(values: Int32s, kinds: int, pieces: int, times: int) -> tuple[Int64s, Int64s]:
+    """Split a partition into ``pieces`` in each of which no value occurs more than ``times``.
+
+    ``values`` [n] are the sensitive values along the lexicographic order, codes below ``kinds``,
+    none more frequent than ``pieces`` · ``times``; every piece gets n // pieces records or more.
+    Returns places, piece after piece and in each along the order, and where the pieces begin.
+
+    By halves, as near to the order as possible: g pieces are split into h and g - h. The first
+    side gets S = ⌊n·h/g⌋ records and x_v of value v, with n_v - (g - h)·t ≤ x_v ≤ h·t so that both
+    sides can go on. There are such x_v: the n_v·h/g lie within these bounds and add up to n·h/g,
+    and the bounds are whole numbers. We take for x_v what lies before place S, bring it within
+    the bounds, and then make the sum right by the records nearest to place S.
+    """
+    n = values.size
+    places, aside = np.arange(n), np.empty(n, np.int64)
+    total, before = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
+    first_side = np.full(kinds, _UNSEEN, np.int64)
+    starts = np.zeros(pieces + 1, np.int64)
+    starts[pieces] = n
+    pending = [(0, n, 0, pieces)]
+    while len(pending) > 0:
+        first, last, piece, count = pending.pop()
+        starts[piece] = first
+        if count == 1:
+            continue
+        half = count // 2
+        share = (last - first) * half // count
+        _share_out(
+            values, places[first:last], share, half * times, (count - half) * times,
+            total, before, first_side,
+        )  # fmt: skip
+        left, right = first, 0
+        for place in range(first, last):
+            record = places[place]
+            value = values[record]
+            if before[value] < first_side[value]:
+                places[left] = record
+                left += 1
+            else:
+                aside[right] = record
+                right += 1
+            before[value] += 1
+        for place in range(right):
+            places[left + place] = aside[place]
+        for place in range(first, last):
+            value = values[places[place]]
+            total[value], before[value], first_side[value] = 0, 0, _UNSEEN
+        pending.append((first, left, piece, half))
+        pending.append((left, last, piece + half, count - half))
+    return places, starts
+
+
+@njit(cache=True, nogil=True)
+def _share_out(
+    values: Int32s, places: Int64s, share: int, here: int, beyond: int,
+    total: Int64s, before: Int64s, first_side: Int64s,
+) -> None:  # fmt: skip
+    """Set ``first_side[v]`` to x_v; at most ``here`` of a value on the first side, ``beyond`` on
+    the other, and ``share`` records altogether on the first.
+
+    ``total`` and ``before`` are scratch space, zero before; ``before`` is zero again after.
+    """
+    size = places.size
+    for place in range(size):
+        value = values[places[place]]
+        total[value] += 1
+        before[value] += place < share
+    missing = share
+    for place in range(size):
+        value = values[places[place]]
+        if first_side[value] == _UNSEEN:
+            least = max(total[value] - beyond, 0)
+            first_side[value] = min(max(before[value], least), total[value], here)
+            missing -= first_side[value]
+    for place in range(share, size):
+        value = values[places[place]]
+        is_next = before[value] == first_side[value] < min(total[value], here)
+        if missing > 0 and is_next:
+            first_side[value] += 1
+            missing -= 1
+        before[value] += 1
+    for place in range(size - 1, -1, -1):
+        value = values[places[place]]
+        before[value] -= 1
+        is_last = before[value] == first_side[value] - 1 >= max(total[value] - beyond, 0)
+        if missing < 0 and place < share and is_last:
+            first_side[value] -= 1
+            missing += 1
+
+
+# --------------------------------------------------------------------------------- around the ring
+
+
+class Rings(NamedTuple):
+    """Partitions in ring order."""
+
+    places: Int64s  # [n]
+    starts: Int64s  # [rings + 1]
+    degrees: Int32s  # [rings]
+
+
+def order_rings(
+    partitions: Partitions, values: Int32s, lots: Int64s, diversity: int, least: int
+) -> Rings:
+    """Put partitions into an order around which any ``degree`` consecutive records are ℓ-diverse.
+
+    A partition of different values keeps the lexicographic order. Else equal values have to stand
+    apart, at least a = m / ⌊m/ℓ⌋ for degree m. Take the records by descending frequency of their
+    value and deal them out to g = n // a runs in turn, record t to run t mod g; the ring is run
+    after run, each of a records or more. A value has at most g records. Two that follow one
+    another go to neighbouring runs at the same depth, or to the last run and, one deeper, to the
+    first: they stand the length of a run apart, or one more. From the last one of a value around
+    to its first: if it has fewer than g records, at least one whole run lies between; if it has g,
+    it is among the most frequent, so it takes up one depth of all runs, and the distance is the
+    length of a run again.
+
+    Which record of a value comes where is drawn by lot (``lots`` [n], by place): were it decided
+    by quasi-identifiers, turning the ring would show.
+    """
+    sizes, partition_of = partitions.sizes, partitions.partition_of
+    carried = values[partitions.places]
+    counts = _counts_in_partition(partition_of, carried)
+    most = np.maximum.reduceat(counts, partitions.starts[:-1])
+    degrees = ring_degrees(sizes, most, diversity, least)
+    runs = np.where(degrees < sizes, sizes // spacing(degrees, diversity), 1)
+    runs[most == 1] = 1
+    dealt = (runs > 1)[partition_of]
+    by_frequency = np.lexsort(
+        (
+            np.where(dealt, lots[partitions.places], np.arange(len(dealt))),
+            np.where(dealt, carried, 0),
+            np.where(dealt, -counts, 0),
+            partition_of,
+        )
+    )
+    turn = np.arange(len(dealt)) - partitions.starts[partition_of]
+    depth, run = np.divmod(turn, runs[partition_of])
+    length, longer = np.divmod(sizes, runs)
+    place = partitions.starts[partition_of] + depth
+    place += run * length[partition_of] + np.minimum(run, longer[partition_of])
+    ring = np.empty_like(partitions.places)
+    ring[place] = partitions.places[by_frequency]
+    return Rings(ring, partitions.starts, degrees.astype(np.int32))
+
+
+def _counts_in_partition(partition_of: Int64s, carried: Int32s) -> Int64s:
+    """How many records of its partition carry the same value as each record."""
+    key = partition_of * (int(carried.max()) + 1) + carried
+    _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which.ravel()], np.int64)
+
+
+def ring_degrees(sizes: Int64s, most: Int64s, diversity: int, least: int) -> Int64s:
+    """The smallest degrees from ``least`` on that rings can have.
+
+    ``most`` is how often the most frequent value of each occurs, at most one ℓ-th of its size.
+    Every multiple of ℓ will do, and so will the whole ring.
+
+    >>> ring_degrees(np.array([12, 20, 5]), np.array([4, 4, 1]), 3, 4)
+    array([6, 4, 4])
+    """
+    lowest = max(least, diversity)
+    degrees = sizes.copy()
+    for degree in range(-(-lowest // diversity) * diversity, lowest - 1, -1):
+        fits = (degree <= sizes) & (most <= sizes // spacing(degree, diversity))
+        degrees[fits] = degree
+    return degrees
+
+
+def spacing(degree: Int64s | int, diversity: int) -> Int64s | int:
+    """How far apart equal values stand so that ``degree`` consecutive records are ℓ-diverse."""
+    return -(-degree // (degree // diversity))

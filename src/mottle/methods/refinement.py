@@ -1,0 +1,276 @@
+"""Refinement: deal originals out again, a few boxes at a time, by optimal assignments.
+
+Take any set J of published records and one preimage out of each. Whatever way these originals are
+put back, one into each record of J, every original keeps its number of matches and every published
+record its number of preimages: regularity is never broken. The best way is an assignment problem
+of size |J|, and it is never worse than the way they were. Doing this over ever different sets J is
+a large-neighbourhood search that can be stopped at any moment.
+
+Which preimage is taken out of a record matters. The one whose removal shrinks the record most is
+the best candidate for a better place, but always taking that one ends in a poor optimum; so each
+preimage is taken with a chance that grows with what it costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.encode import Float64s, Int32s
+from mottle.graph.model import Int64s
+from mottle.kernels.linear_assignment import match_rows
+from mottle.kernels.ncp_growth import (
+    FORBIDDEN,
+    Scales,
+    add_growths,
+    add_pulls,
+    add_savings,
+    box_loss,
+)
+from mottle.kernels.vote_growth import ItemLists
+from mottle.methods.base import Effort
+from mottle.orderings import lexicographic
+from mottle.orderings.random_cuts import random_cuts
+from mottle.utils import parallel
+from mottle.utils.xorshift import Words, below, fraction
+
+# From originals that show where the published records lie, and the number of the pass, an order of
+# the published records that keeps similar ones together.
+Orders = Callable[[Int32s, int, np.random.Generator], Int64s]
+
+DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
+LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
+INTERRUPTED = "interrupted"
+_NOWHERE = -1
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Refined:
+    """How a refinement went."""
+
+    passes: int
+    ended: str  # "no more gain", "time limit" or "interrupted"
+
+
+def refine(
+    scales: Scales,
+    ordered: Int32s,
+    orders: Orders,
+    preimages: Int32s,
+    effort: Effort,
+    piles: Int64s | None = None,
+    together: int = DEALT_TOGETHER,
+) -> Refined:
+    """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
+
+    Ctrl-C ends it with what has been reached. Every pass puts the published records, each seen as
+    a random one of its preimages, into the next of ``orders`` (`table_orders` for tables), cuts the
+    order into sets J of ``together``, and deals each of them about k/2 times. Sets of one pass
+    are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass
+    costs O(n · k · |J| · d).
+
+    ``piles`` are starts of runs of records, and the end: each set J then lies within one run, and
+    all of its records give away the same layer. So buckets stay matched with buckets.
+    """
+    until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
+    random = np.random.default_rng(effort.seed)
+    passes = 0
+    try:
+        gcp = mean_loss(scales, ordered, preimages)
+        effort.tell(gcp)
+        while time.perf_counter() < until:
+            before = gcp
+            _one_pass(scales, ordered, orders, preimages, random, passes, until, piles, together)
+            passes += 1
+            gcp = mean_loss(scales, ordered, preimages)
+            effort.tell(gcp)
+            if effort.seconds is None and before - gcp <= LEAST_GAIN * before:
+                return Refined(passes, "no more gain")
+    except KeyboardInterrupt:
+        return Refined(passes, INTERRUPTED)
+    return Refined(passes, "time limit")
+
+
+def table_orders(ordered: Int32s, sizes: Int64s) -> Orders:
+    """Orders of coded records, in turns: lexicographic with the attributes in random order, which
+    suits columns of few values, and by random median cuts, which suit numbers."""
+
+    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+        shown = ordered[originals]
+        if number % 2 == 0:
+            in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
+            return np.roll(in_turn, random.integers(len(shown)))
+        return random_cuts(shown, sizes, DEALT_TOGETHER, random)
+
+    return order
+
+
+def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
+    """GCP of boxes."""
+    losses = parallel.over_rows(
+        lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
+    )
+    return float(sum(losses) / len(preimages))
+
+
+def _one_pass(
+    scales: Scales,
+    ordered: Int32s,
+    orders: Orders,
+    preimages: Int32s,
+    random: np.random.Generator,
+    number: int,
+    until: float,
+    piles: Int64s | None,
+    together: int,
+) -> None:
+    records, degree = preimages.shape
+    shown = preimages[np.arange(records), random.integers(0, degree, records)]
+    in_turn = orders(shown, number, random)
+    if piles is None:
+        sets = max(records // together, 1)
+        starts = np.linspace(0, records, sets + 1).astype(np.int64)
+    else:
+        pile_of = np.repeat(np.arange(len(piles) - 1), np.diff(piles))
+        in_turn = in_turn[np.argsort(pile_of[in_turn], kind="stable")]
+        starts = _cut_piles(piles)
+    order = in_turn.astype(np.int32)
+    seeds = random.integers(1, 2**63, len(starts) - 1).astype(np.uint64)
+    same_layer = piles is not None
+
+    def deal(first: int, last: int) -> None:
+        if time.perf_counter() < until:
+            _deal_again(
+                scales, scales.lists, ordered, preimages, order, starts, first, last, seeds,
+                same_layer,
+            )  # fmt: skip
+
+    parallel.over_blocks(deal, starts, rows_at_once=20_000)
+
+
+def _cut_piles(piles: Int64s) -> Int64s:
+    """Sets of about `DEALT_TOGETHER` records that lie within piles."""
+    sizes = np.diff(piles)
+    sets = np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
+    pile = np.repeat(np.arange(len(sizes)), sets)
+    number = np.arange(len(pile)) - np.repeat(np.cumsum(sets) - sets, sets)
+    starts = piles[pile] + sizes[pile] * number // sets[pile]
+    return np.append(starts, piles[-1])
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_losses(
+    scales: Scales, ordered: Int32s, preimages: Int32s, first: int, last: int
+) -> float:
+    marks = np.zeros(scales.position.size, np.int32)
+    total = 0.0
+    for record in range(first, last):
+        box = preimages[record]
+        total += box_loss(scales, ordered, box, box.size, marks, record + 1)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
+    """All preimages but one."""
+    kept = 0
+    for other in range(box.size):
+        if other != layer:
+            others[kept] = box[other]
+            kept += 1
+
+
+@njit(cache=True, nogil=True)
+def _deal_again(
+    scales: Scales, lists: ItemLists | None, ordered: Int32s, preimages: Int32s, order: Int32s,
+    starts: Int64s, first: int, last: int, seeds: Words, together: bool,
+) -> None:  # fmt: skip
+    """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
+
+    ``together``: all records of a set give away the same layer. ``lists`` are those of the scales:
+    an argument decides what is compiled, with votes or without.
+    """
+    degree = preimages.shape[1]
+    columns = ordered.shape[1]
+    largest = 0
+    for number in range(first, last):
+        largest = max(largest, starts[number + 1] - starts[number])
+    taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away …
+    dealt = np.empty(largest, np.int32)  # … and the original there
+    twin = np.empty(largest, np.int32)  # another place in the set that gives away the same original
+    place_of = np.full(len(ordered), _NOWHERE, np.int32)  # by original: a place that gives it away
+    others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
+    candidates = np.empty((columns, largest), np.int32)
+    cost = np.empty((largest, largest))
+    stale = np.ones(largest, np.bool_)  # all of it, with every deal
+    wish = cost  # and pull where boxes vote; two voters leave no plateaus
+    if lists is not None and degree > 2:
+        wish = np.empty((largest, largest))
+    marks = np.zeros(scales.position.size, np.int32)
+    counts = np.zeros(scales.position.size, np.int32)
+    mark = int(np.int64(0))  # of a literal 0 `add_growths` would be compiled again
+    saved = np.empty(degree)
+    state = np.empty(1, np.uint64)
+    column_of = np.empty(largest, np.int32)
+    work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
+    for number in range(first, last):
+        start, size = starts[number], starts[number + 1] - starts[number]
+        state[0] = seeds[number]
+        for _ in range(degree // 2 + 1):
+            common = below(state, degree)
+            for place in range(size):
+                record = order[start + place]
+                box = preimages[record]
+                layer = common
+                if not together:
+                    layer = _layer_to_give(scales, ordered, box, counts, saved, state)
+                original = box[layer]
+                _all_but(box, layer, others[place])
+                taken[place], dealt[place] = layer, original
+                twin[place], place_of[original] = place_of[original], place
+                for column in range(columns):
+                    candidates[column, place] = ordered[original, column]
+            mark = add_growths(
+                scales, ordered, others, degree - 1, candidates, size, stale, marks, mark, cost
+            )
+            for place in range(size):
+                for kept in range(degree - 1):
+                    again = place_of[others[place, kept]]
+                    while again != _NOWHERE:
+                        cost[place, again] = FORBIDDEN
+                        again = twin[again]
+            for place in range(size):
+                place_of[dealt[place]] = _NOWHERE
+            if lists is not None and degree > 2:
+                for place in range(size):  # not as slices, which take seconds to compile
+                    for candidate in range(size):
+                        wish[place, candidate] = cost[place, candidate]
+                add_pulls(scales, ordered, others, degree - 1, candidates, size, marks, wish)
+            match_rows(wish, size, column_of, work, prices)
+            saved_cost, saved_wish = 0.0, 0.0
+            for place in range(size):
+                saved_cost += cost[place, place] - cost[place, column_of[place]]
+                saved_wish += wish[place, place] - wish[place, column_of[place]]
+            if saved_wish > _TINY and saved_cost > -_TINY:
+                for place in range(size):
+                    preimages[order[start + place], taken[place]] = dealt[column_of[place]]
+
+
+@njit(cache=True, nogil=True)
+def _layer_to_give(
+    scales: Scales, ordered: Int32s, box: Int32s, counts: Int32s, saved: Float64s, state: Words
+) -> int:
+    """Choose a preimage by what it costs the box times a random number."""
+    add_savings(scales, ordered, box, box.size, counts, saved)
+    chosen, best = below(state, box.size), 0.0
+    for layer in range(box.size):
+        if saved[layer] > 0.0:
+            score = saved[layer] * fraction(state)
+            if score > best:
+                chosen, best = layer, score
+    return chosen

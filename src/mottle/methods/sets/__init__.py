@@ -1,0 +1,7 @@
+"""Methods for sets: one file per algorithm, found here by name, as in `mottle.methods`."""
+
+from __future__ import annotations
+
+from mottle.methods.sets.base import SetMethod, method_for, registered
+
+__all__ = ["SetMethod", "method_for", "registered"]

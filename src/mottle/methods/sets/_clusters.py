@@ -1,0 +1,167 @@
+"""Clusters of records around the items they have in common; a record may be in several.
+
+At least k records that all hold the same items may publish these. Everybody would like to be in the
+cluster of the largest set of items that it shares with k - 1 others, but most of these would never
+find k members if everybody joined only one. Nothing asks for that: where published records are no
+longer groups, a record may give some of its k matches to one cluster and the rest to others. All it
+takes is that a cluster has at least k members for each of its *shares*: if its members give it at
+most a share u of themselves, together they must give it at least k · u.
+
+Shares are found as prices are on a market. Everybody divides itself among the largest sets it
+holds, the rarer first among equally large ones, at most a share u to each. A cluster that is wanted
+enough may raise its share, one that is not has to lower it. Shares start low, so that at first
+everybody is in many clusters, and move by a few percent at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.itemsets.data import Bools, Int32s, Int64s, Sets
+from mottle.methods.sets._closed_itemsets import ClosedSets, closed_sets
+from mottle.utils import parallel
+
+Float64s = NDArray[np.float64]
+
+HOLDERS = 150  # per record, of all closed sets together: bounds memory and time
+_FIRST_SHARE = 0.01
+_GROWTH = 1.05
+_DAMPING = 0.3  # of falling shares: whoever is turned away has to find another cluster first
+_GONE = 1e-4
+_ROUNDS = 160
+
+
+class Memberships(NamedTuple):
+    """How many matches every cluster gets of each of its members."""
+
+    starts: Int64s  # [clusters + 1]: where the members of each begin
+    members: Int32s  # records, ascending within a cluster
+    matches: Int32s  # of each of these members
+
+
+def memberships(sets: Sets, degree: int) -> Memberships | None:
+    """Clusters of records for boxes of ``degree``; together they get a multiple of it.
+
+    None if records have so much in common that there are too many closed sets to choose from.
+    """
+    found = closed_sets(sets, degree, HOLDERS * sets.records)
+    if found is None:
+        return None
+    wishes, ends = _wishes(found, sets.records)
+    share = _shares(len(found.sizes), wishes, ends, degree)
+    wishes, ends = _living(wishes, ends, share > 0.0)
+    most = np.ceil(share * degree).astype(np.int32)
+    while True:
+        matches = _given(wishes, ends, most, degree)
+        together = np.bincount(wishes, matches, minlength=len(most)).astype(np.int64)
+        too_much = most > together // degree
+        if not too_much.any():
+            break
+        most = np.where(too_much, together // degree, most).astype(np.int32)
+    _take_back(wishes, ends, sets.sizes, together % degree, matches)
+    records = np.repeat(np.arange(sets.records, dtype=np.int32), np.diff(ends))
+    given = np.flatnonzero(matches)
+    given = given[np.argsort(wishes[given], kind="stable")]
+    counts = np.unique(wishes[given], return_counts=True)[1]
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Memberships(starts, records[given], matches[given])
+
+
+def _wishes(found: ClosedSets, records: int) -> tuple[Int32s, Int64s]:
+    """The closed sets that every record holds, best first, and where those of each record begin."""
+    by_preference = np.lexsort((np.diff(found.starts), -found.sizes))
+    counts = np.bincount(found.holders, minlength=records)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    wishes = np.empty(len(found.holders), np.int32)
+    _list_wishes(found.starts, found.holders, by_preference, ends[:-1].copy(), wishes)
+    return wishes, ends
+
+
+def _shares(clusters: int, wishes: Int32s, ends: Int64s, degree: int) -> Float64s:
+    """The share that members of every cluster may give to it, after all rounds."""
+    share = np.full(clusters, _FIRST_SHARE)
+    for number in range(_ROUNDS):
+        if number % 20 == 19:
+            wishes, ends = _living(wishes, ends, share > 0.0)
+        wanted = _wanted_by_all(wishes, ends, share)
+        full = wanted / (degree * np.maximum(share, _GONE))
+        grown = np.minimum(share * np.minimum(full, _GROWTH), 1.0)
+        fallen = share * np.maximum(full, _GONE) ** _DAMPING
+        share = np.where(full >= 1.0, grown, fallen)
+        share[share < _GONE] = 0.0
+    return share
+
+
+def _living(wishes: Int32s, ends: Int64s, alive: Bools) -> tuple[Int32s, Int64s]:
+    """The wishes without those for clusters that are gone."""
+    kept = alive[wishes]
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return wishes[kept], before[ends]
+
+
+def _wanted_by_all(wishes: Int32s, ends: Int64s, share: Float64s) -> Float64s:
+    """How much of all records together is given to each cluster."""
+    parts = parallel.over_rows(
+        lambda first, last: _wanted(wishes, ends, share, first, last), len(ends) - 1
+    )
+    wanted: Float64s = np.sum(parts, axis=0)
+    return wanted
+
+
+@njit(cache=True, nogil=True)
+def _list_wishes(
+    starts: Int64s, holders: Int32s, by_preference: Int64s, filled: Int64s, wishes: Int32s
+) -> None:
+    for number in by_preference:
+        for at in range(starts[number], starts[number + 1]):
+            record = holders[at]
+            wishes[filled[record]] = number
+            filled[record] += 1
+
+
+@njit(cache=True, nogil=True)
+def _wanted(wishes: Int32s, ends: Int64s, share: Float64s, first: int, last: int) -> Float64s:
+    wanted = np.zeros(share.size)
+    for record in range(first, last):
+        left = 1.0
+        for at in range(ends[record], ends[record + 1]):
+            joins = min(left, share[wishes[at]])
+            wanted[wishes[at]] += joins
+            left -= joins
+            if left <= 0.0:
+                break
+    return wanted
+
+
+@njit(cache=True, nogil=True)
+def _given(wishes: Int32s, ends: Int64s, most: Int32s, degree: int) -> Int32s:
+    """By wish: how many of its ``degree`` matches the record gives to the cluster."""
+    matches = np.zeros(wishes.size, np.int32)
+    for record in range(ends.size - 1):
+        left = degree
+        for at in range(ends[record], ends[record + 1]):
+            matches[at] = min(left, most[wishes[at]])
+            left -= matches[at]
+            if left == 0:
+                break
+    return matches
+
+
+@njit(cache=True, nogil=True)
+def _take_back(
+    wishes: Int32s, ends: Int64s, sizes: Int64s, surplus: Int64s, matches: Int32s
+) -> None:
+    """Let members take back what is more than a multiple of the degree, the largest first.
+
+    An item told rightly is worth least to them.
+    """
+    for record in np.argsort(-sizes):
+        for at in range(ends[record], ends[record + 1]):
+            back = min(surplus[wishes[at]], matches[at])
+            if back > 0:
+                matches[at] -= back
+                surplus[wishes[at]] -= back

@@ -1,0 +1,26 @@
+"""Choosing for the user: the method that loses least and keeps the guarantee."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.itemsets.data import Sets
+from mottle.methods import Arrangement, Effort
+from mottle.methods.sets.base import register
+from mottle.methods.sets.buckets import buckets
+from mottle.methods.sets.freeform import freeform
+
+
+@register(
+    "auto",
+    title="freeform, or buckets where labels are to be protected; the certificate says which",
+    paper="mottle",
+    guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
+    cost="that of the method it picks",
+)
+def auto(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """Pick `buckets` for guarantees about labels, else `freeform`."""
+    method = buckets if demand.capped else freeform
+    arrangement = method(sets, demand, effort)
+    return replace(arrangement, facts={"picked": method.__name__, **arrangement.facts})

@@ -1,0 +1,87 @@
+"""Buckets for sets: sensitive labels without a leak, by permuting buckets. Ours.
+
+The construction of `mottle.methods.buckets.buckets`, whose proof is in docs/guarantees.md: blocks
+are cut along an order of the sets alone, buckets filled by labels alone and by lot, buckets matched
+by sets alone, and one random permutation of the buckets of each part decides who is who. What is
+lost is the error of bit voting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mottle.graph.bit_voting import vote
+from mottle.graph.model import Graph
+from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity
+from mottle.itemsets.data import Int32s, Int64s, Sets, frequent_items
+from mottle.kernels.ncp_growth import Scales
+from mottle.methods import Arrangement, Effort
+from mottle.methods.buckets.buckets import arrange_in_buckets
+from mottle.methods.buckets.profiles import profiles
+from mottle.methods.refinement import Orders
+from mottle.methods.sets.base import register
+from mottle.methods.sets.freeform import bit_weights, set_orders, voting_error
+from mottle.orderings.item_splits import split_order
+
+Float64s = NDArray[np.float64]
+
+_FEATURES = 100  # items, the most frequent ones, whose shares make the profile of a label
+
+
+@register(
+    "buckets",
+    title="labels in buckets, matched by sets, buckets permuted at random; leaks nothing",
+    paper="mottle, after HET",
+    guarantees=(LDiversity, BetaLikeness, Caps),
+    cost="O(n · μ · (block + s)) time, refinement as long as you let it; O(n · (μ + s)) memory",
+)
+def buckets(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
+    return arrange_in_buckets(SetRecords(sets, bit_weights(sets)), demand, effort)
+
+
+@dataclass(frozen=True)
+class SetRecords:
+    """Records that are sets, as `buckets` sees them."""
+
+    sets: Sets
+    weights: Int32s  # what a wrong bit of each record costs, for orders
+
+    @property
+    def matrix(self) -> Int32s:
+        """A record's code is its number."""
+        return np.arange(self.sets.records, dtype=np.int32)[:, None]
+
+    def metric(self, degree: int) -> Scales:
+        """The error rate."""
+        return voting_error(self.sets, degree)
+
+    def order(self, lots: Int64s) -> Int64s:
+        """By splits."""
+        return lots[split_order(self.sets.take(lots), self.weights[lots], piece=1)]
+
+    def borders(self, order: Int64s) -> None:
+        """Splits are not kept."""
+
+    def orders(self, members: Int32s) -> Orders:
+        """By splits, each time with another taste for items."""
+        return set_orders(self.sets, members.astype(np.int64), self.weights)
+
+    def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
+        """Shares of the most frequent items, block by block."""
+        lengths = np.diff(starts)
+        held = frequent_items(self.sets, self.sets.take(order), _FEATURES)
+        shares = np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None]
+        return profiles(demand, demand.values[order], np.repeat(shares, lengths, axis=0))
+
+    def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
+        """Whether the most frequent items are in the base sets."""
+        rows = graph.members
+        part = self.sets.take(rows)
+        votes = vote(graph._replace(members=np.arange(len(rows), dtype=np.int32)), part)
+        bases = part._replace(starts=votes.base_starts, items=votes.base)
+        features = frequent_items(self.sets, bases, _FEATURES)[votes.row_of]
+        return profiles(demand, demand.values[rows[truth]], features)

@@ -1,0 +1,164 @@
+"""CAHD, the rival of SET12: homogeneous groups along the Gray order.
+
+Ghinita, Kalnis, Tao: Anonymous Publication of Sensitive Transactional Data (IEEE TKDE 2011), after
+Ghinita, Tao, Kalnis: On the Anonymization of Sparse High-Dimensional Data (ICDE 2008). Going along
+the order, each record that has no group yet takes the p - 1 most similar ones out of the α·p
+nearest with other labels, unless what would be left could no longer be grouped; whoever stays
+behind forms the last group. As SET12 §5.1 does, groups are published by bit voting.
+
+Without labels (k-anonymity) no two records are in conflict. Records are similar when their Hamming
+distance is small; the papers count common items, which is the same for records of one size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, KAnonymity, LDiversity
+from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.itemsets.gray import gray_order
+from mottle.itemsets.hamming import hamming
+from mottle.methods import Arrangement, Effort
+from mottle.methods.base import DECIDES_BY_BOTH
+from mottle.methods.sets.base import register
+
+CANDIDATES = 3  # α: so many candidates per place in the group
+_NONE = -1
+
+
+@register(
+    "cahd",
+    title="homogeneous groups along the Gray order (rival)",
+    paper="Ghinita et al. 2011",
+    guarantees=(KAnonymity, LDiversity),
+    cost="O(n · (log n + k) · s) time, O(n) memory",
+)
+def cahd(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """Groups of p = max(k, ℓ) records with different labels."""
+    order = gray_order(sets)
+    labels = demand.values[order] if demand.capped else np.empty(0, np.int32)
+    size = max(demand.degree, demand.diversity) if demand.capped else demand.degree
+    members, starts = _group(sets, order, labels, size)
+    sizes = np.diff(starts)
+    graph = Graph.rings(order[members].astype(np.int32), starts, sizes.astype(np.int32))
+    facts: dict[str, object] = {"groups": len(sizes), "last_group": int(sizes[-1])}
+    return Arrangement(graph, {**facts, **DECIDES_BY_BOTH} if demand.capped else facts)
+
+
+class _Remaining(NamedTuple):
+    """Records without a group, as a chain along the order; and their labels."""
+
+    before: Int64s  # by rank; _NONE at the ends
+    after: Int64s
+    counts: Int64s  # by label
+    labels_with: Int64s  # by count: how many labels occur that often
+
+
+@njit(cache=True, nogil=True)
+def _group(sets: Sets, order: Int64s, labels: Int32s, size: int) -> tuple[Int64s, Int64s]:
+    """Ranks group after group, and where each group begins."""
+    records = order.size
+    label_count = labels.max() + 1 if labels.size else 1
+    remaining = _Remaining(
+        np.arange(-1, records - 1),
+        np.append(np.arange(1, records), _NONE),
+        np.zeros(label_count, np.int64),
+        np.zeros(records + 1, np.int64),
+    )
+    for label in labels:
+        remaining.counts[label] += 1
+    for count in remaining.counts:
+        remaining.labels_with[count] += 1
+    left, highest = records, remaining.counts.max()
+    grouped = np.zeros(records, np.bool_)
+    members = np.empty(records, np.int64)
+    starts = np.empty(records + 1, np.int64)
+    groups, placed = 0, 0
+    near = np.empty(CANDIDATES * size, np.int64)
+    apart = np.empty(CANDIDATES * size, np.int64)
+    taken_in = np.full(label_count, _NONE, np.int64)
+    group = np.empty(size, np.int64)
+    for rank in range(records):
+        if grouped[rank] or (left != size and left < 2 * size):
+            continue
+        found = _candidates(remaining, labels, rank, near, taken_in)
+        if found < size - 1:
+            continue
+        for number in range(found):
+            apart[number] = hamming(sets, order[rank], order[near[number]])
+        group[0] = rank
+        for place in range(1, size):
+            best = 0
+            for number in range(1, found):
+                if apart[number] < apart[best]:
+                    best = number
+            group[place] = near[best]
+            apart[best] = np.iinfo(np.int64).max
+        if labels.size:
+            _recount(remaining, labels, group, -1)
+            while highest > 0 and remaining.labels_with[highest] == 0:
+                highest -= 1
+            if highest * size > left - size:
+                _recount(remaining, labels, group, 1)
+                highest = remaining.counts.max()
+                continue
+        starts[groups] = placed
+        groups += 1
+        left -= size
+        for member in group:
+            grouped[member] = True
+            members[placed] = member
+            placed += 1
+            ahead, behind = remaining.after[member], remaining.before[member]
+            if ahead != _NONE:
+                remaining.before[ahead] = behind
+            if behind != _NONE:
+                remaining.after[behind] = ahead
+    if left > 0:
+        starts[groups] = placed
+        groups += 1
+        for rank in range(records):
+            if not grouped[rank]:
+                members[placed] = rank
+                placed += 1
+    starts[groups] = records
+    return members, starts[: groups + 1]
+
+
+@njit(cache=True, nogil=True)
+def _candidates(
+    remaining: _Remaining, labels: Int32s, rank: int, near: Int64s, taken_in: Int64s
+) -> int:
+    """The nearest records in both directions, no two of them, nor ``rank``, with equal labels."""
+    if labels.size:
+        taken_in[labels[rank]] = rank
+    found = 0
+    back, ahead = remaining.before[rank], remaining.after[rank]
+    while found < near.size and (back != _NONE or ahead != _NONE):
+        if ahead == _NONE or (back != _NONE and rank - back <= ahead - rank):
+            candidate = back
+            back = remaining.before[back]
+        else:
+            candidate = ahead
+            ahead = remaining.after[ahead]
+        if labels.size:
+            if taken_in[labels[candidate]] == rank:
+                continue
+            taken_in[labels[candidate]] = rank
+        near[found] = candidate
+        found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _recount(remaining: _Remaining, labels: Int32s, group: Int64s, change: int) -> None:
+    """Take the labels of a group out of the counts, or put them back."""
+    for member in group:
+        label = labels[member]
+        remaining.labels_with[remaining.counts[label]] -= 1
+        remaining.counts[label] += change
+        remaining.labels_with[remaining.counts[label]] += 1

@@ -1,0 +1,267 @@
+"""SET12's ℓ-diversity: ℓ greedy closed walks through the complete graph (Algorithms 1 and 2).
+
+Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal Recoding (KDD 2012),
+§4.2 and §4.4.
+
+**It does not give what it claims**, and runs only when the paper's randomization is asked for by
+name. The ℓ postimages of a record have different labels of their own; but what is published on
+them are the labels of whoever is drawn, and these may repeat. An adversary who knows the algorithm
+learns from the repeats (docs/guarantees.md). The certificate says how often that happened.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.errors import GuaranteeError
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, LDiversity
+from mottle.itemsets.data import Bools, Int32s, Int64s, Sets, Words
+from mottle.itemsets.hamming import hamming
+from mottle.methods import Arrangement, Draw, Effort
+from mottle.methods.base import DECIDES_BY_BOTH
+from mottle.methods.sets.base import register
+from mottle.orderings.gray_tsp import gray_tsp_order
+from mottle.utils.xorshift import below
+
+_NONE = -1
+_PATIENCE = 20  # steps per record after which a walk is given up
+
+
+@register(
+    "closed-walk-greedy",
+    title="the union of ℓ greedy closed walks; only with the paper's unsafe randomization",
+    paper="SET12",
+    guarantees=(LDiversity,),
+    cost="O(ℓ · n²) time at worst, O(n · ℓ) memory",
+    unsafe=True,
+)
+def closed_walk_greedy(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """An ℓ-regular graph in which the postimages of every record have different own labels."""
+    order = gray_tsp_order(sets, effort.seed)
+    records, diversity = sets.records, demand.diversity
+    matches = np.full((records, diversity), _NONE, np.int32)
+    state = np.array([effort.seed | 1], np.uint64)
+    labels = demand.values[order]
+    for round_ in range(diversity):
+        if not greedy_assignment(sets, order, labels, matches, round_, state):
+            raise GuaranteeError(
+                f"The greedy walks found {round_} of {diversity} assignments and then no more.",
+                "Choose a smaller ℓ.",
+            )
+    preimages = np.empty_like(matches)
+    for round_ in range(diversity):
+        preimages[matches[:, round_], round_] = np.arange(records)
+    whole = np.array([0, records], np.int64)
+    graph = Graph.explicit(
+        order.astype(np.int32), whole, np.array([diversity], np.int32), preimages
+    )
+    return Arrangement(graph, DECIDES_BY_BOTH, Draw.ROTATION)
+
+
+class Walk(NamedTuple):
+    """The edges of the current walk: Algorithm 1's *visited*."""
+
+    preimage: Int64s  # by edge
+    postimage: Int64s  # by edge
+    latest: Int64s  # by preimage: its latest edge, or _NONE
+    earlier: Int64s  # by edge to where the walk had not been: the last such one before, or _NONE
+    discovery: Int64s  # by preimage: its latest edge to where the walk had not been, or _NONE
+    tried: Int64s  # by preimage: how far it has looked for a last resort …
+    resort: Int64s  # … and the one it took there
+    reached: Bools  # by postimage: whether the walk has been there
+    ahead: Int64s  # by rank: itself if not reached, else a rank further on, up to the next such one
+    behind: Int64s  # the same in the other direction; ranks go around
+    unreached: Int64s  # by label: postimages with it that the walk has not reached; then all
+
+
+@njit(cache=True, nogil=True)
+def greedy_assignment(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, state: Words
+) -> bool:
+    """Algorithm 1: fill ``matches[:, round_]``, by ranks; False if a walk had nowhere to go.
+
+    The assignment starts as everyone matched with itself, valid or not. Walks begin at records not
+    yet processed and end where the first record was matched; the last choice of each record on the
+    way counts, so detours are forgotten.
+    """
+    records = order.size
+    longest = _PATIENCE * records
+    walk = Walk(
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.full(records, _NONE, np.int64),
+        np.empty(longest, np.int64),
+        np.full(records, _NONE, np.int64),
+        np.zeros(records, np.int64),
+        np.full(records, _NONE, np.int64),
+        np.zeros(records, np.bool_),
+        np.arange(records),
+        np.arange(records),
+        np.append(np.bincount(labels), records),
+    )
+    holder_of = np.arange(records)  # by postimage: its preimage in the assignment
+    processed = np.zeros(records, np.bool_)
+    waiting = np.arange(records)
+    for place in range(records - 1, 0, -1):
+        other = below(state, place + 1)
+        waiting[place], waiting[other] = waiting[other], waiting[place]
+    for start in waiting:
+        if processed[start]:
+            continue
+        edges, node, picked = 0, int(start), _NONE
+        while picked != start:
+            picked = greedy_pick(sets, order, labels, matches, round_, node, walk)
+            if picked == _NONE or edges == longest:
+                return False
+            walk.preimage[edges], walk.postimage[edges] = node, picked
+            walk.latest[node] = edges
+            if not walk.reached[picked]:
+                walk.earlier[edges] = walk.discovery[node]
+                walk.discovery[node] = edges
+                _reach(walk, labels, picked)
+            edges += 1
+            node = int(holder_of[picked])
+        node, picked = int(start), _NONE
+        while picked != start:
+            picked = int(walk.postimage[walk.latest[node]])
+            matches[node, round_] = picked
+            processed[node] = True
+            displaced = int(holder_of[picked])
+            holder_of[picked] = node
+            node = displaced
+        for edge in range(edges):
+            walked = walk.preimage[edge]
+            walk.latest[walked], walk.discovery[walked] = _NONE, _NONE
+            walk.tried[walked], walk.resort[walked] = 0, _NONE
+            _leave(walk, labels, int(walk.postimage[edge]))
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _reach(walk: Walk, labels: Int32s, postimage: int) -> None:
+    walk.reached[postimage] = True
+    walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
+    walk.behind[postimage] = (postimage - 1) % walk.behind.size
+    walk.unreached[labels[postimage]] -= 1
+    walk.unreached[-1] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _leave(walk: Walk, labels: Int32s, postimage: int) -> None:
+    if walk.reached[postimage]:
+        walk.reached[postimage] = False
+        walk.ahead[postimage] = postimage
+        walk.behind[postimage] = postimage
+        walk.unreached[labels[postimage]] += 1
+        walk.unreached[-1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _next(pointers: Int64s, rank: int) -> int:
+    """The first unreached rank from this one on, if there is any; shortens the way for others."""
+    while pointers[rank] != rank:
+        pointers[rank] = pointers[pointers[rank]]
+        rank = pointers[rank]
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def greedy_pick(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+) -> int:
+    """Algorithm 2: the nearest eligible postimage of ``node`` along the order; _NONE for none.
+
+    Of two equally far it takes the one of smaller Hamming distance. One that the walk has reached
+    already is a last resort; between an unreached and a reached one the text prefers the former,
+    where the pseudocode looks at the distance first. Reached ones are jumped over, so that a walk
+    does not look at all of them at every step.
+    """
+    open_to_it = walk.unreached[-1]
+    for earlier in range(round_):
+        open_to_it -= walk.unreached[labels[matches[node, earlier]]]
+    if open_to_it > 0:
+        return _nearest_unreached(sets, order, labels, matches, round_, node, walk)
+    return _last_resort(sets, order, labels, matches, round_, node, walk)
+
+
+@njit(cache=True, nogil=True)
+def _last_resort(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+) -> int:
+    """The nearest eligible postimage, all of which the walk has reached; _NONE for none.
+
+    What was eligible nearer by has been taken before: the search goes on where it ended.
+    """
+    records = order.size
+    for step in range(walk.tried[node], records // 2 + 1):
+        best, best_distance = _NONE, np.int64(0)
+        for side in (1, -1):
+            other = (node + side * step) % records
+            if side == -1 and other == (node + step) % records:
+                continue
+            if other == walk.resort[node] or not _eligible(
+                labels, matches, round_, node, other, walk
+            ):
+                continue
+            distance = hamming(sets, order[node], order[other])
+            if best == _NONE or distance < best_distance:
+                best, best_distance = other, distance
+        if best != _NONE:
+            again = walk.resort[node] != _NONE and walk.tried[node] == step
+            walk.tried[node] = step + 1 if again else step
+            walk.resort[node] = _NONE if again else best
+            return best
+    return _NONE
+
+
+@njit(cache=True, nogil=True)
+def _nearest_unreached(
+    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+) -> int:
+    """The nearest postimage that the walk has not reached and whose label is new to ``node``."""
+    records = order.size
+    ahead, behind = _next(walk.ahead, node), _next(walk.behind, node)
+    while True:
+        forwards, backwards = (ahead - node) % records, (node - behind) % records
+        if forwards <= backwards and _new_label(labels, matches, round_, node, ahead):
+            if (
+                forwards == backwards
+                and _new_label(labels, matches, round_, node, behind)
+                and hamming(sets, order[node], order[behind])
+                < hamming(sets, order[node], order[ahead])
+            ):
+                return behind
+            return ahead
+        if backwards <= forwards and _new_label(labels, matches, round_, node, behind):
+            return behind
+        if forwards <= backwards:
+            ahead = _next(walk.ahead, (ahead + 1) % records)
+        if backwards <= forwards:
+            behind = _next(walk.behind, (behind - 1) % records)
+
+
+@njit(cache=True, nogil=True)
+def _new_label(labels: Int32s, matches: Int32s, round_: int, node: int, other: int) -> bool:
+    new = True
+    for earlier in range(round_):
+        new &= labels[matches[node, earlier]] != labels[other]
+    return new
+
+
+@njit(cache=True, nogil=True)
+def _eligible(
+    labels: Int32s, matches: Int32s, round_: int, node: int, other: int, walk: Walk
+) -> bool:
+    """Neither of the label of an old match nor discovered from here in this walk."""
+    if not _new_label(labels, matches, round_, node, other):
+        return False
+    edge = walk.discovery[node]
+    while edge != _NONE:
+        if walk.postimage[edge] == other:
+            return False
+        edge = walk.earlier[edge]
+    return True

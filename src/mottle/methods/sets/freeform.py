@@ -1,0 +1,103 @@
+"""Freeform for sets: clusters around common items or optimal assignments, then refinement. Ours.
+
+What is lost is the error of bit voting: a wrong bit costs a record one part of its size, so that
+the mean loss is SET12's error rate. Records lie in an order by splits
+(`mottle.orderings.item_splits`). Sparse records, which share only few of many items, are dealt to
+boxes by the items they share (`mottle.methods.sets._clusters`). Dense ones, and pairs, are matched
+as tables are (`mottle.methods.freeform`). The refinement is that of tables.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.kernels.ncp_growth import Scales, bit_scales
+from mottle.methods import Arrangement, Effort
+from mottle.methods.freeform import block_size, block_starts, match_in_blocks
+from mottle.methods.refinement import DEALT_TOGETHER, Orders, mean_loss, refine
+from mottle.methods.sets._cluster_boxes import boxes
+from mottle.methods.sets._clusters import memberships
+from mottle.methods.sets.base import register
+from mottle.orderings.item_splits import split_order
+
+PART = 100_000  # records clustered together: bounds memory and keeps time linear in their number
+_PAIRS = 2  # degree up to which matching finds more than clusters do …
+_PAIRED_TOGETHER = 2_000  # … where a single layer is matched, and blocks may be large
+_PAIRS_DEALT_TOGETHER = 400
+_UNIT = 1 << 16  # weight of a wrong bit of a record that holds one item
+_LARGEST_SUM = (1 << 30) - 1  # of the weights of a box
+
+
+@register(
+    "freeform",
+    title="every record its own candidates: by common items, refined while it pays",
+    paper="mottle, after SET12 and HKA15",
+    guarantees=(KAnonymity,),
+    cost="O(n · k · (block + s)) time, refinement as long as you let it; O(n · (k + s)) memory",
+)
+def freeform(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """Deal records to boxes part by part of the order by splits, then refine across parts.
+
+    ``effort.seconds`` = 0 leaves the refinement out.
+    """
+    degree = demand.degree
+    weights, metric = bit_weights(sets), voting_error(sets, degree)
+    pairs = degree <= _PAIRS
+    order = split_order(sets, weights, piece=1)
+    ordered = np.ascontiguousarray(order[:, None], np.int32)
+    starts = block_starts(sets.records, PART)
+    preimages = np.empty((sets.records, degree), np.int32)
+    clustered = 0
+    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        part = sets.take(order[first:last])._replace(words=sets.words[:0])
+        given = None if pairs else memberships(part, degree)
+        if given is None:
+            size = _PAIRED_TOGETHER if pairs else block_size(last - first, degree)
+            cuts = block_starts(last - first, size)
+            found = match_in_blocks(metric, ordered[first:last], cuts, degree)
+        else:
+            found = boxes(given, last - first, degree)
+            clustered += len(given.starts) - 1
+        preimages[first:last] = found + first
+    facts: dict[str, object] = {"order": "splits", "clusters": clustered, "refinement": None}
+    if effort.seconds == 0:
+        effort.tell(mean_loss(metric, ordered, preimages))
+    else:
+        together = _PAIRS_DEALT_TOGETHER if pairs else DEALT_TOGETHER
+        orders = set_orders(sets, order, weights, together)
+        refined = refine(metric, ordered, orders, preimages, effort, together=together)
+        facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
+    whole = np.array([0, sets.records], np.int64)
+    degrees = np.array([degree], np.int32)
+    return Arrangement(Graph.explicit(order.astype(np.int32), whole, degrees, preimages), facts)
+
+
+def bit_weights(sets: Sets, unit: int = _UNIT) -> Int32s:
+    """What a wrong bit of every record weighs: one part of its size."""
+    return np.maximum(np.rint(unit / np.maximum(sets.sizes, 1)), 1).astype(np.int32)
+
+
+def voting_error(sets: Sets, degree: int) -> Scales:
+    """The error rate as the loss of boxes of ``degree`` records."""
+    unit = min(_UNIT, _LARGEST_SUM // (degree + 1))
+    step = 1 / (unit * degree)
+    return bit_scales(sets.starts, sets.items, sets.universe, bit_weights(sets, unit), step)
+
+
+def set_orders(sets: Sets, rows: Int64s, weights: Int32s, together: int = DEALT_TOGETHER) -> Orders:
+    """Orders by splits, each time with another taste for items.
+
+    ``rows`` [n] are the records that the originals of a refinement stand for, ``together`` how many
+    of them are dealt at once.
+    """
+
+    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+        shown = rows[originals]
+        taste = random.random(sets.universe)
+        in_turn = split_order(sets.take(shown), weights[shown], together, taste)
+        return np.roll(in_turn, random.integers(len(shown)))
+
+    return order

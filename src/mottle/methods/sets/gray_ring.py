@@ -1,0 +1,59 @@
+"""SET12's k-anonymity: one ring over the Gray order of the records, or over the Gray-TSP order.
+
+Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal Recoding (KDD 2012),
+§4: every original is linked to itself and its k - 1 neighbours along a cyclic order of all records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand, KAnonymity
+from mottle.itemsets.data import Int64s, Sets
+from mottle.itemsets.gray import gray_order
+from mottle.methods import Arrangement, Effort
+from mottle.methods.sets.base import register
+from mottle.orderings.gray_tsp import gray_tsp_order
+
+
+@register(
+    "gray-ring",
+    title="one ring over the Gray order; fastest",
+    paper="SET12",
+    guarantees=(KAnonymity,),
+    cost="O(n · log n · s) time, O(n) memory",
+)
+def gray_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """A ring of degree k over the Gray order."""
+    return Arrangement(ring(gray_order(sets), demand.degree))
+
+
+@register(
+    "gray-tsp-ring",
+    title="one ring over the Gray order improved by short paths through segments",
+    paper="SET12",
+    guarantees=(KAnonymity,),
+    cost="O(n · (log n + 350) · s) time, O(n) memory",
+)
+def gray_tsp_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """A ring of degree k over the Gray-TSP order, paths by local search."""
+    return Arrangement(ring(gray_tsp_order(sets, effort.seed), demand.degree))
+
+
+@register(
+    "gray-genetic-ring",
+    title="gray-tsp-ring with the paper's genetic algorithm; slower, longer paths",
+    paper="SET12",
+    guarantees=(KAnonymity,),
+    cost="as gray-tsp-ring, a hundred times slower",
+)
+def gray_genetic_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+    """A ring of degree k over the Gray-TSP order, paths by the genetic algorithm."""
+    return Arrangement(ring(gray_tsp_order(sets, effort.seed, genetic=True), demand.degree))
+
+
+def ring(order: Int64s, degree: int) -> Graph:
+    """All records around one ring."""
+    whole = np.array([0, len(order)], np.int64)
+    return Graph.rings(order.astype(np.int32), whole, np.array([degree], np.int32))

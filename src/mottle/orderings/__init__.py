@@ -1,0 +1,5 @@
+"""One-dimensional orders of coded records."""
+
+from mottle.orderings.lexicographic import Packing, by_cardinality, lexicographic
+
+__all__ = ["Packing", "by_cardinality", "lexicographic"]

@@ -1,0 +1,131 @@
+"""The paper's genetic algorithm for short paths: inver-over.
+
+SET12 §4.1 applies "an efficient genetic algorithm" to each segment. We take the one known by that
+name: Tao, Michalewicz: Inver-over Operator for the TSP (PPSN V, 1998). A tour is changed by
+inverting the part from a record to one that follows it in another tour of the population, until
+the two are neighbours already; the child replaces its parent if it is no longer.
+
+A path with fixed ends is a tour in which the last record is followed by the first: that step is
+made so cheap that no tour ever gives it up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.itemsets.data import Int32s, Int64s, Sets, Words
+from mottle.itemsets.hamming import distances_within
+from mottle.utils.xorshift import below, fraction
+
+POPULATION = 100
+_MUTATION = 0.02  # chance that the other end comes from nowhere
+_PATIENCE = 20  # generations in which the tours together got less than a thousandth shorter
+_PRICELESS = -(1 << 24)
+
+
+@njit(cache=True, nogil=True)
+def inver_over(
+    sets: Sets, order: Int64s, starts: Int64s, first: int, last: int, seeds: Words
+) -> None:
+    """Shorten the paths of segments ``first .. last - 1`` of ``order``, in place."""
+    largest = 0
+    for segment in range(first, last):
+        largest = max(largest, starts[segment + 1] - starts[segment])
+    distance = np.empty((largest, largest), np.int32)
+    state = np.empty(1, np.uint64)
+    for segment in range(first, last):
+        records = order[starts[segment] : starts[segment + 1]].copy()
+        size = records.size
+        if size < 4:
+            continue  # one record between the ends: there is nothing to choose
+        distances_within(sets, records, distance)
+        distance[0, size - 1] = _PRICELESS
+        distance[size - 1, 0] = _PRICELESS
+        state[0] = seeds[segment]
+        tour = _evolve(distance, size, state)
+        begin = 0
+        while tour[begin] != 0:
+            begin += 1
+        backwards = tour[(begin + 1) % size] == size - 1
+        for place in range(size):
+            turn = begin - place if backwards else begin + place
+            order[starts[segment] + place] = records[tour[turn % size]]
+
+
+@njit(cache=True, nogil=True)
+def _evolve(distance: Int32s, size: int, state: Words) -> Int32s:
+    """The best tour of the last generation; the first one holds the order given."""
+    tours = np.empty((POPULATION, size), np.int32)
+    place_of = np.empty((POPULATION, size), np.int32)
+    lengths = np.empty(POPULATION, np.int64)
+    for one in range(POPULATION):
+        for place in range(size):
+            tours[one, place] = place
+        for place in range(size - 2 if one > 0 else 0, 1, -1):
+            other = 1 + below(state, place)
+            tours[one, place], tours[one, other] = tours[one, other], tours[one, place]
+        lengths[one] = _length(distance, tours[one])
+        for place in range(size):
+            place_of[one, tours[one, place]] = place
+    spare = POPULATION * _PRICELESS  # every tour contains that step
+    together = lengths.sum()
+    waited = 0
+    child, child_place = np.empty(size, np.int32), np.empty(size, np.int32)
+    while waited < _PATIENCE:
+        for one in range(POPULATION):
+            child[:] = tours[one]
+            child_place[:] = place_of[one]
+            length = lengths[one] + _invert_over(
+                distance, tours, place_of, child, child_place, state
+            )
+            if length <= lengths[one]:
+                tours[one] = child
+                place_of[one] = child_place
+                lengths[one] = length
+        waited += 1
+        if lengths.sum() - spare < 0.999 * (together - spare):
+            together = lengths.sum()
+            waited = 0
+    best: Int32s = tours[lengths.argmin()]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _length(distance: Int32s, tour: Int32s) -> int:
+    total = 0
+    for place in range(tour.size):
+        total += distance[tour[place - 1], tour[place]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _invert_over(
+    distance: Int32s, tours: Int32s, place_of: Int32s, child: Int32s, child_place: Int32s,
+    state: Words,
+) -> int:  # fmt: skip
+    """Apply the operator to ``child``; returns how much longer it got."""
+    size = child.size
+    grown = 0
+    record = child[below(state, size)]
+    while True:
+        if fraction(state) <= _MUTATION:
+            wanted = child[(child_place[record] + 1 + below(state, size - 1)) % size]
+        else:
+            mate = below(state, POPULATION)
+            wanted = tours[mate, (place_of[mate, record] + 1) % size]
+        here, there = child_place[record], child_place[wanted]
+        after = (here + 1) % size
+        if after == there or (there + 1) % size == here:
+            return grown
+        beyond = (there + 1) % size
+        grown += distance[record, wanted] + distance[child[after], child[beyond]]
+        grown -= distance[record, child[after]] + distance[wanted, child[beyond]]
+        left, right = after, there
+        for _ in range(((there - after) % size + 1) // 2):
+            child[left], child[right] = child[right], child[left]
+            child_place[child[left]] = left
+            child_place[child[right]] = right
+            left = (left + 1) % size
+            right = (right - 1) % size
+        record = wanted

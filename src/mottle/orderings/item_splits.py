@@ -1,0 +1,130 @@
+"""Orders by splitting: records that hold an item apart from those that do not, again and again.
+
+The Gray order with its items put in one order for all records is such a splitting. Here every piece
+is split by the item that divides it most evenly, which adapts to what the records of the piece have
+in common already: baskets with bread and milk are told apart by other items than baskets with
+neither. The part that holds the item is reflected, as in the Gray code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.utils import parallel
+
+Float64s = NDArray[np.float64]
+
+_PIECES = 64  # about, that cores share
+
+
+def split_order(sets: Sets, weights: Int32s, piece: int, taste: Float64s | None = None) -> Int64s:
+    """Records in the order of their pieces, split until these have at most ``piece`` records.
+
+    Records count by their ``weights``; an item's evenness counts by ``taste``. Cost O(items held ·
+    splits on top of each other), which is about log n for records that hold half of all items.
+
+    >>> from mottle.itemsets.data import SetData
+    >>> sets = SetData.of(["ax", "b", "a", "bx", "ax", "b"]).sets()
+    >>> split_order(sets, np.ones(6, np.int32), piece=1)
+    array([1, 5, 3, 0, 4, 2])
+    """
+    if taste is None:
+        taste = np.ones(sets.universe)
+    order = np.arange(sets.records)
+    large = max(piece, sets.records // _PIECES, 2)
+    whole = np.array([[0, sets.records, 0]])
+    pieces = _split(sets, weights, large, taste, order, whole)
+    pieces = pieces[np.argsort(pieces[:, 0])]
+    parallel.over_blocks(
+        lambda first, last: _split(sets, weights, piece, taste, order, pieces[first:last]),
+        np.append(pieces[:, 0], sets.records),
+    )
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _split(
+    sets: Sets, weights: Int32s, piece: int, taste: Float64s, order: Int64s, pieces: Int64s
+) -> Int64s:
+    """Split pieces of ``order``, in place, until they have at most ``piece`` records.
+
+    A piece is its first place, its end, and whether it is reflected. Returns those that are left.
+    """
+    largest, together = 0, 0
+    for first, last, _ in pieces:
+        largest = max(largest, last - first)
+        together += last - first
+    spare = np.empty(largest, np.int64)
+    holding = np.zeros(sets.universe, np.int64)  # by item: weight of the piece's records with it
+    seen = np.empty(sets.universe, np.int64)
+    todo = np.empty((largest + 1, 3), np.int64)
+    left = np.empty((together, 3), np.int64)
+    found = 0
+    for number in range(len(pieces)):
+        for at in range(3):  # not as slices, which take seconds to compile
+            todo[0, at] = pieces[number, at]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            first, last, reflected = todo[waiting]
+            item = -1
+            if last - first > piece:
+                item = _most_even(sets, weights, order[first:last], taste, holding, seen)
+            if item < 0:  # small enough, or all records are equal
+                left[found, 0], left[found, 1], left[found, 2] = first, last, reflected
+                found += 1
+                continue
+            middle, border = 0, 0
+            for wanted in (reflected, 1 - reflected):
+                for place in range(first, last):
+                    if _holds(sets, order[place], item) == wanted:
+                        spare[middle] = order[place]
+                        middle += 1
+                if wanted == reflected:
+                    border = first + middle
+            for place in range(first, last):
+                order[place] = spare[place - first]
+            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first, border, 0
+            todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = border, last, 1
+            waiting += 2
+    return left[:found]
+
+
+@njit(cache=True, nogil=True)
+def _most_even(
+    sets: Sets, weights: Int32s, piece: Int64s, taste: Float64s, holding: Int64s, seen: Int64s
+) -> int:
+    """The item that divides a piece most evenly; -1 if none does."""
+    distinct, total = 0, 0
+    for record in piece:
+        total += weights[record]
+        for at in range(sets.starts[record], sets.starts[record + 1]):
+            item = sets.items[at]
+            if holding[item] == 0:
+                seen[distinct] = item
+                distinct += 1
+            holding[item] += weights[record]
+    best, most = -1, 0.0
+    for number in range(distinct):
+        item = seen[number]
+        even = min(holding[item], total - holding[item]) * taste[item]
+        if even > most:
+            best, most = item, even
+        holding[item] = 0
+    return int(best)
+
+
+@njit(cache=True, nogil=True)
+def _holds(sets: Sets, record: int, item: int) -> int:
+    """1 if the record holds the item, else 0, by halving its list."""
+    low, high = sets.starts[record], sets.starts[record + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if sets.items[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low < sets.starts[record + 1] and sets.items[low] == item)

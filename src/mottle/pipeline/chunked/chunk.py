@@ -1,0 +1,347 @@
+"""The straight line for one chunk of a table that is too large to be worked on as a whole.
+
+What concerns the whole table is decided once and stands in a `Plan`: domains, so that codes, scales
+and loss are those of the whole table; the demand of the guarantee; one secret. Rows arrive coded
+and in locality order, a chunk at a time, and no block crosses chunks: what holds in every chunk
+holds in the release. Streaming and Spark differ only in who moves the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mottle import methods
+from mottle.assignment import assign, check_assignment, check_layers
+from mottle.encoding.encode import Codes, Domain, Float64s, encode_in
+from mottle.encoding.sensitive import SensitiveValues, codes_among
+from mottle.errors import PrivacyError
+from mottle.graph.cover import check_covers, cover
+from mottle.graph.exposure import check_within_caps
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Demand
+from mottle.loss.ncp import measure
+from mottle.methods import Draw, Effort
+from mottle.methods.base import Decided
+from mottle.methods.buckets.block_cuts import marks_of_values
+from mottle.methods.buckets.buckets import rank_by_lot, scouting_seconds
+from mottle.methods.buckets.partitioned.cuts import Region, Share
+from mottle.methods.buckets.partitioned.decision import Decision, TierDecision
+from mottle.methods.buckets.records import TableRecords
+from mottle.methods.buckets.tiers import Tier
+from mottle.orderings import Packing, by_cardinality
+from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
+from mottle.pipeline.chunked.measurements import Measured
+from mottle.release.data import Links, PublishedColumn, check_published, publish
+from mottle.release.value_totals import Totals
+from mottle.schema.model import Column, Role, Schema
+from mottle.utils.csprng import Purpose, Secret
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+LOT, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How rows are coded: as keys along the locality order, a lot, and what is kept as it is."""
+
+    schema: Schema  # covers all columns
+    domains: tuple[Domain, ...]
+    sensitive: tuple[tuple[Column, SensitiveValues], ...]  # empty when values are not capped
+    unchanged: tuple[PublishedColumn, ...]
+    numbered: bool = False  # whether rows carry their number in the input, for the owner's links
+
+    @property
+    def packing(self) -> Packing:
+        """Quasi-identifiers as keys: those with few values first, as in memory."""
+        sizes = np.array([domain.size for domain in self.domains], np.int64)
+        return Packing.of(sizes, by_cardinality(sizes))
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the columns that rows are ordered by, before the lot."""
+        return [f"key{number}" for number in range(self.packing.count)]
+
+    @property
+    def values(self) -> list[str]:
+        """Names of the columns with codes of sensitive values."""
+        return [f"value{number}" for number in range(len(self.sensitive))]
+
+    @property
+    def kept(self) -> list[str]:
+        """Names of the columns that are published as they are."""
+        return [f"kept{number}" for number in range(len(self.unchanged))]
+
+    @property
+    def fields(self) -> pa.Schema:
+        """What `code` returns."""
+        types = [column.value_type for column in self.unchanged]
+        return pa.schema(
+            [
+                *[(name, pa.int64()) for name in [*self.keys, LOT]],
+                *[(name, pa.int32()) for name in self.values],
+                *zip(self.kept, types, strict=True),
+                *([(ROW, pa.int64())] if self.numbered else []),
+            ]
+        )
+
+    def code(self, rows: pa.Table, lots: Int64s, first: int = 0) -> pa.Table:
+        """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers.
+
+        ``first`` is the number of the first of them in the input.
+        """
+        matrix = np.empty((rows.num_rows, len(self.domains)), np.int32)
+        for place, domain in enumerate(self.domains):
+            matrix[:, place] = encode_in(rows.column(domain.name), domain)
+        columns: list[object] = [*self.packing.pack(matrix), lots]
+        columns += [
+            codes_among(rows.column(column.name), column, known) for column, known in self.sensitive
+        ]
+        columns += [rows.column(column.name).cast(column.value_type) for column in self.unchanged]
+        columns += [np.arange(first, first + rows.num_rows)] if self.numbered else []
+        return pa.table(columns, schema=self.fields)
+
+    def value_numbers(self, codes: list[Int32s]) -> Int64s:
+        """One number for each combination of sensitive codes, in their lexicographic order."""
+        numbers = np.zeros(len(codes[0]), np.int64)
+        for column, (_, known) in zip(codes, self.sensitive, strict=True):
+            numbers = numbers * len(known.counts) + column
+        return numbers
+
+    def value_codes(self, numbers: Int64s) -> Int32s:
+        """The codes [n, columns] that `value_numbers` has made numbers of."""
+        codes = np.empty((len(numbers), len(self.sensitive)), np.int32)
+        for place in range(len(self.sensitive) - 1, -1, -1):
+            numbers, codes[:, place] = np.divmod(numbers, len(self.sensitive[place][1].counts))
+        return codes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is decided once for the whole table, and all that a chunk has to know of it."""
+
+    coding: Coding
+    demand: Demand  # its marks are those of combinations of sensitive values, not of rows
+    combinations: Int64s  # ascending: the numbers of these combinations, see `value_numbers`
+    method: str
+    walk: str
+    effort: float | None
+    secret: Secret
+    largest: int  # rows that a chunk may have
+    cuts: Int64s  # [regions + 1]: first row of every region along the order, then all rows
+    totals: tuple[Totals | None, ...]  # [domains]: how often values occur
+    tiers: tuple[Tier, ...] = ()  # of `buckets` …
+    decision: Decision | None = None  # … and whatever else it decides
+
+    @property
+    def regions(self) -> int:
+        """Number of stretches of the order that are looked at as one."""
+        return len(self.cuts) - 1
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks: the regions, and what `buckets` works on beside them."""
+        return self.regions if self.decision is None else self.decision.chunks
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole table."""
+        return int(self.cuts[-1])
+
+    @property
+    def columns(self) -> tuple[PublishedColumn, ...]:
+        """The columns of the release."""
+        described = {
+            domain.name: PublishedColumn.of_domain(domain, totals)
+            for domain, totals in zip(self.coding.domains, self.totals, strict=True)
+        }
+        described |= {column.name: column for column in self.coding.unchanged}
+        names = [column.name for column in self.coding.schema.columns]
+        return tuple(described[name] for name in names if name in described)
+
+    @property
+    def fields(self) -> pa.Schema:
+        """The release's columns as Arrow describes them."""
+        return pa.schema([column.field() for column in self.columns])
+
+    def anonymize(
+        self, number: int, rows: pa.Table, tell: Callable[[float], None] = lambda _: None
+    ) -> tuple[pa.Table, Measured]:
+        """Publish chunk ``number`` of coded rows in locality order, or raise.
+
+        The published rows come in an order that tells nothing about the order of ``rows``. The same
+        chunk is published alike whenever it is worked on.
+        """
+        done = self._publish(number, rows, self._decided(number, rows), self.effort, tell)
+        return done.table, done.measured
+
+    def anonymize_scouts(self, rows: pa.Table, buckets: int) -> tuple[pa.Table, Measured, Float64s]:
+        """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
+        values = len(marks_of_values(self.demand))
+        whole = Decided(buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
+        done = self._publish(0, rows, whole, scouting_seconds(self.effort), lambda _: None)
+        told = TableRecords(done.codes).profiles_by_release(done.demand, done.graph, done.truth)
+        profiles = np.zeros((values, told.shape[1]))
+        profiles[: len(told)] = told
+        return done.table, done.measured, profiles
+
+    def _publish(
+        self,
+        number: int,
+        rows: pa.Table,
+        decided: Decided | None,
+        seconds: float | None,
+        tell: Callable[[float], None],
+    ) -> _Done:
+        codes, demand = self._codes(rows), self._demand(rows)
+        secret = self.secret.part("chunk", number)
+        effort = Effort(
+            seconds,
+            secret.public_seed,
+            tell,
+            partial(secret.permutation, Purpose.LOTS),
+            partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
+            decided,
+        )
+        arrangement = methods.get(self.method).arrange(codes, demand, effort)
+        graph = arrangement.graph
+        if graph.records != rows.num_rows:
+            raise PrivacyError("Invariant 1: the graph has more or fewer records than the chunk.")
+        degrees = graph.check_regular(demand.degree)
+        if arrangement.draw is Draw.BUCKETS:
+            check_layers(graph, buckets=True)
+        elif arrangement.draw is not Draw.WALK:
+            raise PrivacyError("Invariant 3: chunks have no draw of this kind.")
+        published = cover(graph, codes)
+        draw = self.walk if arrangement.draw is Draw.WALK else str(arrangement.draw)
+        truth = assign(graph, secret, draw)
+        links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
+        pairs = check_covers(graph, codes, published)
+        records = check_assignment(graph, truth)
+        within = check_within_caps(graph, truth, demand)
+        schema = self.coding.schema
+        table, columns = publish(self._unchanged(rows), schema, codes, published, links)
+        check_published(schema, columns, links)
+        table = pa.Table.from_arrays(table.columns, schema=self.fields)
+        if self.coding.numbered:
+            numbers = rows.column(ROW).to_numpy()
+            table = table.append_column(LINKS, links_column(number, links, numbers))
+        measured = Measured.of(
+            graph, measure(published, codes), degrees, pairs, records, within, draw,
+            arrangement.facts,
+        )  # fmt: skip
+        return _Done(table, measured, codes, demand, graph, truth)
+
+    # ------------------------------------------------------------------ regions, for `buckets`
+
+    def stretch(self, number: int, rows: pa.Table, cuts: Int64s) -> Region:
+        """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
+
+        ``cuts``: first row of every stretch, and the end.
+        """
+        _check_whole(number, rows, cuts)
+        return Region(number, self._codes(rows), self.marks(rows))
+
+    def parts(self, number: int, rows: pa.Table, share: Share) -> Int64s:
+        """The part that each of a region's rows belongs to, by lot."""
+        _check_whole(number, rows, self.cuts)
+        lots = self.secret.part("parts of region", number).permutation(Purpose.LOTS, rows.num_rows)
+        values = self.marks(rows)[:, 0]
+        ends = np.cumsum(share.counts[number], axis=1)[values]
+        part: Int64s = (rank_by_lot(values, lots)[:, None] >= ends).sum(axis=1)
+        return part
+
+    def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
+        """Those of a region's rows that belong to a share, in order."""
+        if share is None or share.is_everything:
+            return rows
+        return rows.filter(pa.array(self.parts(number, rows, share) == share.part))
+
+    def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
+        """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
+        _check_whole(stretch, rows, tier.share.cuts)
+        if tier.seating is None:
+            chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
+            seat = np.full(rows.num_rows, -1, np.int64)
+        else:
+            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", stretch)
+            chunk, seat = tier.seating.seats(
+                stretch,
+                int(tier.share.cuts[stretch]),
+                self.marks(rows)[:, 0],
+                secret.permutation(Purpose.LOTS, rows.num_rows),
+            )
+        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
+        return rows.take(pa.array(np.argsort(chunk, kind="stable")))
+
+    def _decided(self, number: int, rows: pa.Table) -> Decided | None:
+        if self.decision is None:
+            return None
+        tier, profiles = self.decision.tier_of(number), self.decision.profiles
+        if tier.seating is not None:
+            seats = rows.column(SEAT).to_numpy()
+            return Decided(tier.buckets, profiles, None, seats, tier.seating.first_seats)
+        stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
+        starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
+        return Decided(tier.buckets, profiles, starts)
+
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Coded rows that arrived in any order, along the locality order."""
+        names = [*self.coding.keys, LOT]
+        keys = [rows.column(name).to_numpy() for name in names]
+        return rows.take(pa.array(np.lexsort(keys[::-1])))
+
+    def marks(self, rows: pa.Table) -> Int32s:
+        """The marks [n, systems] of coded rows."""
+        codes = [rows.column(name).to_numpy() for name in self.coding.values]
+        numbers = self.coding.value_numbers(codes)
+        places = np.minimum(np.searchsorted(self.combinations, numbers), len(self.combinations) - 1)
+        if np.any(self.combinations[places] != numbers):
+            raise PrivacyError("Invariant 4: a chunk has sensitive values that were not counted.")
+        return np.ascontiguousarray(self.demand.marks[places])
+
+    def _codes(self, rows: pa.Table) -> Codes:
+        packed = [rows.column(name).to_numpy() for name in self.coding.keys]
+        return Codes(self.coding.domains, self.coding.packing.unpack(packed))
+
+    def _demand(self, rows: pa.Table) -> Demand:
+        demand = self.demand
+        if not demand.capped:
+            return demand
+        return Demand(demand.degree, self.marks(rows), demand.caps, demand.counts)
+
+    def _unchanged(self, rows: pa.Table) -> pa.Table:
+        names = [column.name for column in self.coding.unchanged]
+        if not names:
+            return pa.table({"": pa.nulls(rows.num_rows)})
+        return rows.select(self.coding.kept).rename_columns(names)
+
+
+def _check_whole(number: int, rows: pa.Table, cuts: Int64s) -> None:
+    """Raise unless a region, or a stretch of several, has as many rows as planned."""
+    if rows.num_rows != cuts[number + 1] - cuts[number]:
+        raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
+
+
+class _Done(NamedTuple):
+    """A chunk that passed its checks."""
+
+    table: pa.Table
+    measured: Measured
+    codes: Codes
+    demand: Demand
+    graph: Graph
+    truth: Int32s
+
+
+def quasi_identifiers(schema: Schema) -> list[str]:
+    """Names of the quasi-identifiers."""
+    return [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]

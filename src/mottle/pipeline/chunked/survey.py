@@ -1,0 +1,168 @@
+"""A first look over all rows: the domain of every column and how often sensitive values occur.
+
+What a table in memory is coded by is a function of its distinct values; a survey gathers these
+from batches of rows, whoever brings them, and then knows the same domains. Its memory is that of
+the distinct values, not of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import Domain, comparable, encode_column, encode_in, kind_of
+from mottle.encoding.sensitive import SensitiveValues, count_values, with_breaks
+from mottle.errors import DataError, UsageError
+from mottle.release.data import PublishedColumn, check_publishable
+from mottle.release.value_totals import Totals
+from mottle.schema.model import Column, Kind, Representation, Role, Schema
+from mottle.utils.arrow import dictionary_order, merged_order
+
+Int64s = NDArray[np.int64]
+
+LARGEST_DOMAIN = 50_000_000  # values: codes are 32-bit, and every process holds all domains
+
+
+@dataclass
+class Survey:
+    """What has been seen so far; ``schema`` covers all columns of ``types``.
+
+    ``about_values``: whether sensitive values are to be counted.
+    """
+
+    schema: Schema
+    types: pa.Schema
+    about_values: bool
+    rows: int = 0
+    kept_bytes: int = 0  # of the columns that are published as they are
+    counted: dict[str, pa.Table] = field(default_factory=dict)  # by column: values and counts
+    orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
+    missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
+
+    def __post_init__(self) -> None:
+        check_publishable(self.types.empty_table(), self.schema)
+        for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
+            if kind_of(self.types.field(column.name).type, column) is Kind.SET:
+                raise UsageError(
+                    f"Column '{column.name}' holds sets of items, which are anonymized in memory"
+                    " only.",
+                    "Leave --memory and --engine out, or give the column another role.",
+                )
+
+    def add(self, rows: pa.Table) -> None:
+        """Look at some more rows."""
+        self.rows += rows.num_rows
+        check_publishable(rows, self.schema)
+        for column in self.schema.columns:
+            values = rows.column(column.name)
+            if pa.types.is_dictionary(values.type) and column.role is not Role.IDENTIFYING:
+                order = tuple(dictionary_order(values, column.name).to_pylist())
+                self.orders.setdefault(column.name, {})[order] = None
+            if column.role is Role.QUASI_IDENTIFYING:
+                self.add_values(column, values, np.ones(len(values), np.int64))
+            elif column.role is Role.SENSITIVE and self.about_values:
+                self.add_counts(column.name, values, np.ones(len(values), np.int64))
+            if column.role in (Role.SENSITIVE, Role.INSENSITIVE):
+                self.kept_bytes += values.nbytes
+
+    def add_counts(self, name: str, values: pa.ChunkedArray, counts: Int64s) -> None:
+        """Sensitive values that occur so often."""
+        if pa.types.is_dictionary(values.type):
+            values = pc.cast(values, values.type.value_type)
+        new = _summed(pa.table({"value": values, "count": counts}))
+        known = self.counted.get(name)
+        self.counted[name] = new if known is None else _summed(pa.concat_tables([known, new]))
+
+    def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64s) -> None:
+        """Values of a quasi-identifier that occur so often."""
+        if pa.types.is_floating(values.type):
+            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
+            self.missing_numbers[column.name] = self.missing_numbers.get(column.name, 0) + nans
+        kind = kind_of(values.type, column)
+        comparable_values = comparable(values, column.model_copy(update={"kind": kind}))
+        self.add_counts(column.name, comparable_values, counts)
+        if self.counted[column.name].num_rows > LARGEST_DOMAIN:
+            raise DataError(
+                f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
+                "Round it, or give it another role.",
+            )
+
+    # --------------------------------------------------------------------------- what was found
+
+    def domains(self, representation: Representation) -> tuple[Domain, ...]:
+        """The domains that the table has as a whole."""
+        found = []
+        for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
+            kind = kind_of(self.types.field(column.name).type, column)
+            column = column.model_copy(update={"kind": kind})
+            domain, _ = encode_column(self._values(column), column, representation)
+            found.append(domain)
+        return tuple(found)
+
+    def totals(self, domains: Sequence[Domain], least: int) -> tuple[Totals | None, ...]:
+        """How often values occur, counting no fewer than ``least`` records together."""
+        found = []
+        for domain in domains:
+            counts = np.zeros(domain.size, np.int64)
+            codes = encode_in(self._values(domain.column), domain)
+            np.add.at(counts, codes, self.counted[domain.name].column("count").to_numpy())
+            found.append(Totals.of_counts(domain, counts, least))
+        return tuple(found)
+
+    def _values(self, column: Column) -> pa.ChunkedArray:
+        values = self.counted[column.name].column("value").combine_chunks()
+        if column.name in self.orders and column.kind is Kind.ORDERED:
+            known = pa.array(self._order(column.name), values.type)
+            codes = pc.index_in(values, value_set=known)
+            values = pa.DictionaryArray.from_arrays(codes, known, ordered=True)
+        return pa.chunked_array([values])
+
+    def _order(self, name: str) -> list[object]:
+        return list(merged_order(self.orders[name], name))
+
+    def sensitive_columns(self) -> tuple[tuple[Column, SensitiveValues], ...]:
+        """Every sensitive column, its bins as breaks, with its values and their counts."""
+        found = []
+        for column in self.schema.with_role(Role.SENSITIVE) if self.about_values else ():
+            counted = self.counted[column.name]
+            values = counted.column("value").combine_chunks()
+            counts = counted.column("count").to_numpy()
+            found.append(
+                (with_breaks(values, counts, column), count_values(values, counts, column))
+            )
+        return tuple(found)
+
+    def unchanged_columns(self) -> tuple[PublishedColumn, ...]:
+        """Descriptions of the columns that are published as they are."""
+        described = []
+        for column in self.schema.columns:
+            if column.role not in (Role.SENSITIVE, Role.INSENSITIVE):
+                continue
+            value_type, order = self.types.field(column.name).type, None
+            if pa.types.is_dictionary(value_type):
+                value_type = value_type.value_type
+                order = tuple(map(str, self._order(column.name)))
+            described.append(
+                PublishedColumn(column.name, column.role, None, None, value_type, order=order)
+            )
+        return tuple(described)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to values on the way; for the certificate."""
+        return tuple(
+            f"Column '{name}': {cells} NaN cells are taken for missing."
+            for name, cells in self.missing_numbers.items()
+            if cells
+        )
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    """Every value once, with all its counts together."""
+    summed = counted.group_by("value").aggregate([("count", "sum")])
+    return summed.select(["value", "count_sum"]).rename_columns(["value", "count"])

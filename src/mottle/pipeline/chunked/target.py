@@ -1,0 +1,131 @@
+"""Where a release that was made in chunks goes: a folder or a database, and the owner's files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mottle.errors import UsageError
+from mottle.io.atomic_write import move_complete, refuse_existing, staged
+from mottle.io.databases import (
+    DatabaseTable,
+    check_database_place,
+    redacted,
+    write_stored_rows,
+)
+from mottle.io.parquet_rows import StoredRows
+from mottle.io.write_release import CERTIFICATE, CSV, FILES, PARQUET, REPORT, check_private_place
+
+if TYPE_CHECKING:
+    from mottle.report import InternalReport
+
+LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # in the hidden folder, on their way
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is written beside the rows: the report, and what is for the owner only."""
+
+    report: bool = True
+    private: Path | None = None
+    internal: InternalReport | None = None
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it has to be known which row of the input every record is."""
+        return self.private is not None or (self.internal is not None and self.internal.examples)
+
+    @property
+    def secrets(self) -> dict[str, Path]:
+        """The owner's files and their places."""
+        places = {LINK_FILE: self.private} if self.private is not None else {}
+        return places | ({} if self.internal is None else {INTERNAL: self.internal.path})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a release goes."""
+
+    output: Path | DatabaseTable
+    beside: Beside
+    overwrite: bool
+
+    @classmethod
+    def of(
+        cls,
+        output: str | Path | DatabaseTable,
+        *,
+        report: bool,
+        private: str | Path | None,
+        internal: InternalReport | None,
+        overwrite: bool,
+    ) -> Place:
+        """From the arguments of a run; databases have no reports."""
+        beside = Beside(report, None if private is None else Path(private), internal)
+        if not isinstance(output, DatabaseTable):
+            return cls(Path(output), beside, overwrite)
+        if internal is not None:
+            raise UsageError(
+                "An internal report goes with a folder, not with a database.",
+                "Name a folder with --output, or leave the report out.",
+            )
+        return cls(output, replace(beside, report=False), overwrite)
+
+    @property
+    def folder(self) -> Path:
+        """Where the run works: in the folder itself, or here when there is none."""
+        return Path.cwd() if isinstance(self.output, DatabaseTable) else self.output
+
+    @property
+    def named(self) -> str:
+        """As an interrupted run is known again; without a password."""
+        if isinstance(self.output, DatabaseTable):
+            return redacted(f"{self.output.url} {self.output.table}")
+        return ""
+
+    def check(self) -> None:
+        """Raise before a long run what `publish` would raise after it."""
+        if isinstance(self.output, DatabaseTable):
+            check_database_place(self.output.url, self.output.table, overwrite=self.overwrite)
+        else:
+            refuse_existing(self.output, FILES, overwrite=self.overwrite)
+        secrets = list(self.beside.secrets.values())
+        for path in secrets:
+            self._check_secret(path)
+        if len({path.resolve() for path in secrets}) < len(secrets):
+            raise UsageError(
+                f"{secrets[0]} cannot be both the link file and the internal report.",
+                "Name two files.",
+            )
+
+    def _check_secret(self, path: Path) -> None:
+        if isinstance(self.output, Path):
+            check_private_place(path, self.output, overwrite=self.overwrite)
+        refuse_existing(path.parent, [path.name], overwrite=self.overwrite)
+
+    def publish(self, stage: Path, certificate: dict[str, Any]) -> None:
+        """Make complete files in the hidden folder appear, all or none."""
+        if isinstance(self.output, DatabaseTable):
+            with self._links(stage / LINK_FILE):
+                write_stored_rows(
+                    StoredRows(stage / PARQUET), certificate, self.output, overwrite=self.overwrite
+                )
+            return
+        written = [PARQUET, CSV, *([REPORT] if self.beside.report else []), CERTIFICATE]
+        obsolete = [name for name in FILES if name not in written]
+        move_complete(stage, written, obsolete, self.beside.secrets)
+
+    @contextmanager
+    def _links(self, file: Path) -> Iterator[None]:
+        """The link file appears if the release is stored."""
+        private = self.beside.private
+        if private is None:
+            yield
+            return
+        with staged(private.parent, [private.name], overwrite=self.overwrite) as stage:
+            shutil.move(file, stage / private.name)
+            yield

@@ -1,0 +1,123 @@
+"""What `buckets` decides for a table on a cluster: workers see regions, the driver counts."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from mottle.encoding.encode import Float64s
+from mottle.errors import PrivacyError
+from mottle.graph.model import Int64s
+from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
+from mottle.methods.buckets.partitioned.decision import decide
+from mottle.pipeline.chunked.chunk import CHUNK, LOT, SEAT, Plan
+from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
+from mottle.pipeline.spark.tasks import (
+    MEASURED,
+    PROFILES,
+    SHARE,
+    Keep,
+    grouped,
+    look_at_stretch,
+    part_region,
+    publish_scouts,
+    published_fields,
+    seat_stretch,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class SparkLine:
+    """The rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
+
+    rows: DataFrame  # coded rows with the number of their stretch
+    plan: Plan
+    cuts: Int64s
+
+    def over(self, work: Callable[[Region], Result]) -> list[Result]:
+        """What ``work`` says about every stretch; the driver gets nothing else."""
+        fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
+        look = grouped(look_at_stretch, self.plan, self.cuts, work)
+        told = self.rows.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
+        found = dict(zip(told.column(CHUNK).to_pylist(), told.column("found"), strict=True))
+        stretches = len(self.cuts) - 1
+        if sorted(found) != list(range(stretches)):
+            raise PrivacyError("Invariant 5: a region was looked at twice or not at all.")
+        return [pickle.loads(found[number].as_py()) for number in range(stretches)]
+
+
+class Parts:
+    """The rows of every share."""
+
+    def __init__(self, plan: Plan, regions: DataFrame, keep: Keep) -> None:
+        self._plan, self._regions, self._keep = plan, regions, keep
+        self._known: dict[bytes, DataFrame] = {}
+        coding = plan.coding
+        self._thin = [*coding.keys, LOT, *coding.values, CHUNK]
+        self._seen = keep("regions", regions.select(*self._thin))
+
+    def line(self, share: Share | None) -> SparkLine:
+        """What `mottle.methods.buckets.partitioned.decision` looks at."""
+        if share is None or (share.is_everything and share.together == 1):
+            return SparkLine(self._seen, self._plan, self._plan.cuts)
+        return SparkLine(self.of(share).select(*self._thin), self._plan, share.cuts)
+
+    def of(self, share: Share) -> DataFrame:
+        """The rows of a share, each with the number of its stretch."""
+        from pyspark.sql import functions as sql
+
+        rows = self._regions
+        if not share.is_everything:
+            rows = self._parted(share).where(sql.col(SHARE) == share.part).drop(SHARE)
+        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.together))
+
+    def _parted(self, share: Share) -> DataFrame:
+        """All rows, each with its part; made once for all shares of a table."""
+        key = share.counts.tobytes()
+        if key not in self._known:
+            fields = arrow_schema(self._regions).append(pa.field(SHARE, pa.int64()))
+            work = grouped(part_region, self._plan, share)
+            made = self._regions.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
+            self._known[key] = self._keep(f"parts{len(self._known)}", made)
+        return self._known[key]
+
+
+def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame, DataFrame | None]:
+    """The plan with what `buckets` decides; the rows of all chunks, each with chunk and seat; and
+
+    the scouts, published, if it wanted any.
+    """
+    parts = Parts(plan, regions, keep)
+    published: list[DataFrame] = []
+
+    def scouting(scouts: Share, buckets: int) -> Float64s:
+        fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
+        work = grouped(publish_scouts, plan, buckets)
+        made = parts.of(scouts).groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
+        made = keep("scouts", made)
+        published.append(made.drop(PROFILES))
+        told = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
+        if told.num_rows != 1:
+            raise PrivacyError("Invariant 3: the scouts were published twice or not at all.")
+        profiles: Float64s = pickle.loads(told.column(PROFILES)[0].as_py())
+        return profiles
+
+    decision = decide(plan.demand, plan.tiers, plan.secret, plan.largest, parts.line, scouting)
+    plan = replace(plan, decision=decision)
+    fields = spark_schema(arrow_schema(regions).append(pa.field(SEAT, pa.int64())))
+    seated = [
+        parts.of(tier.share)
+        .groupBy(CHUNK)
+        .applyInArrow(grouped(seat_stretch, plan, number), fields)
+        for number, tier in enumerate(decision.tiers)
+    ]
+    chunks = keep("seated", reduce(lambda some, more: some.union(more), seated))
+    return plan, chunks, published[0] if published else None

@@ -1,0 +1,67 @@
+"""Rows of a data frame along their order: which rank a row has, which region it belongs to."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mottle.errors import PrivacyError
+from mottle.graph.model import Int64s
+from mottle.pipeline.chunked.chunk import CHUNK, LOT, Coding
+from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
+from mottle.pipeline.spark.tasks import PART, PLACE, Keep, add_chunk, add_place, sortable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Order:
+    """Coded rows, ordered by keys and lots; only these are sorted, the rows stay where they are."""
+
+    def __init__(
+        self, keep: Keep, coded: DataFrame, coding: Coding, rows: int, chunk_rows: int
+    ) -> None:
+        self._names = [*coding.keys, LOT]
+        self._coded = coded
+        parts = max(-(-rows // chunk_rows), 1)
+        thin = coded.select(*self._names)
+        ordered = thin.repartitionByRange(parts, *self._names).sortWithinPartitions(*self._names)
+        fields = pa.schema([(name, pa.int64()) for name in [*self._names, PART, PLACE]])
+        self._places = keep("order", ordered.mapInArrow(add_place, spark_schema(fields)))
+        counted = self._places.groupBy(PART).count().toArrow()
+        sizes = dict(zip(*(column.to_pylist() for column in counted.columns), strict=True))
+        self._parts = np.array(sorted(sizes), np.int64)
+        ends = np.cumsum([sizes[part] for part in sorted(sizes)])
+        self._starts = np.concatenate([[0], ends])
+
+    def in_regions(self, cuts: Int64s) -> DataFrame:
+        """The coded rows, each with the number of its region."""
+        fields = arrow_schema(self._coded).append(pa.field(CHUNK, pa.int64()))
+        work = partial(add_chunk, self._names, self._rows_at(cuts[1:-1]))
+        return self._coded.mapInArrow(work, spark_schema(fields))
+
+    def _rows_at(self, ranks: Int64s) -> NDArray[np.bytes_]:
+        """Keys and lots of the rows at some ranks: where regions begin."""
+        from pyspark.sql import functions as sql
+
+        part = np.searchsorted(self._starts, ranks, side="right") - 1
+        wanted = [
+            (sql.col(PART) == int(self._parts[p])) & (sql.col(PLACE) == int(rank - self._starts[p]))
+            for rank, p in zip(ranks, part, strict=True)
+        ]
+        if not wanted:
+            return np.empty(0, f"S{8 * len(self._names)}")
+        found = []
+        for first in range(0, len(wanted), 100):  # Spark compiles a condition as one expression
+            either = wanted[first]
+            for condition in wanted[first + 1 : first + 100]:
+                either = either | condition
+            found.append(self._places.where(either).select(*self._names).toArrow())
+        bounds = np.sort(sortable(pa.concat_tables(found), self._names))
+        if len(bounds) != len(ranks):
+            raise PrivacyError("Invariant 5: the cuts between chunks are not all to be found.")
+        return bounds

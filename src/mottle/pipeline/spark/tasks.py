@@ -1,0 +1,146 @@
+"""What Python workers do with their part of a table on a Spark cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mottle.graph.model import Int64s
+from mottle.io.read_table import normalize
+from mottle.methods.buckets.partitioned.cuts import Region, Share
+from mottle.pipeline.chunked.chunk import CHUNK, Coding, Plan
+from mottle.pipeline.chunked.measurements import Measured
+from mottle.utils.csprng import Secret
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MEASURED, PROFILES, SHARE = "measured", "profiles", "share"
+PART, PLACE, RANDOM = "part", "place", "random"
+
+Batches = Iterator[pa.RecordBatch]
+Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes what a stage has made, under a name
+
+
+def code_rows(coding: Coding, types: pa.Schema, secret: Secret, batches: Batches) -> Batches:
+    """Code the rows of a partition; its number and the batch's decide the lots."""
+    mine = secret.part("lots of partition", _partition())
+    for number, batch in enumerate(batches):
+        rows = normalize(pa.Table.from_batches([batch])).cast(types)
+        lots = mine.part("batch", number).numbers(rows.num_rows)
+        yield from coding.code(rows, lots).to_batches()
+
+
+def add_place(batches: Batches) -> Batches:
+    """Number the rows of a sorted partition."""
+    part, place = _partition(), 0
+    for batch in batches:
+        places = np.arange(place, place + batch.num_rows)
+        place += batch.num_rows
+        parts = np.full(batch.num_rows, part, np.int64)
+        names = [*batch.schema.names, PART, PLACE]
+        yield pa.RecordBatch.from_arrays([*batch.columns, parts, places], names=names)
+
+
+def add_chunk(names: list[str], bounds: NDArray[np.bytes_], batches: Batches) -> Batches:
+    """The chunk of every row: how many chunks begin at or before it."""
+    for batch in batches:
+        rows = sortable(pa.Table.from_batches([batch]), names)
+        chunk = np.searchsorted(bounds, rows, side="right")
+        columns = [*batch.columns, pa.array(chunk, pa.int64())]
+        yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, CHUNK])
+
+
+def published_fields(plan: Plan) -> pa.Schema:
+    """What `publish_chunk` returns."""
+    beside = [(CHUNK, pa.int64()), (MEASURED, pa.string()), (RANDOM, pa.int64())]
+    return pa.schema([*plan.fields, *pa.schema(beside)])
+
+
+def publish_chunk(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """Publish one chunk: rows with random numbers, the first with what was measured."""
+    _one_thread()
+    number = key[0].as_py()
+    table, measured = plan.anonymize(number, plan.in_order(rows.drop_columns([CHUNK])))
+    return _numbered(plan, number, table, measured)
+
+
+def publish_scouts(
+    plan: Plan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
+) -> pa.Table:
+    """Publish the scouts; their first row carries also what their release tells."""
+    _one_thread()
+    ordered = plan.in_order(rows.drop_columns([CHUNK]))
+    table, measured, profiles = plan.anonymize_scouts(ordered, buckets)
+    told = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
+    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
+
+
+def _numbered(plan: Plan, number: int, table: pa.Table, measured: Measured) -> pa.Table:
+    random = plan.secret.part("row order of chunk", number).numbers(table.num_rows)
+    line = pa.array([measured.to_json(), *[None] * (table.num_rows - 1)], pa.string())
+    chunk = pa.array(np.full(table.num_rows, number, np.int64))
+    table = table.append_column(CHUNK, chunk).append_column(MEASURED, line)
+    return table.append_column(RANDOM, pa.array(random))
+
+
+def _one_thread() -> None:
+    """Spark has a worker for every core already."""
+    os.environ.setdefault("MOTTLE_THREADS", "1")
+
+
+def part_region(plan: Plan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """The rows of one region with the part that each belongs to."""
+    rows = plan.in_order(rows)
+    return rows.append_column(SHARE, pa.array(plan.parts(key[0].as_py(), rows, share)))
+
+
+def look_at_stretch(
+    plan: Plan,
+    cuts: Int64s,
+    work: Callable[[Region], Any],
+    key: tuple[pa.Scalar, ...],
+    rows: pa.Table,
+) -> pa.Table:
+    """What ``work`` says about one stretch, as bytes."""
+    _one_thread()
+    number = key[0].as_py()
+    found = work(plan.stretch(number, plan.in_order(rows), cuts))
+    return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
+
+
+def seat_stretch(plan: Plan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+    """The rows of one stretch of a tier, each with its chunk and seat."""
+    assert plan.decision is not None
+    ordered = plan.in_order(rows.drop_columns([CHUNK]))
+    return plan.seated(plan.decision.tiers[tier], key[0].as_py(), ordered)
+
+
+def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:
+    """A function of a chunk's number and rows; Spark looks at its signature."""
+
+    def run(key, rows):  # type: ignore[no-untyped-def]
+        return work(*fixed, key, rows)
+
+    return run
+
+
+def _partition() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.partitionId())
+
+
+def sortable(rows: pa.Table, names: Sequence[str]) -> NDArray[np.bytes_]:
+    """Keys and lots of rows as bytes that compare as they do; none is negative."""
+    columns = np.stack([rows.column(name).to_numpy() for name in names], axis=1)
+    texts: NDArray[np.bytes_] = columns.astype(">i8").view(f"S{8 * len(names)}").ravel()
+    return texts

@@ -1,0 +1,138 @@
+"""What `buckets` decides for a streamed table, whose regions are read from the sorted file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.encoding.encode import Float64s
+from mottle.graph.model import Int64s
+from mottle.io.atomic_write import write_whole
+from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
+from mottle.methods.buckets.partitioned.decision import TierDecision, decide
+from mottle.pipeline.chunked.chunk import CHUNK, Plan
+from mottle.pipeline.chunked.chunk_files import ChunkFiles
+from mottle.pipeline.streaming.external_sort import SortedRows
+
+
+@dataclass(frozen=True)
+class StreamedLine:
+    """The sorted rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
+
+    plan: Plan
+    rows: SortedRows
+    share: Share | None
+
+    @property
+    def cuts(self) -> Int64s:
+        """First row of every stretch, and the end."""
+        return self.plan.cuts if self.share is None else self.share.cuts
+
+    def over(self, work: Callable[[Region], Result]) -> list[Result]:
+        """What ``work`` says about every stretch."""
+        coding = self.plan.coding
+        columns = [*coding.keys, *coding.values]
+        return [
+            work(self.plan.stretch(number, self.read(number, columns), self.cuts))
+            for number in range(len(self.cuts) - 1)
+        ]
+
+    def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
+        """The coded rows of a stretch."""
+        regions = [number] if self.share is None else self.share.regions(number)
+        return pa.concat_tables([self._read(region, columns) for region in regions])
+
+    def _read(self, region: int, columns: list[str] | None) -> pa.Table:
+        first, last = self.plan.cuts[region], self.plan.cuts[region + 1]
+        rows = self.rows.read(int(first), int(last), columns)
+        return self.plan.part_of(region, rows, self.share)
+
+
+def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Plan:
+    """The plan with what `buckets` decides; scouts, if it wants any, are published on the way."""
+
+    def publish_scouts(scouts: Share, buckets: int) -> Float64s:
+        note = stage / "scouts.json"
+        if files.measured(0) is None or not note.exists():
+            first = StreamedLine(plan, rows, scouts).read(0)
+            table, measured, profiles = plan.anonymize_scouts(first, buckets)
+            write_whole(note, json.dumps(profiles.tolist()))
+            files.write(0, table, measured)
+        return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
+
+    decision = decide(
+        plan.demand,
+        plan.tiers,
+        plan.secret,
+        plan.largest,
+        lambda share: StreamedLine(plan, rows, share),
+        publish_scouts,
+    )
+    note = stage / "decision.sha256"
+    digest = hashlib.sha256(pickle.dumps(decision)).hexdigest()
+    if not note.exists() or note.read_text(encoding="utf-8") != digest:
+        files.forget(decision.first_chunk)
+        for path in stage.glob("seated-*.json"):
+            path.unlink()
+        write_whole(note, digest)
+    return replace(plan, decision=decision)
+
+
+class ChunkRows:
+    """The coded rows of every chunk, which `buckets` may have put together from several regions."""
+
+    def __init__(self, plan: Plan, rows: SortedRows, stage: Path) -> None:
+        self._plan = plan
+        self._rows = rows
+        self._stage = stage
+        self._seated: list[tuple[Path, list[int]]] = []  # files, and the chunks of their batches
+        for tier in plan.decision.tiers if plan.decision is not None else ():
+            if tier.seating is not None:
+                stretches = range(len(tier.share.cuts) - 1)
+                self._seated += [self._seat(tier, stretch) for stretch in stretches]
+
+    def read(self, number: int) -> pa.Table:
+        """The rows of a chunk, in order."""
+        decision = self._plan.decision
+        if decision is None:
+            return StreamedLine(self._plan, self._rows, None).read(number)
+        tier = decision.tier_of(number)
+        if tier.seating is None:
+            line = StreamedLine(self._plan, self._rows, tier.share)
+            return line.read(number - tier.first_chunk)
+        batches = [
+            _batch(path, chunks.index(number)) for path, chunks in self._seated if number in chunks
+        ]
+        return pa.Table.from_batches(batches)
+
+    def _seat(self, tier: TierDecision, stretch: int) -> tuple[Path, list[int]]:
+        """Write the rows of a stretch, chunk by chunk; and the word that they are complete."""
+        path = self._stage / f"seated-{tier.share.part}-{stretch:05}.arrow"
+        note = path.with_suffix(".json")
+        if not note.exists():
+            line = StreamedLine(self._plan, self._rows, tier.share)
+            rows = self._plan.seated(tier, stretch, line.read(stretch))
+            chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
+            with (
+                pa.OSFile(str(path), "wb") as file,
+                pa.ipc.new_file(
+                    file, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")
+                ) as writer,
+            ):
+                for begin, end in zip(first, [*first[1:], rows.num_rows], strict=True):
+                    writer.write(rows.slice(begin, end - begin).combine_chunks().to_batches()[0])
+            write_whole(note, json.dumps(chunks.tolist()))
+        found: list[int] = json.loads(note.read_text(encoding="utf-8"))
+        return path, found
+
+
+def _batch(path: Path, place: int) -> pa.RecordBatch:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return reader.get_batch(place)

@@ -1,0 +1,1 @@
+"""Published cells as distributions over elementary values."""

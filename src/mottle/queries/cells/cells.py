@@ -1,0 +1,224 @@
+"""The distinct cells of one column over its atoms: how likely each satisfies a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+from numpy.typing import NDArray
+
+from mottle.queries.cells.atoms import Atoms, Bools, Covered, Float64s, Int64s
+from mottle.queries.conditions import Conditions
+
+Int32s = NDArray[np.int32]
+
+IMPOSSIBLE = -1.0  # the share of a cell that cannot satisfy a condition; 1 is for certain
+_BELOW_ONE = np.nextafter(1.0, 0.0)
+
+
+class Moments(NamedTuple):
+    """The numbers of every cell, as far as they satisfy conditions."""
+
+    share: Float64s  # as of `Cells.shares`, the number known
+    first: Float64s  # expected value of the number, taken as 0 where the conditions do not hold
+    second: Float64s  # of its square
+    lowest: Float64s  # of the numbers that satisfy the conditions; 0 where there are none
+    highest: Float64s
+
+
+class Occurs(StrEnum):
+    """Which values of a cell at least one original behind it has: what made the cell so large."""
+
+    NONE = "none"  # of a node: there may be leaves that nobody has
+    ENDS = "ends"  # of a range: the lowest and the highest
+    EVERY = "every"  # of a set: all members
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct cells of one published column.
+
+    A cell is a run of *slots*, ascending, each of which is an atom. For ranges, nodes and exact
+    values the slots are the atoms themselves; sets have one slot for each member of each set.
+    """
+
+    name: str
+    atoms: Atoms
+    slots: Int64s | None  # [slots]: the atom of each; None when slots are the atoms
+    slot_weights: Float64s  # [slots]: how likely each is, relative to the others of its cell
+    first: Int64s  # [cells]: the first slot
+    last: Int64s  # [cells]: one after the last slot
+    missing: Bools  # [cells]: whether the value may be missing
+    missing_weights: Float64s  # [cells]: how likely that is, relative to the slots
+    of_row: Int32s  # [n]: the cell of every record
+    occurs: Occurs = Occurs.EVERY  # which values of a cell are known to occur behind it
+    occurring: Float64s | None = None  # [cells]: the chance of each of these, beside the weights
+    before: Cells | None = None  # the same cells before records were told apart …
+    before_of: Int64s | None = None  # … and which of those each cell was
+
+    def shares(self, conditions: Conditions) -> Float64s:
+        """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
+        covered = self.atoms.covered(conditions)
+        expected = self._mean(covered.share)
+        with_missing = all(self.atoms.takes_missing(condition) for condition in conditions)
+        if with_missing:
+            expected += self.chance_of_missing
+        certain, possible = self._bounds(covered, with_missing)
+        shares = np.clip(expected, 0.0, _BELOW_ONE)
+        shares[certain] = 1.0
+        shares[~possible] = IMPOSSIBLE
+        return shares
+
+    def _bounds(self, covered: Covered, with_missing: bool) -> tuple[Bools, Bools]:
+        """Whether each cell satisfies conditions for certain, and whether it may."""
+        if self.before is not None:
+            certain, possible = self.before._bounds(covered, with_missing)
+            return certain[self.before_of], possible[self.before_of]
+        possible = self._total(self._of_slots(covered.touched)) > 0
+        certain = self._total(self._of_slots(covered.full)) == self.last - self.first
+        if with_missing:
+            return certain, possible | self.missing
+        return certain & ~self.missing, possible
+
+    def moments(self, conditions: Conditions) -> Moments:
+        """The numbers of the cells that satisfy conditions; a missing value satisfies none."""
+        known = tuple(replace(condition, missing=False) for condition in conditions)
+        covered, numbers = self.atoms.covered(known), self.atoms.numbers(known)
+        first, second = (
+            self._mean(covered.share * power) for power in (numbers.mean, numbers.square)
+        )
+        touched = self._of_slots(covered.touched)
+        places = np.arange(len(touched))
+        following = np.minimum.accumulate(np.where(touched, places, len(places))[::-1])[::-1]
+        preceding = np.maximum.accumulate(np.where(touched, places, -1))
+        some = self._total(touched) > 0
+        lowest, highest = np.zeros((2, len(self.first)))
+        lowest[some] = self._of_slots(numbers.lowest)[following[self.first[some]]]
+        highest[some] = self._of_slots(numbers.highest)[preceding[self.last[some] - 1]]
+        return Moments(self.shares(known), first, second, lowest, highest)
+
+    def fitted(self, weights: Float64s, missing_weight: float, occurring: Float64s | None) -> Cells:
+        """The same cells with other weights of the atoms and of the missing value."""
+        return replace(
+            self,
+            slot_weights=weights if self.slots is None else weights[self.slots],
+            missing_weights=np.where(self.missing, missing_weight, 0.0),
+            occurring=occurring,
+        )
+
+    @cached_property
+    def fixed(self) -> Float64s:
+        """The chance that each value known to occur has by that alone, in every cell."""
+        known = self.occurring_values
+        if self.occurring is None:
+            return np.zeros(len(known))
+        return np.where(known > 0, np.minimum(self.occurring, 1 / np.maximum(known, 1)), 0.0)
+
+    @cached_property
+    def free(self) -> Float64s:
+        """The chance of every cell that is shared out by the weights."""
+        free: Float64s = 1.0 - self.fixed * self.occurring_values
+        return free
+
+    def chances(self, cell_of: Int64s, slots: Int64s) -> Float64s:
+        """How likely slots are in their cells."""
+        chances = self.free[cell_of] * self.slot_weights[slots] / self.mass[cell_of]
+        if self.occurs is Occurs.EVERY:
+            chances += self.fixed[cell_of]
+        elif self.occurs is Occurs.ENDS:
+            is_end = (slots == self.first[cell_of]) | (slots == self.last[cell_of] - 1)
+            chances += np.where(is_end, self.fixed[cell_of], 0.0)
+        return chances
+
+    def draw(self, random: np.random.Generator) -> pa.Array:
+        """A value out of every record's cell; null for missing."""
+        rows = self.of_row
+        first, last = self.first[rows], self.last[rows]
+        sums = np.concatenate([[0.0], np.cumsum(self.slot_weights)])
+        known = sums[last] - sums[first]
+        position = random.random(len(rows)) * (known + self.missing_weights[rows])
+        missing = position >= known
+        slots = np.searchsorted(sums, sums[first] + position, side="right") - 1
+        if self.occurring is not None:
+            fixed = random.random(len(rows)) >= self.free[rows]
+            place = random.integers(np.maximum(self.occurring_values[rows], 1))
+            values = np.minimum(last - first, 2) if self.occurs is Occurs.ENDS else last - first
+            missing = np.where(fixed, place >= values, missing)
+            farther = (last - 1 - first) * place if self.occurs is Occurs.ENDS else place
+            slots = np.where(fixed, first + farther, slots)
+        slots = np.clip(slots, first, np.maximum(last - 1, first))[~missing]
+        drawn = self.atoms.draw(slots if self.slots is None else self.slots[slots], random)
+        return drawn.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
+
+    @cached_property
+    def occurring_values(self) -> Int64s:
+        """How many values are known to occur behind each cell."""
+        sizes = self.last - self.first
+        if self.occurs is Occurs.NONE:
+            return np.zeros(len(sizes), np.int64)
+        known = np.minimum(sizes, 2) if self.occurs is Occurs.ENDS else sizes
+        return known + self.missing
+
+    @cached_property
+    def chance_of_missing(self) -> Float64s:
+        """How likely every cell hides no value at all."""
+        fixed = np.where(self.missing, self.fixed, 0.0)
+        chance: Float64s = self.free * self.missing_weights / self.mass + fixed
+        return chance
+
+    def _mean(self, by_atom: Float64s) -> Float64s:
+        """The expected value, over the values of every cell, of a number given by atom."""
+        if self.slots is not None and self.occurring is None:  # cells that lie apart: one pass
+            sums = _sums(self.slots, self.slot_weights, self.first, self.last, by_atom)
+            return sums / self.mass
+        by_slot = self._of_slots(by_atom)
+        shared_out = self._total(by_slot * self.slot_weights) / self.mass
+        if self.occurring is None:
+            return shared_out
+        if self.occurs is Occurs.ENDS:
+            some, several = self.last > self.first, self.last > self.first + 1
+            occurring = np.zeros(len(some))
+            occurring[some] = by_slot[self.first[some]]
+            occurring[several] += by_slot[self.last[several] - 1]
+        else:
+            occurring = self._total(by_slot)
+        return self.free * shared_out + self.fixed * occurring
+
+    @cached_property
+    def mass(self) -> Float64s:
+        """The weight of each cell, to divide by."""
+        mass: Float64s = self._total(self.slot_weights) + self.missing_weights
+        return np.where(mass > 0, mass, 1.0)
+
+    @property
+    def measured(self) -> Float64s:
+        """The measure of the known values of each cell."""
+        return self._total(self._of_slots(self.atoms.measure))
+
+    def _of_slots(self, by_atom: NDArray[Any]) -> NDArray[Any]:
+        return by_atom if self.slots is None else by_atom[self.slots]
+
+    def _total(self, by_slot: NDArray[Any]) -> Float64s:
+        """The sum over the slots of every cell; exact for flags."""
+        sums = np.zeros(len(by_slot) + 1)
+        np.cumsum(by_slot, out=sums[1:])
+        return sums[self.last] - sums[self.first]
+
+
+@njit(cache=True, nogil=True)
+def _sums(
+    slots: Int64s, weights: Float64s, first: Int64s, last: Int64s, by_atom: Float64s
+) -> Float64s:
+    """The weighted sum of a number given by atom over the slots of every cell."""
+    sums = np.empty(len(first))
+    for cell in range(len(first)):
+        total = 0.0
+        for slot in range(first[cell], last[cell]):
+            total += weights[slot] * by_atom[slots[slot]]
+        sums[cell] = total
+    return sums

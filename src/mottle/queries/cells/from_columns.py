@@ -1,0 +1,315 @@
+"""Published columns as cells over atoms: what every question about a release is computed on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.encode import Form
+from mottle.encoding.set_columns import sorted_lists
+from mottle.errors import UsageError
+from mottle.itemsets.arrow import is_list
+from mottle.queries.cells.atoms import Atoms, Bools, Float64s, Int64s, Values, truth
+from mottle.queries.cells.cells import Cells, Int32s, Occurs
+from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
+from mottle.queries.cells.interval_atoms import Line, Steps
+from mottle.release.data import PublishedColumn
+from mottle.schema.model import SEPARATOR, Kind, Role
+
+_WHOLE = 2.0**53  # floats up to here can be told to be whole
+_WIDEST = 2**62  # of a grid
+
+
+def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> Cells:
+    """The cells of one published column."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    together = values.combine_chunks()
+    match column.form:
+        case Form.RANGE:
+            return _of_ranges(together, column)
+        case Form.SET:
+            return _of_sets(together, column)
+        case Form.NODE:
+            return _of_nodes(together, column)
+        case Form.WORLDS:
+            return cells_of_worlds(column.name, together)
+        case None if is_list(together.type):
+            lists = sorted_lists(values, column.name, SEPARATOR).combine_chunks()
+            return cells_of_exact_sets(column.name, lists)
+        case None:
+            return _of_exact(together, column)
+
+
+def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:
+    """A column of an ordinary table, described as if it had been published unchanged."""
+    return PublishedColumn.of_unchanged(name, Role.INSENSITIVE, values)
+
+
+# ------------------------------------------------------------------------------ exact values, sets
+
+
+def _of_exact(values: pa.Array, column: PublishedColumn) -> Cells:
+    """Every distinct value is a cell, and the missing one another."""
+    codes, atoms = _coded(values, column)
+    size = len(atoms.values)
+    places = np.append(np.arange(size), size)
+    return Cells(
+        name=column.name,
+        atoms=atoms,
+        slots=None,
+        slot_weights=np.ones(size),
+        first=places,
+        last=np.minimum(places + 1, size),
+        missing=places == size,
+        missing_weights=(places == size).astype(np.float64),
+        of_row=np.where(codes < 0, size, codes).astype(np.int32),
+    )
+
+
+def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> Cells:
+    members, atoms = _coded(cells.flatten(), column)
+    sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy().astype(np.int64)
+    row_of = np.repeat(np.arange(len(sizes)), sizes)
+    missing = sizes == 0
+    missing[row_of[members < 0]] = True
+    members, row_of = members[members >= 0], row_of[members >= 0]
+    members = members[np.lexsort((members, row_of))]
+    of_row, slots, offsets, missing = _distinct_sets(
+        members, np.bincount(row_of, minlength=len(sizes)), missing
+    )
+    return Cells(
+        name=column.name,
+        atoms=atoms,
+        slots=slots,
+        slot_weights=np.ones(len(slots)),
+        first=offsets[:-1],
+        last=offsets[1:],
+        missing=missing,
+        missing_weights=missing.astype(np.float64),
+        of_row=of_row,
+    )
+
+
+def _distinct_sets(
+    members: Int32s, sizes: Int64s, missing: Bools
+) -> tuple[Int32s, Int64s, Int64s, Bools]:
+    """Sets that occur, once each: the set of every row, all members, their offsets, missing."""
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    of_row = np.empty(len(sizes), np.int32)
+    slots: list[Int64s] = []
+    counts: list[Int64s] = []
+    flags: list[Bools] = []
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        listed = members[offsets[rows][:, None] + np.arange(size)].astype(np.int64)
+        code = missing[rows].astype(np.int64)
+        for member in listed.T:  # number the sets by their members so far
+            _, code = np.unique(code * (members.max() + 1) + member, return_inverse=True)
+        _, places, inverse = np.unique(code, return_index=True, return_inverse=True)
+        of_row[rows] = inverse.ravel() + sum(len(flag) for flag in flags)
+        slots.append(listed[places].ravel())
+        counts.append(np.full(len(places), size))
+        flags.append(missing[rows[places]])
+    if not flags:
+        return of_row, np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.bool_)
+    ends = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
+    return of_row, np.concatenate(slots), ends, np.concatenate(flags)
+
+
+def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32s, Values]:
+    """Values by their place among the distinct ones, -1 for missing and NaN."""
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 and 0.0 are one value
+    if pa.types.is_null(values.type):
+        return np.full(len(values), -1, np.int32), Values(column.name, values.slice(0, 0))
+    if column.order is not None:
+        order = pc.cast(pa.array(column.order, pa.string()), values.type)
+        known, ordered = order, True
+    else:
+        known = pc.unique(values).drop_null()
+        known, ordered = known.take(pc.sort_indices(known)), False
+    codes = pc.fill_null(pc.index_in(values, value_set=known), -1).to_numpy()
+    return codes.astype(np.int32), Values(column.name, known, ordered)
+
+
+# ------------------------------------------------------------------------------------------ nodes
+
+
+def _of_nodes(cells: pa.Array, column: PublishedColumn) -> Cells:
+    """A node is the run of its leaves; the root may hide a missing value as well."""
+    hierarchy = column.hierarchy
+    if hierarchy is None:
+        raise _not_carried(column.name, "hierarchy")
+    labels = pa.array(hierarchy.labels, pa.string())
+    nodes = pc.fill_null(pc.index_in(cells, value_set=labels), -1).to_numpy()
+    begin, end = hierarchy.extents
+    distinct, of_row = np.unique(nodes, return_inverse=True)
+    only_missing = distinct < 0
+    # The release does not tell whether the column has missing values, unless a cell is one.
+    hidden = 1.0 if only_missing.any() else 0.0
+    missing = only_missing | (distinct == hierarchy.root)
+    return Cells(
+        name=column.name,
+        atoms=Values(column.name, pa.array(hierarchy.leaves, pa.string()), hierarchy=hierarchy),
+        slots=None,
+        slot_weights=np.ones(len(hierarchy.leaves)),
+        first=np.where(only_missing, 0, begin[distinct]),
+        last=np.where(only_missing, 0, end[distinct] + 1),
+        missing=missing,
+        missing_weights=np.where(only_missing, 1.0, np.where(missing, hidden, 0.0)),
+        of_row=of_row.astype(np.int32),
+        occurs=Occurs.NONE,
+    )
+
+
+# ----------------------------------------------------------------------------------------- ranges
+
+
+def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> Cells:
+    lowest, highest, missing = cells.flatten()
+    known = truth(pc.is_valid(lowest))
+    if not known.any():
+        return _of_exact(lowest, replace(column, order=None))
+    atoms: Atoms
+    if column.kind is Kind.ORDERED:
+        atoms = order = _order(column)
+        begin, end = (_places(part, order)[known] for part in (lowest, highest))
+        end = end + 1
+    else:
+        atoms, begin, end = _stretches(lowest.drop_null(), highest.drop_null(), column)
+    return _runs(column.name, atoms, known, begin, end, truth(missing))
+
+
+def _runs(
+    name: str, atoms: Atoms, known: Bools, begin: Int64s, end: Int64s, missing: Bools
+) -> Cells:
+    """Cells that are runs of atoms, or nothing but missing where no value is known."""
+    keys = np.zeros((len(known), 3), np.int64)
+    keys[known, 0], keys[known, 1] = begin, end
+    keys[:, 2] = missing
+    width = len(atoms.measure) + 1
+    packed = (keys[:, 0] * width + keys[:, 1]) * 2 + keys[:, 2]
+    _, places, of_row = np.unique(packed, return_index=True, return_inverse=True)
+    first, last, flags = keys[places].T
+    slots, weights, first, last = _with_single_points(atoms, first, last)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    beside = np.full(len(first), atoms.missing_measure)
+    if atoms.missing_measure == 0.0:  # as likely as each end of the range
+        beside = np.where(last - first > 1, (mass[last] - mass[first]) / 2, 1.0)
+    return Cells(
+        name=name,
+        atoms=atoms,
+        slots=slots,
+        slot_weights=weights,
+        first=first,
+        last=last,
+        missing=flags > 0,
+        missing_weights=np.where(flags > 0, beside, 0.0),
+        of_row=of_row.astype(np.int32),
+        occurs=Occurs.ENDS,
+    )
+
+
+def _with_single_points(
+    atoms: Atoms, first: Int64s, last: Int64s
+) -> tuple[Int64s | None, Float64s, Int64s, Int64s]:
+    """Give cells of one point without length a slot of their own, in which it has weight."""
+    weights = atoms.measure
+    single = last - first == 1
+    single[single] = weights[first[single]] == 0
+    if not single.any():
+        return None, weights, first, last
+    own = len(weights) + np.arange(np.count_nonzero(single))
+    slots = np.concatenate([np.arange(len(weights)), first[single]])
+    weights = np.concatenate([weights, np.ones(len(own))])
+    first, last = first.copy(), last.copy()
+    first[single], last[single] = own, own + 1
+    return slots, weights, first, last
+
+
+def _stretches(
+    lowest: pa.Array, highest: pa.Array, column: PublishedColumn
+) -> tuple[Atoms, Int64s, Int64s]:
+    """Atoms of a number or date column, and the run of atoms of every range."""
+    value_type, ranges = column.value_type, len(lowest)
+    if column.totals is not None:  # no stretch may have parts in two groups of them
+        counted = pc.cast(pa.array(column.totals.values, pa.string()), value_type)
+        lowest, highest = (
+            pa.concat_arrays([pc.cast(part, value_type), counted]) for part in (lowest, highest)
+        )
+    grid = on_grid(lowest, highest, value_type)
+    if grid is not None:
+        unit, low, high = grid
+        starts = np.unique(np.concatenate([low, low + 1, high, high + 1]))
+        atoms = Steps(column.name, value_type, unit, starts)
+        low, high = low[:ranges], high[:ranges]
+        return atoms, np.searchsorted(starts, low), np.searchsorted(starts, high + 1)
+    floats = [as_floats(part) for part in (lowest, highest)]
+    ends = np.unique(np.concatenate(floats))
+    begin, end = (2 * np.searchsorted(ends, part[:ranges]) for part in floats)
+    return Line(column.name, value_type, ends), begin, end + 1
+
+
+def on_grid(
+    lowest: pa.Array, highest: pa.Array, value_type: pa.DataType
+) -> tuple[Fraction, Int64s, Int64s] | None:
+    """The ends of ranges as steps of a grid and the width of a step; None if there is no grid."""
+    unit = Fraction(1)
+    if pa.types.is_date(value_type):
+        days = [pc.cast(part, pa.date32()).cast(pa.int32()) for part in (lowest, highest)]
+        low, high = (part.to_numpy(zero_copy_only=False).astype(np.int64) for part in days)
+        return unit, low, high
+    if pa.types.is_decimal(value_type):
+        unit = Fraction(10) ** -value_type.scale
+        steps = [
+            [int(value / unit) for value in map(Fraction, part.to_pylist())]
+            for part in (lowest, highest)
+        ]
+        if any(abs(step) >= _WIDEST for part in steps for step in part):
+            return None
+        return unit, np.array(steps[0], np.int64), np.array(steps[1], np.int64)
+    if pa.types.is_floating(value_type):
+        floats = [as_floats(part) for part in (lowest, highest)]
+        if any(((part != np.floor(part)) | (np.abs(part) > _WHOLE)).any() for part in floats):
+            return None
+        return unit, floats[0].astype(np.int64), floats[1].astype(np.int64)
+    if pa.types.is_integer(value_type):
+        try:
+            integers = [pc.cast(part, pa.int64()).to_numpy() for part in (lowest, highest)]
+        except pa.ArrowInvalid:  # beyond 2^63
+            return None
+        if any((np.abs(part.astype(np.float64)) >= _WIDEST).any() for part in integers):
+            return None
+        return unit, integers[0], integers[1]
+    return None
+
+
+def as_floats(values: pa.Array) -> Float64s:
+    """Numbers as floats, to the nearest one."""
+    floats: Float64s = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return floats
+
+
+def _order(column: PublishedColumn) -> Values:
+    if column.order is None:
+        raise _not_carried(column.name, "order")
+    known = pc.cast(pa.array(column.order, pa.string()), column.value_type)
+    return Values(column.name, known, ordered=True)
+
+
+def _places(values: pa.Array, atoms: Values) -> Int64s:
+    found = pc.fill_null(pc.index_in(values, value_set=atoms.values), -1)
+    return np.asarray(found.to_numpy(), np.int64)
+
+
+def _not_carried(name: str, what: str) -> UsageError:
+    return UsageError(
+        f"The release does not carry the {what} of column '{name}'.",
+        "Read it from release.parquet, which does.",
+    )

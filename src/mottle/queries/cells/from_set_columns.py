@@ -1,0 +1,75 @@
+"""Columns of sets as cells: published worlds, and ordinary lists, for which all is certain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.encode import Form
+from mottle.encoding.set_columns import LISTS
+from mottle.queries.cells.atoms import Int64s
+from mottle.queries.cells.item_cells import Holding, ItemCells, Items
+from mottle.release.cell_text import published_type, to_text
+
+
+def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
+    """The distinct cells of a published column of sets."""
+    texts = pc.fill_null(to_text(cells, Form.WORLDS), "").dictionary_encode()
+    of_row = texts.indices.to_numpy().astype(np.int32)
+    _, first = np.unique(of_row, return_index=True)
+    base, uncertain, distance, missing = cells.take(pa.array(first)).flatten()
+    listed = [_listed(part) for part in (base, uncertain)]
+    coded = pa.concat_arrays([part for part, _ in listed]).dictionary_encode()
+    names = coded.dictionary.take(pc.sort_indices(coded.dictionary))
+    numbers = np.asarray(pc.index_in(pa.concat_arrays([p for p, _ in listed]), value_set=names))
+    in_base, doubtful = np.split(numbers.astype(np.int64), [len(listed[0][0])])
+    cell_of_base, cell_of_doubtful = (cell_of for _, cell_of in listed)
+    known = np.isin(
+        cell_of_doubtful * max(len(names), 1) + doubtful,
+        cell_of_base * max(len(names), 1) + in_base,
+    )
+    universe, count = len(names), len(first)
+    flags = pc.fill_null(missing, False).to_numpy(zero_copy_only=False)
+    return ItemCells(
+        name=name,
+        atoms=Items(name, names),
+        slots=None,
+        slot_weights=np.zeros(0),
+        first=np.zeros(count, np.int64),
+        last=np.zeros(count, np.int64),
+        missing=flags,
+        missing_weights=np.zeros(count),
+        of_row=of_row,
+        items=Items(name, names),
+        base=_holding(in_base, cell_of_base, universe),
+        doubtful_base=_holding(doubtful[known], cell_of_doubtful[known], universe),
+        doubtful_rest=_holding(doubtful[~known], cell_of_doubtful[~known], universe),
+        uncertain=np.bincount(cell_of_doubtful, minlength=count),
+        distance=pc.fill_null(distance, -1).to_numpy().astype(np.int64),
+    )
+
+
+def cells_of_exact_sets(name: str, lists: pa.Array) -> ItemCells:
+    """The distinct sets of an ordinary column of lists, each certain."""
+    known = lists.is_valid()
+    nothing = pc.if_else(known, pa.scalar([], LISTS), pa.scalar(None, LISTS))
+    parts = [
+        lists,
+        nothing,
+        pc.if_else(known, pa.scalar(0, pa.int32()), pa.scalar(None, pa.int32())),
+        pc.invert(known),
+    ]
+    fields = list(published_type(Form.WORLDS, LISTS))
+    return cells_of_worlds(name, pa.StructArray.from_arrays(parts, fields=fields))
+
+
+def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64s]:
+    """All items of all lists, and the list of each."""
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
+    return lists.flatten(), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _holding(items: Int64s, cells: Int64s, universe: int) -> Holding:
+    starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=universe))])
+    return Holding(starts.astype(np.int64), cells[np.argsort(items, kind="stable")])

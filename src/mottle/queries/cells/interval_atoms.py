@@ -1,0 +1,292 @@
+"""Atoms of numbers and dates: the stretches between the ends of all published ranges.
+
+Whole numbers, decimals and days lie on a grid and are counted (`Steps`); other numbers are measured
+by length (`Line`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.errors import UsageError
+from mottle.queries._literals import check_numbers, exact_number
+from mottle.queries.cells.atoms import Bools, Covered, Float64s, Int64s, Numbers
+from mottle.queries.conditions import Condition, Conditions
+
+MOST_POINTS = 100_000  # single values that can be grouped by
+_FARTHEST = 2**62  # grid positions are 64-bit integers
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Stretches of a grid: stretch i has the steps ``starts[i] .. starts[i + 1] - 1``."""
+
+    name: str
+    value_type: pa.DataType
+    unit: Fraction  # the width of a step
+    starts: Int64s  # [atoms + 1]
+
+    missing_measure = 1.0
+
+    @property
+    def measure(self) -> Float64s:
+        """The number of steps."""
+        return np.diff(self.starts).astype(np.float64)
+
+    prior = measure
+
+    def covered(self, conditions: Conditions) -> Covered:
+        """The share of each stretch's steps that satisfy the conditions."""
+        steps = np.diff(self.starts)
+        inside = self._inside(conditions)
+        return Covered(inside / np.maximum(steps, 1), inside == steps, inside > 0)
+
+    def takes_missing(self, condition: Condition) -> bool:
+        """If it says so."""
+        return condition.missing
+
+    def numbers(self, conditions: Conditions) -> Numbers:
+        """By the sums over all steps between the ends, less those left out."""
+        check_numbers(self.name, self.value_type)
+        low, high, listed, excluded = self._read(conditions)
+        first = np.maximum(self.starts[:-1], low)
+        last = np.minimum(self.starts[1:] - 1, high)
+        if listed is not None:
+            return self._of_listed(listed)
+        count = np.maximum(last - first + 1, 0).astype(np.float64)
+        middle = (first.astype(np.float64) + last) / 2
+        total = count * middle
+        squares = count * (middle**2 + (count**2 - 1) / 12)
+        if len(excluded):
+            count -= self._tally(excluded)
+            total -= self._tally(excluded, excluded)
+            squares -= self._tally(excluded, excluded.astype(np.float64) ** 2)
+        unit, count = float(self.unit), np.maximum(count, 1)
+        return Numbers(total / count * unit, squares / count * unit**2, first * unit, last * unit)
+
+    def points(self) -> pa.Array:
+        """Every step."""
+        if self.starts[-1] - self.starts[0] > MOST_POINTS:
+            raise UsageError(
+                f"Column '{self.name}' has more than {MOST_POINTS:,} single values to group by.",
+                f"Group by ranges: breaks={{'{self.name}': [...]}}.",
+            )
+        return self._values(np.arange(self.starts[0], self.starts[-1]))
+
+    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+        """A step of each stretch, all equally likely."""
+        return self._values(random.integers(self.starts[atoms], self.starts[atoms + 1]))
+
+    def _values(self, steps: Int64s) -> pa.Array:
+        """Steps as values of the column."""
+        if pa.types.is_decimal(self.value_type):
+            scale = self.value_type.scale
+            return pa.array(
+                [Decimal(step).scaleb(-scale) for step in steps.tolist()], self.value_type
+            )
+        if pa.types.is_date32(self.value_type):
+            return pc.cast(pa.array(steps.astype(np.int32)), self.value_type)
+        return pc.cast(pa.array(steps), self.value_type)
+
+    def _inside(self, conditions: Conditions) -> Int64s:
+        """How many steps of each stretch satisfy the conditions."""
+        low, high, listed, excluded = self._read(conditions)
+        if listed is not None:
+            return self._tally(listed).astype(np.int64)
+        first, last = np.maximum(self.starts[:-1], low), np.minimum(self.starts[1:] - 1, high)
+        inside: Int64s = np.maximum(last - first + 1, 0) - self._tally(excluded).astype(np.int64)
+        return inside
+
+    def _read(self, conditions: Conditions) -> tuple[int, int, Int64s | None, Int64s]:
+        """Conditions in steps: first and last, those listed if any are, those left out."""
+        low, high = int(self.starts[0]), int(self.starts[-1]) - 1
+        listed: set[int] | None = None
+        excluded: set[int] = set()
+        for condition in conditions:
+            if not condition.known:
+                high = low - 1
+            if condition.low is not None:
+                low = max(low, self._first_step(condition.low, condition.low_open))
+            if condition.high is not None:
+                high = min(high, -self._first_step(condition.high, condition.high_open, -1))
+            if condition.values is not None:
+                among = self._on_grid(condition.values)
+                listed = among if listed is None else listed & among
+            excluded |= self._on_grid(condition.excluded)
+        within = None
+        if listed is not None:
+            within = _sorted(step for step in listed - excluded if low <= step <= high)
+        return low, high, within, _sorted(step for step in excluded if low <= step <= high)
+
+    def _first_step(self, value: object, is_open: bool, sign: int = 1) -> int:
+        """The first step that is not below a value, or on the mirrored axis."""
+        exact = exact_number(value, self.value_type, self.name)
+        if isinstance(exact, float):
+            return _FARTHEST if sign * exact > 0 else -_FARTHEST
+        position = sign * exact / self.unit
+        step = math.floor(position) + 1 if is_open else math.ceil(position)
+        return max(-_FARTHEST, min(_FARTHEST, step))
+
+    def _on_grid(self, values: tuple[object, ...]) -> set[int]:
+        steps = [exact_number(value, self.value_type, self.name) / self.unit for value in values]
+        return {
+            int(step)
+            for step in steps
+            if isinstance(step, Fraction) and step.denominator == 1 and abs(step) < _FARTHEST
+        }
+
+    def _tally(self, steps: Int64s, weights: NDArray[np.number] | None = None) -> Float64s:
+        """How many of the steps (or how much of their weight) lie in each stretch."""
+        place = np.searchsorted(self.starts, steps, side="right") - 1
+        inside = (place >= 0) & (place < len(self.starts) - 1)
+        chosen = None if weights is None else weights[inside]
+        counted = np.bincount(place[inside], chosen, minlength=len(self.starts) - 1)
+        return counted.astype(np.float64)
+
+    def _of_listed(self, listed: Int64s) -> Numbers:
+        unit = float(self.unit)
+        count = np.maximum(self._tally(listed), 1)
+        place = np.searchsorted(self.starts, listed, side="right") - 1
+        lowest = np.zeros(len(self.starts) - 1)
+        highest = np.zeros(len(self.starts) - 1)
+        highest[place] = listed * unit
+        lowest[place[::-1]] = listed[::-1] * unit
+        return Numbers(
+            self._tally(listed, listed * unit) / count,
+            self._tally(listed, (listed * unit) ** 2) / count,
+            lowest,
+            highest,
+        )
+
+
+@dataclass(frozen=True)
+class Line:
+    """Ends of ranges, each a point, and the open stretches between neighbouring ones.
+
+    Atom 2i is the point ``ends[i]``, atom 2i + 1 the stretch up to the next one. Points have no
+    length, so that a cell of a single value is the only one in which they count.
+    """
+
+    name: str
+    value_type: pa.DataType
+    ends: Float64s  # ascending, distinct
+
+    missing_measure = 0.0  # a length has nothing to compare the missing value with
+
+    @property
+    def measure(self) -> Float64s:
+        """The lengths."""
+        lengths = np.zeros(max(2 * len(self.ends) - 1, 0))
+        lengths[1::2] = np.diff(self.ends)
+        return lengths
+
+    @property
+    def prior(self) -> Float64s:
+        """Half by length, half on the ends, which are values that do occur."""
+        weights: Float64s = self.measure / max(self.measure.sum(), np.finfo(np.float64).tiny)
+        weights[::2] = 1 / max(len(self.ends), 1)
+        return weights
+
+    def covered(self, conditions: Conditions) -> Covered:
+        """The share of each stretch's length between the ends of the conditions."""
+        low, high, open_low, open_high, listed, excluded = self._read(conditions)
+        share = np.zeros(len(self.measure))
+        full, touched = np.zeros((2, len(share)), np.bool_)
+        ends, starts, stops = self.ends, self.ends[:-1], self.ends[1:]
+        points = (ends > low) if open_low else (ends >= low)
+        points &= (ends < high) if open_high else (ends <= high)
+        points &= ~np.isin(ends, excluded)
+        empty = low > high or (low == high and (open_low or open_high))
+        if listed is not None:
+            points &= np.isin(ends, listed)
+            inside = listed[(listed > low) | ((listed == low) & (not open_low))]
+            inside = inside[(inside < high) | ((inside == high) & (not open_high))]
+            inside = np.setdiff1d(inside, excluded)
+            touched[1::2] = self._holds_one(inside)
+        elif not empty:
+            overlap = np.minimum(stops, high) - np.maximum(starts, low)
+            share[1::2] = np.clip(overlap / (stops - starts), 0.0, 1.0)
+            touched[1::2] = (low < stops) & (high > starts)
+            full[1::2] = (low <= starts) & (high >= stops) & ~self._holds_one(excluded)
+        share[::2] = full[::2] = touched[::2] = points & (not empty)
+        return Covered(share, full, touched)
+
+    def takes_missing(self, condition: Condition) -> bool:
+        """If it says so."""
+        return condition.missing
+
+    def numbers(self, conditions: Conditions) -> Numbers:
+        """The middle of what is covered of each stretch."""
+        check_numbers(self.name, self.value_type)
+        low, high, *_ = self._read(conditions)
+        lowest, highest = np.repeat(self.ends[None, :], 2, axis=0).repeat(2, axis=1)[:, :-1]
+        highest[1::2] = self.ends[1:]
+        lowest, highest = np.maximum(lowest, low), np.minimum(highest, high)
+        square = (lowest**2 + lowest * highest + highest**2) / 3
+        return Numbers((lowest + highest) / 2, square, lowest, highest)
+
+    def points(self) -> pa.Array:
+        """There are too many."""
+        raise UsageError(
+            f"The numbers in column '{self.name}' are not whole: there are no single values to"
+            " group by.",
+            f"Group by ranges: breaks={{'{self.name}': [...]}}.",
+        )
+
+    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+        """The point, or a place in the stretch, all equally likely."""
+        starts, stops = self.ends[atoms // 2], self.ends[(atoms + 1) // 2]
+        drawn = np.clip(starts + random.random(len(atoms)) * (stops - starts), starts, stops)
+        return pc.cast(pa.array(drawn), self.value_type, safe=False)
+
+    def _holds_one(self, values: Float64s) -> Bools:
+        """Which of the open stretches hold one of the values."""
+        before = np.searchsorted(values, self.ends[:-1], side="right")
+        upto = np.searchsorted(values, self.ends[1:], side="left")
+        holds: Bools = upto > before
+        return holds
+
+    def _read(
+        self, conditions: Conditions
+    ) -> tuple[float, float, bool, bool, Float64s | None, Float64s]:
+        """Conditions as numbers: low, high, whether they are open, those listed, those left out."""
+        low, high, open_low, open_high = -np.inf, np.inf, False, False
+        listed: Float64s | None = None
+        excluded = np.empty(0)
+        for condition in conditions:
+            if not condition.known:
+                high = -np.inf
+                open_high = True
+            if condition.low is not None:
+                end = self._number(condition.low)
+                if (end, condition.low_open) > (low, open_low):
+                    low, open_low = end, condition.low_open
+            if condition.high is not None:
+                end = self._number(condition.high)
+                if (end, not condition.high_open) < (high, not open_high):
+                    high, open_high = end, condition.high_open
+            if condition.values is not None:
+                among = np.unique([self._number(value) for value in condition.values])
+                listed = among if listed is None else np.intersect1d(listed, among)
+            out = [self._number(value) for value in condition.excluded]
+            excluded = np.union1d(excluded, np.array(out, np.float64))
+        return low, high, open_low, open_high, listed, excluded
+
+    def _number(self, value: object) -> float:
+        number = float(exact_number(value, self.value_type, self.name))
+        if pa.types.is_float32(self.value_type):
+            return float(np.float32(number))  # 0.1 as the column has it
+        return number
+
+
+def _sorted(steps: Iterable[int]) -> Int64s:
+    return np.array(sorted(steps), np.int64)

@@ -1,0 +1,344 @@
+"""Sets of items as cells: how likely each satisfies conditions on the items a record holds.
+
+The cell of a record is a base set, uncertain items and a distance: the record may hold every set
+that differs from the base in uncertain items only, and in at most so many of them. Each uncertain
+item is taken to be otherwise than in the base with the same chance p. The chance that a record
+holds none of some items is then a ratio of binomial distributions: of its u uncertain items s are
+asked for, j of them in the base, and with distance t
+
+    p^j (1 - p)^(s - j) · P(at most t - j of u - s) / P(at most t of u).
+
+Everything else follows by inclusion and exclusion. The certificate says how many items are told
+wrongly, which gives p. Without it p = 1/2, at which all possible sets are equally likely; that is
+far too much as a rule, since most of them are as far from the base as they can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.special import bdtr
+from scipy.stats import binom
+
+from mottle.encoding.set_columns import LISTS
+from mottle.errors import UsageError
+from mottle.queries.cells.atoms import Bools, Covered, Float64s, Int64s, Numbers
+from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Int32s, Moments
+from mottle.queries.conditions import Condition, Conditions
+
+EVEN = 0.5  # the chance of a flip at which all possible sets are equally likely
+_MOST_ALTERNATIVES = 12  # conditions with several items that have to hold together
+_LEAST = 1e-6  # chance of a flip
+_BELOW_ONE = np.nextafter(1.0, 0.0)
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a column, in the place of atoms: a record holds any number of them."""
+
+    name: str
+    values: pa.Array  # [items], by text
+
+    missing_measure = 1.0
+
+    @property
+    def measure(self) -> Float64s:
+        """Items are no alternatives, so none has a weight among the others."""
+        return np.zeros(0)
+
+    prior = measure
+
+    def covered(self, conditions: Conditions) -> Covered:
+        """Nothing of a set is covered in part."""
+        raise self._refusal("cannot be added up")
+
+    def takes_missing(self, condition: Condition) -> bool:
+        """If it says so."""
+        return condition.missing
+
+    def numbers(self, conditions: Conditions) -> Numbers:
+        """Sets are no numbers."""
+        raise self._refusal("cannot be added up")
+
+    def points(self) -> pa.Array:
+        """A record may hold several items, so groups by item would overlap."""
+        raise self._refusal("make no groups")
+
+    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+        """Items by number."""
+        return self.values.take(pa.array(atoms))
+
+    def strangers(self, wanted: list[object]) -> list[object]:
+        """Those items asked for that no cell names."""
+        return [item for item in wanted if str(item) not in self.place_of]
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """The number of every item."""
+        return {item: place for place, item in enumerate(self.values.to_pylist())}
+
+    def _refusal(self, what: str) -> UsageError:
+        return UsageError(
+            f"Column '{self.name}' holds sets of items, which {what}.",
+            f"Count the records that hold an item: {{'{self.name}': ITEM}}.",
+        )
+
+
+class Holding(NamedTuple):
+    """By item, the distinct cells that name it: cells[starts[item]:starts[item + 1]]."""
+
+    starts: Int64s
+    cells: Int64s
+
+    def of(self, items: Int64s, count: int) -> Int64s:
+        """[cells]: how many of some items each cell names."""
+        named = [self.cells[self.starts[item] : self.starts[item + 1]] for item in items]
+        return np.bincount(np.concatenate([np.empty(0, np.int64), *named]), minlength=count)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemCells(Cells):
+    """The distinct cells of a column of sets."""
+
+    items: Items
+    base: Holding
+    doubtful_base: Holding  # uncertain items that are in the base …
+    doubtful_rest: Holding  # … and those that are not
+    uncertain: Int64s  # [cells]: how many items are
+    distance: Int64s  # [cells]; -1 where only missing is possible
+    flip: float = EVEN  # the chance that an uncertain item is otherwise than in the base
+    missing_chance: float | None = None  # where it is possible; None: as of one uncertain item
+
+    @property
+    def count(self) -> int:
+        """Number of distinct cells."""
+        return len(self.distance)
+
+    @property
+    def known(self) -> Bools:
+        """[cells]: whether there may be a set at all."""
+        return self.distance >= 0
+
+    def shares(self, conditions: Conditions) -> Float64s:
+        """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
+        asked = _Asked.of(self.items, conditions)
+        expected = (1 - self._missing_chances) * self._expected(asked)
+        possible = self.known & self._possible(asked)
+        certain = ~self.known | self._certain(asked)
+        if asked.missing:
+            expected += self._missing_chances
+            possible |= self.missing
+        else:
+            certain &= ~self.missing
+        shares = np.clip(expected, 0.0, _BELOW_ONE)
+        shares[certain] = 1.0
+        shares[~possible] = IMPOSSIBLE
+        return shares
+
+    def moments(self, conditions: Conditions) -> Moments:
+        """Sets are no numbers."""
+        self.items.numbers(conditions)
+        raise AssertionError("unreachable")
+
+    def holding(self, item: str) -> Float64s:
+        """How likely each cell holds an item."""
+        return np.maximum(self.shares((Condition(values=(item,)),)), 0.0)
+
+    def calibrated(self, loss: float, degree: int) -> ItemCells:
+        """The same cells with flips as frequent as the column's loss on the certificate says.
+
+        With b, r and u the means, over records, of the size of the base and of the uncertain items
+        outside it and in all, flips p · u of b + p · (r - (u - r)) items held are the loss.
+        """
+        weights = np.bincount(self.of_row, minlength=self.count) * self.known
+        rest = np.bincount(self.doubtful_rest.cells, minlength=self.count)
+        size = np.bincount(self.base.cells, minlength=self.count)
+        base, outside, all_of_them = (
+            float(weights @ part) / max(float(weights.sum()), 1.0)
+            for part in (size, rest, self.uncertain)
+        )
+        divisor = all_of_them - loss * (2 * outside - all_of_them)
+        flip = 1 / max(degree, 2)  # all bases being empty, any chance would lose as much
+        if base > 0:
+            flip = loss * base / divisor if divisor > 0 else EVEN
+        return replace(
+            self,
+            flip=min(max(flip, _LEAST), EVEN),
+            missing_chance=1 / degree if degree else None,
+        )
+
+    def draw(self, random: np.random.Generator) -> pa.Array:
+        """A set out of every record's cell; null for missing."""
+        rows, universe = self.of_row, max(len(self.items.values), 1)
+        missing = random.random(len(rows)) < self._missing_chances[rows]
+        uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
+        at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
+        drawn = binom.ppf(random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip)
+        flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
+        row_of, items = _spread(self._doubtful_lists, rows)
+        shuffled = np.lexsort((random.random(len(items)), row_of))
+        place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
+        flipped = shuffled[place < np.repeat(flips, uncertain)]
+        base_row, base_items = _spread(self._base_lists, rows)
+        held = np.setxor1d(
+            base_row * universe + base_items,
+            row_of[flipped] * universe + items[flipped],
+            assume_unique=True,
+        )
+        sizes = np.bincount(held // universe, minlength=len(rows))
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        members = self.items.values.take(pa.array(held % universe))
+        drawn_sets = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), members)
+        return pc.if_else(pa.array(missing), pa.scalar(None, LISTS), drawn_sets)
+
+    # ------------------------------------------------------------------------------- chances
+
+    @cached_property
+    def _missing_chances(self) -> Float64s:
+        beside = 1 / (2 + self.uncertain) if self.missing_chance is None else self.missing_chance
+        return np.where(self.known, np.where(self.missing, beside, 0.0), 1.0)
+
+    @cached_property
+    def _base_lists(self) -> tuple[Int64s, Int64s]:
+        return _by_cell(self.count, self.base)
+
+    @cached_property
+    def _doubtful_lists(self) -> tuple[Int64s, Int64s]:
+        return _by_cell(self.count, self.doubtful_base, self.doubtful_rest)
+
+    def _expected(self, asked: _Asked) -> Float64s:
+        """The chance, where there is a set, that it satisfies everything asked."""
+        if not asked.known:
+            return np.zeros(self.count)
+        chance = np.zeros(self.count)
+        for left_out in range(len(asked.some_of) + 1):
+            for chosen in combinations(asked.some_of, left_out):
+                none_of = np.unique(np.concatenate([asked.none_of, *chosen]))
+                chance += (-1) ** left_out * self._holds_none(none_of)
+        return chance
+
+    def _holds_none(self, items: Int64s) -> Float64s:
+        """The chance that a set holds none of some items."""
+        in_base = self.doubtful_base.of(items, self.count)
+        asked = in_base + self.doubtful_rest.of(items, self.count)
+        sure = self.base.of(items, self.count) > in_base
+        left = self.distance - in_base
+        pattern = self.flip**in_base * (1 - self.flip) ** (asked - in_base)
+        remaining = _at_most(left, self.uncertain - asked, self.flip)
+        whole = _at_most(self.distance, self.uncertain, self.flip)
+        chance = pattern * remaining / np.maximum(whole, _TINY)
+        return np.where(sure | (left < 0), 0.0, chance)
+
+    def _can_hold_none(self, items: Int64s) -> Bools:
+        in_base = self.doubtful_base.of(items, self.count)
+        sure = self.base.of(items, self.count) > in_base
+        return ~sure & (in_base <= self.distance)
+
+    def _can_hold_one(self, items: Int64s) -> Bools:
+        rest = self.doubtful_rest.of(items, self.count) > 0
+        return (self.base.of(items, self.count) > 0) | (rest & (self.distance > 0))
+
+    def _certain(self, asked: _Asked) -> Bools:
+        """Whether every possible set satisfies everything asked."""
+        certain = np.full(self.count, asked.known)
+        for items in asked.some_of:
+            certain &= ~self._can_hold_none(items)
+        return certain & ~self._can_hold_one(asked.none_of)
+
+    def _possible(self, asked: _Asked) -> Bools:
+        """Whether a possible set may satisfy everything asked.
+
+        Exact but for several lists of which one item each has to be held: the flips that they
+        need together are then counted as one.
+        """
+        if not asked.known:
+            return np.zeros(self.count, np.bool_)
+        single = [items for items in asked.some_of if len(items) == 1]
+        needed = np.unique(np.concatenate([np.empty(0, np.int64), *single]))
+        possible = np.full(self.count, not np.isin(needed, asked.none_of).any())
+        out = self.doubtful_base.of(asked.none_of, self.count)
+        possible &= self.base.of(asked.none_of, self.count) == out
+        added = self.doubtful_rest.of(needed, self.count)
+        possible &= self.base.of(needed, self.count) + added == len(needed)
+        one_more = np.zeros(self.count, np.bool_)
+        for items in asked.some_of:
+            allowed = np.setdiff1d(items, asked.none_of)
+            free = self.base.of(allowed, self.count) > 0
+            free |= np.isin(allowed, needed).any()
+            possible &= free | (self.doubtful_rest.of(allowed, self.count) > 0)
+            one_more |= ~free
+        return possible & (out + added + one_more <= self.distance)
+
+
+class _Asked(NamedTuple):
+    """What a set has to be: all conditions together."""
+
+    some_of: list[Int64s]  # of each list of items, one at least is held
+    none_of: Int64s  # none of these items is
+    known: bool  # whether a set can satisfy the conditions
+    missing: bool  # whether a missing one does
+
+    @classmethod
+    def of(cls, items: Items, conditions: Conditions) -> _Asked:
+        some_of, none_of = [], [np.empty(0, np.int64)]
+        for condition in conditions:
+            if condition.compares:
+                raise UsageError(
+                    f"The sets of column '{items.name}' have no order.",
+                    f"Ask for items: {{'{items.name}': ITEM}}.",
+                )
+            if condition.values is not None:
+                some_of.append(_places(items, condition.values))
+            none_of.append(_places(items, condition.excluded))
+        if len(some_of) > _MOST_ALTERNATIVES:
+            raise UsageError(
+                f"There are {len(some_of)} conditions on column '{items.name}'.",
+                f"Ask for at most {_MOST_ALTERNATIVES} at once.",
+            )
+        return cls(
+            some_of,
+            np.unique(np.concatenate(none_of)),
+            all(condition.known for condition in conditions),
+            all(condition.missing for condition in conditions),
+        )
+
+
+def _places(items: Items, wanted: tuple[object, ...]) -> Int64s:
+    """Numbers of the items asked for; those that no cell names are held by nobody."""
+    found = {items.place_of[str(item)] for item in wanted if str(item) in items.place_of}
+    return np.array(sorted(found), np.int64)
+
+
+def _at_most(successes: Int64s, trials: Int64s, chance: float) -> Float64s:
+    """P(at most so many successes); 1 where they are as many as the trials."""
+    inside = np.clip(successes, 0, np.maximum(trials, 0))
+    likely: Float64s = np.where(
+        successes >= trials, 1.0, bdtr(inside, np.maximum(trials, 1), chance)
+    )
+    return likely
+
+
+def _by_cell(count: int, *holdings: Holding) -> tuple[Int64s, Int64s]:
+    """The items of every cell: where they begin, and all of them."""
+    cells = np.concatenate([holding.cells for holding in holdings])
+    items = np.concatenate(
+        [np.repeat(np.arange(len(part.starts) - 1), np.diff(part.starts)) for part in holdings]
+    )
+    starts = np.concatenate([[0], np.cumsum(np.bincount(cells, minlength=count))])
+    return starts.astype(np.int64), items[np.argsort(cells, kind="stable")]
+
+
+def _spread(lists: tuple[Int64s, Int64s], rows: Int32s) -> tuple[Int64s, Int64s]:
+    """The lists of some cells, one after the other: the row of each item, and the item."""
+    starts, items = lists
+    sizes = np.diff(starts)[rows]
+    ends = np.cumsum(sizes)
+    row_of = np.repeat(np.arange(len(rows)), sizes)
+    return row_of, items[np.arange(len(row_of)) + np.repeat(starts[rows] - ends + sizes, sizes)]

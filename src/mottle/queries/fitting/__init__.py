@@ -1,0 +1,1 @@
+"""Distributions inside cells, fitted to what a release states."""

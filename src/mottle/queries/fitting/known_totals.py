@@ -1,0 +1,66 @@
+"""What a release says about how often values occur, on the atoms of a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.encode import Form
+from mottle.queries.cells.atoms import Float64s, Int64s, Values
+from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.from_columns import as_floats, on_grid
+from mottle.queries.cells.interval_atoms import Line, Steps
+from mottle.release.data import PublishedColumn
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Records by groups of atoms."""
+
+    group_of: Int64s  # [atoms + 1]: the group of every atom, and of the missing value
+    counts: Float64s  # [groups]
+
+    @classmethod
+    def of(cls, cells: Cells, column: PublishedColumn) -> Known | None:
+        """The totals of a column; None if there are none, or not of these records."""
+        totals = column.totals
+        if totals is None or sum(totals.counts) != len(cells.of_row):
+            return None
+        values = pc.cast(pa.array(totals.values, pa.string()), column.value_type)
+        if column.form is Form.RANGE:
+            group_of = _by_start(cells, values)
+        else:
+            assert isinstance(cells.atoms, Values)
+            named = pc.index_in(cells.atoms.values, value_set=values.cast(cells.atoms.values.type))
+            group_of = pc.fill_null(named, len(values)).to_numpy().astype(np.int64)
+        missing = max(totals.missing, 0)
+        return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
+
+    def by_group(self, by_atom: Float64s) -> Float64s:
+        """The sum of a number over the atoms of every group."""
+        sums = np.bincount(self.group_of, by_atom, minlength=len(self.counts))
+        return sums.astype(np.float64)
+
+
+def _by_start(cells: Cells, values: pa.Array) -> Int64s:
+    """The group of every atom, groups beginning at values; no atom has parts in two of them."""
+    atoms = cells.atoms
+    if isinstance(atoms, Steps):
+        grid = on_grid(values, values, atoms.value_type)
+        assert grid is not None
+        begin, starts = grid[1], atoms.starts[:-1]
+        return _last_before(begin, starts)
+    if isinstance(atoms, Line):
+        points = np.repeat(atoms.ends, 2)[:-1]  # a stretch begins at the point before it
+        return _last_before(as_floats(values), points)
+    assert isinstance(atoms, Values)
+    places = pc.index_in(values.cast(atoms.values.type), value_set=atoms.values).to_numpy()
+    return _last_before(places, np.arange(len(atoms.values)))
+
+
+def _last_before(begin: Int64s | Float64s, places: Int64s | Float64s) -> Int64s:
+    found: Int64s = np.maximum(np.searchsorted(begin, places, side="right") - 1, 0)
+    return found

@@ -1,0 +1,1 @@
+"""SQL on a release: parsed by DuckDB, answered by estimates."""

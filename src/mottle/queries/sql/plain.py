@@ -1,0 +1,52 @@
+"""Plain DuckDB SQL over the published cells, shut off from everything but the release."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+
+from mottle.errors import UsageError
+from mottle.queries.sql.parse import TABLE
+
+# A range covers low..high: whole numbers and days are counted, other numbers measured.
+_MACROS = """
+CREATE MACRO possible(cell, low, high) AS coalesce(cell.lo <= high AND cell.hi >= low, false);
+CREATE MACRO certain(cell, low, high) AS
+    coalesce(cell.lo >= low AND cell.hi <= high AND NOT cell.missing, false);
+CREATE MACRO share(cell, low, high) AS CASE
+    WHEN NOT possible(cell, low, high) THEN 0.0
+    WHEN certain(cell, low, high) THEN 1.0
+    WHEN typeof(cell.lo) IN ('FLOAT', 'DOUBLE') AND cell.lo < cell.hi
+        THEN (least(cell.hi, high) - greatest(cell.lo, low)) / (cell.hi - cell.lo)
+            * CASE WHEN cell.missing THEN 2.0 / 3 ELSE 1.0 END
+    ELSE (least(cell.hi, high) - greatest(cell.lo, low) + 1)
+        / (cell.hi - cell.lo + 1 + cell.missing::INT) END;
+CREATE MACRO share_of(cell, value) AS
+    CASE WHEN list_contains(cell, value) THEN 1.0 / len(cell) ELSE 0.0 END;
+"""
+
+
+def query_plain(table: pa.Table, sensitive: pa.Table | None, sql: str) -> pa.Table:
+    """Run SQL on the tables ``release`` (and ``sensitive``), with nothing else in reach."""
+    with duckdb.connect() as connection:
+        for name, contents in ((TABLE, table), ("sensitive", sensitive)):
+            if contents is not None:
+                connection.register("published", contents)
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM published")
+                connection.unregister("published")
+        connection.execute(_MACROS)
+        for setting in (
+            "python_enable_replacements = false",
+            "enable_external_access = false",
+            "lock_configuration = true",
+        ):
+            connection.execute(f"SET {setting}")
+        try:
+            answer = connection.sql(sql)
+            return pa.table({}) if answer is None else answer.to_arrow_table()
+        except duckdb.Error as error:
+            message = str(error).splitlines()[0].rstrip(".!")
+            raise UsageError(
+                f"DuckDB cannot answer: {message}.",
+                f"The table is '{TABLE}'; DESCRIBE {TABLE} shows its columns.",
+            ) from None

@@ -1,0 +1,146 @@
+"""Two published tables (Anatomy): exact quasi-identifiers in groups, sensitive values apart.
+
+The first table has the exact quasi-identifiers and insensitive columns of every record and the
+number of its group; the second says how often each group has which sensitive value. Who is in the
+table can be seen; which sensitive value of the group is whose cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.encoding.encode import codes_of_values
+from mottle.errors import PrivacyError
+from mottle.graph.model import Int64s, is_order
+from mottle.release.data import Links, PublishedColumn, reordered
+from mottle.schema.model import Role, Schema
+
+INSTEAD = "exact quasi-identifiers with a group number; sensitive values by group in a second table"
+_DISCLOSURE = (
+    "The exact quasi-identifiers are published: whoever knows those of a person learns that the"
+    " person is in the table, and the person's insensitive values."
+)
+_NOTES = (
+    f"PRESENCE IS DISCLOSED. {_DISCLOSURE} Only which sensitive value is whose is hidden.",
+    "GCP and NCP are those of the groups as if they were generalized, for comparison with other"
+    " methods; the published quasi-identifiers themselves are exact.",
+)
+
+
+def publish_apart(
+    table: pa.Table, schema: Schema, links: Links
+) -> tuple[pa.Table, tuple[PublishedColumn, ...], pa.Table]:
+    """The table of quasi-identifiers, its columns, and the table of sensitive values.
+
+    Groups are numbered as they first appear in the rows, whose order is random.
+    """
+    originals = links.original_of_row
+    groups = _groups_of_rows(links)
+    number = pa.array(groups)
+    name = _unused("group", table.column_names)
+    described = []
+    arrays = []
+    for column in schema.columns:
+        if column.role not in (Role.IDENTIFYING, Role.SENSITIVE):
+            values = table.column(column.name)
+            described.append(PublishedColumn.of_unchanged(column.name, column.role, values))
+            arrays.append(reordered(values, described[-1].value_type, originals))
+    described.append(_plain(name, number.type))
+    released = pa.table([*arrays, number], schema=_schema_of(described))
+    return released, tuple(described), _sensitive_table(table, schema, links, groups, name)
+
+
+def check_published_apart(
+    schema: Schema, published: pa.Table, sensitive: pa.Table, links: Links
+) -> dict[str, object]:
+    """Invariant 5 for two tables: nothing identifies, no sensitive value beside a record.
+
+    Returns what was measured, or raises `PrivacyError`.
+    """
+    identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}
+    if identifying & {*published.column_names, *sensitive.column_names}:
+        raise PrivacyError("Invariant 5: an identifying column is still in the release.")
+    hidden = {column.name for column in schema.with_role(Role.SENSITIVE)}
+    if hidden & set(published.column_names):
+        raise PrivacyError("Invariant 5: a sensitive column stands beside the quasi-identifiers.")
+    if not is_order(links.position_of_row):
+        raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
+    return {
+        "identifying_columns": len(identifying),
+        "row_order": "uniformly random",
+        "groups": _check_groups(published, sensitive, links),
+    }
+
+
+def _check_groups(published: pa.Table, sensitive: pa.Table, links: Links) -> int:
+    """Both tables have the groups of the method, with all their records; returns how many."""
+    numbers = published.column(-1).to_numpy()
+    sizes = np.bincount(numbers)
+    counts = sensitive.column(-1).to_numpy()
+    counted = np.bincount(sensitive.column(0).to_numpy(), counts, len(sizes))
+    if not np.array_equal(sizes, counted):
+        raise PrivacyError("Invariant 5: the two tables do not agree on the sizes of groups.")
+    pairs = int(np.unique(np.stack([numbers, links.block_of_row]), axis=1).shape[1])
+    if not pairs == len(links.graph.degrees) == len(sizes) - 1:  # group numbers begin with 1
+        raise PrivacyError("Invariant 5: the published groups are not the groups of the method.")
+    return pairs
+
+
+def disclosing(certificate: dict[str, Any], sensitive: pa.Table) -> dict[str, Any]:
+    """The certificate with what two tables disclose, and what the second one is."""
+    guarantee = certificate["guarantee"]
+    columns = [PublishedColumn.of_field(described).facts for described in sensitive.schema]
+    return {
+        **certificate,
+        "guarantee": {**guarantee, "statement": f"{guarantee['statement']} {_DISCLOSURE}"},
+        "sensitive_table": {"rows": sensitive.num_rows, "columns": columns},
+        "notes": [*_NOTES, *certificate["notes"]],
+    }
+
+
+def _sensitive_table(
+    table: pa.Table, schema: Schema, links: Links, groups: Int64s, name: str
+) -> pa.Table:
+    """How often each group has which values: a row for each, by group and then by value."""
+    columns = [
+        column.model_copy(update={"kind": None}) for column in schema.with_role(Role.SENSITIVE)
+    ]
+    codes = [codes_of_values(table.column(column.name), column)[0] for column in columns]
+    originals = links.original_of_row
+    keys = np.stack([groups, *(values[originals] for values in codes)], axis=1)
+    distinct, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    described = [_plain(name, pa.int64())]
+    arrays: list[pa.Array | pa.ChunkedArray] = [pa.array(distinct[:, 0])]
+    for column in columns:
+        values = table.column(column.name)
+        described.append(PublishedColumn.of_unchanged(column.name, Role.SENSITIVE, values))
+        arrays.append(reordered(values, described[-1].value_type, originals[first]))
+    described.append(_plain(_unused("count", [one.name for one in described]), pa.int64()))
+    return pa.table([*arrays, pa.array(counts)], schema=_schema_of(described))
+
+
+def _groups_of_rows(links: Links) -> Int64s:
+    """The number of every row's group, from 1 on in the order in which groups first appear."""
+    blocks, first, inverse = np.unique(links.block_of_row, return_index=True, return_inverse=True)
+    number = np.empty(len(blocks), np.int64)
+    number[np.argsort(first)] = np.arange(1, len(blocks) + 1)
+    return number[inverse]
+
+
+def _plain(name: str, value_type: pa.DataType) -> PublishedColumn:
+    return PublishedColumn(name, Role.INSENSITIVE, None, None, value_type)
+
+
+def _schema_of(described: Sequence[PublishedColumn]) -> pa.Schema:
+    return pa.schema([column.field() for column in described])
+
+
+def _unused(name: str, used: Iterable[str]) -> str:
+    """``name``, or name_2, name_3, … if a column is called that already."""
+    candidates = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(candidate for candidate in candidates if candidate not in set(used))

@@ -1,0 +1,136 @@
+"""How often values of a quasi-identifier occur: published beside a release, for its analysts.
+
+Who knows everybody's quasi-identifiers, as the adversary of every guarantee does, learns nothing
+from counts of them. Even so no count is below 5, or k if that is more: rare values are counted
+together, neighbours with neighbours where values have an order, and all rare ones as the rest
+where they have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mottle.encoding.encode import Domain, Form, Int32s
+from mottle.guarantees.base import Demand
+
+MOST_GROUPS = 1000
+LEAST_TOTAL = 5  # records counted together, as statistical offices have it
+Int64s = NDArray[np.int64]
+
+
+def least_total(demand: Demand) -> int:
+    """How many records are counted together at least."""
+    return max(demand.degree, LEAST_TOTAL)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Records by groups of values of one column.
+
+    Where cells are ranges, group i is all values from ``values[i]`` up to the next one. Otherwise
+    it is ``values[i]`` alone, and one more group is all other values. The missing value is in a
+    group of its own, the last, or in another one if it is rare.
+    """
+
+    values: tuple[str, ...]  # as text
+    counts: tuple[int, ...]  # [groups]
+    missing: int = -1  # the group of the missing value, -1 if none is missing
+
+    @classmethod
+    def of(cls, domain: Domain, codes: Int32s, least: int) -> Totals | None:
+        """Count, in groups of at least ``least`` records; None where values cannot be told."""
+        return cls.of_counts(domain, np.bincount(codes, minlength=domain.size), least)
+
+    @classmethod
+    def of_counts(cls, domain: Domain, counts: Int64s, least: int) -> Totals | None:
+        """The same, from how often each code occurs."""
+        rows = int(counts.sum())
+        if domain.sets is not None or rows < least:
+            return None
+        count = _count_ranges if domain.form is Form.RANGE else _count_values
+        groups = count(counts, domain.missing, least)
+        if len(groups.counts) > MOST_GROUPS:
+            groups = count(counts, domain.missing, max(least, -(-rows // MOST_GROUPS)))
+        named = domain.values.take(pa.array(groups.named))
+        texts = _as_text(named)
+        if texts is None or len(groups.counts) > 2 * MOST_GROUPS:
+            return None
+        return cls(tuple(texts.to_pylist()), tuple(groups.counts), groups.missing)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As it is written."""
+        return {"values": self.values, "counts": self.counts, "missing": self.missing}
+
+    @classmethod
+    def of_facts(cls, facts: dict[str, Any]) -> Totals:
+        """Read back what was written."""
+        return cls(tuple(facts["values"]), tuple(facts["counts"]), int(facts["missing"]))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    named: Int64s  # the codes that name groups
+    counts: list[int]
+    missing: int
+
+
+def _count_ranges(counts: Int64s, missing: int, least: int) -> _Groups:
+    """Neighbouring values together until there are enough; the last ones with those before."""
+    absent = int(counts[missing]) if missing >= 0 else 0
+    known = counts[:missing] if missing >= 0 else counts
+    together = absent if absent < least else 0  # so few without a value count with the lowest
+    starts: list[int] = []
+    sums: list[int] = []
+    for code, count in enumerate(known.tolist()):
+        if not starts or (sums[-1] >= least and count > 0):
+            starts.append(code)
+            sums.append(together if not starts[1:] else 0)
+        sums[-1] += count
+    if len(sums) > 1 and sums[-1] < least:
+        last = sums.pop()
+        starts.pop()
+        sums[-1] += last
+    if absent >= least and sums and sums[-1] < least:  # too few known ones to be told apart
+        return _Groups(np.array(starts, np.int64), [sums[-1] + absent], 0)
+    group = -1 if absent == 0 else 0
+    if absent >= least:
+        group = len(sums)
+        sums.append(absent)
+    return _Groups(np.array(starts, np.int64), sums, group)
+
+
+def _count_values(counts: Int64s, missing: int, least: int) -> _Groups:
+    """Every value that is frequent enough, and the rest, if need be with the rarest of those."""
+    order = np.argsort(-counts, kind="stable")
+    frequent = int(np.searchsorted(-counts[order], -least, side="right"))
+    rest = int(counts[order[frequent:]].sum())
+    while 0 < rest < least and frequent > 0:
+        frequent -= 1
+        rest += int(counts[order[frequent]])
+    named = np.sort(order[:frequent])
+    known = named[named != missing]
+    sums = [*counts[known].tolist(), rest]
+    group = -1
+    if missing >= 0:
+        group = len(known)
+        if len(known) < len(named):
+            group = len(sums)
+            sums.append(int(counts[missing]))
+    return _Groups(known, sums, group)
+
+
+def _as_text(values: pa.Array) -> pa.Array | None:
+    """Values as text from which they can be read back; None if they cannot."""
+    try:
+        texts = pc.cast(values, pa.string())
+        again = pc.cast(texts, values.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return texts if again.equals(values) else None

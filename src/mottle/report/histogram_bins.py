@@ -1,0 +1,194 @@
+"""Which bars a column's chart has: ranges with round edges, or its most frequent values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.evaluation.cell_counts import Float64s, Tally
+from mottle.hierarchy.tree import Hierarchy
+from mottle.queries import Condition
+from mottle.release.data import PublishedColumn
+from mottle.schema.model import Kind
+
+MOST_BARS = 12
+MISSING = "missing"
+_USUAL = 0.98  # the share of values for which a chart has ranges of equal width
+_DAYS = (1, 7, 14)
+_MONTHS = (1, 3, 6)
+_YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bars of a column: what each is called, and which values it counts."""
+
+    labels: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    edges: tuple[str, ...] = ()  # of a histogram; empty for values
+
+
+def bins_of(tally: Tally) -> Bins | None:
+    """The bars of a column of a release; None when a chart would say nothing."""
+    column = tally.column
+    if column.hierarchy is not None:
+        return _nodes(column.hierarchy)
+    if column.order is not None and len(column.order) <= 2 * MOST_BARS:
+        return _of_values([(value, value) for value in column.order])
+    values, weights = tally.values()
+    distinct = values.unique().drop_null()
+    if len(distinct) > MOST_BARS and _is_measured(column, distinct.type):
+        return _ranges(values, weights)
+    mostly_different = len(distinct) > tally.records / 2 > MOST_BARS
+    if len(distinct) == 0 or (column.form is None and mostly_different):
+        return None
+    return _most_frequent(values, weights, whole=tally.whole)
+
+
+def missing_condition() -> Condition:
+    """The bar of missing values."""
+    return Condition(known=False, missing=True)
+
+
+def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
+    is_number = pa.types.is_integer(data_type) or pa.types.is_floating(data_type)
+    return column.kind is not Kind.CATEGORY and (
+        is_number or pa.types.is_decimal(data_type) or pa.types.is_date(data_type)
+    )
+
+
+def _most_frequent(values: pa.Array, weights: Float64s, *, whole: bool) -> Bins:
+    """The values that occur most, and all others together; a few values all, in their order."""
+    coded = values.dictionary_encode()
+    known = coded.is_valid().to_numpy(zero_copy_only=False)
+    codes = coded.indices.drop_null().to_numpy()
+    counts = np.bincount(codes, weights[known], len(coded.dictionary))
+    order = np.argsort(-counts, kind="stable")
+    named = [(value, _text(value)) for value in coded.dictionary.take(pa.array(order)).to_pylist()]
+    if len(named) <= MOST_BARS + 1:
+        return _of_values(named)
+    shown = _of_values(named[:MOST_BARS])
+    rest = Condition(excluded=tuple(value for value, _ in named[:MOST_BARS]))
+    others = f"{len(named) - MOST_BARS:,} other values" if whole else "all other values"
+    return Bins((*shown.labels, others), (*shown.conditions, rest))
+
+
+def _text(value: object) -> str:
+    return "(empty)" if value == "" else str(value)
+
+
+def _of_values(named: Sequence[tuple[Any, str]]) -> Bins:
+    return Bins(
+        tuple(label for _, label in named), tuple(Condition(values=(value,)) for value, _ in named)
+    )
+
+
+def _nodes(hierarchy: Hierarchy) -> Bins:
+    """The lowest level of a hierarchy that fits; leaves stand for nodes, as originals have them."""
+    levels = hierarchy.ancestors.T
+    level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * MOST_BARS)
+    nodes = list(dict.fromkeys(level.tolist()))
+    labels = tuple("all values" if hierarchy.labels[node] == "*" else hierarchy.labels[node]
+                   for node in nodes)  # fmt: skip
+    members = [np.flatnonzero(level == node) for node in nodes]
+    conditions = [
+        Condition(values=tuple(hierarchy.leaves[leaf] for leaf in leaves)) for leaves in members
+    ]
+    return Bins(labels, tuple(conditions))
+
+
+def _ranges(values: pa.Array, weights: Float64s) -> Bins:
+    """Ranges of one round width over numbers or days; one more for the few far above all others."""
+    weights = weights[values.is_valid().to_numpy(zero_copy_only=False)]
+    known = values.drop_null()
+    lowest, highest = pc.min_max(known).as_py().values()
+    if pa.types.is_date(known.type):
+        edges: list[Any] = _round_dates(lowest, highest)
+        write: Callable[[Any], str] = _date_writer(edges)
+    else:
+        numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        usual = _quantile(numbers, weights, _USUAL)
+        is_skewed = usual - float(lowest) < (float(highest) - float(lowest)) / 2
+        reach = usual if is_skewed and usual > float(lowest) else float(highest)
+        edges, step = _round_numbers(float(lowest), reach, known.type)
+        write = _number_writer(step)
+    exact = Decimal if pa.types.is_decimal(known.type) else (lambda edge: edge)
+    conditions = [
+        Condition(low=exact(low), high=exact(high), high_open=True) for low, high in pairwise(edges)
+    ]
+    labels = [f"{write(low)} to below {write(high)}" for low, high in pairwise(edges)]
+    texts = [write(edge) for edge in edges]
+    if highest >= edges[-1]:
+        conditions.append(Condition(low=exact(edges[-1])))
+        labels.append(f"{texts[-1]} and above")
+        texts.append("and above")
+    return Bins(tuple(labels), tuple(conditions), tuple(texts))
+
+
+def _quantile(numbers: Float64s, weights: Float64s, share: float) -> float:
+    """The number up to which this share of the weights lies; infinite ones do not count."""
+    finite = np.flatnonzero(np.isfinite(numbers))
+    order = finite[np.argsort(numbers[finite], kind="stable")]
+    upto = np.cumsum(weights[order])
+    return float(numbers[order[np.searchsorted(upto, share * upto[-1])]])
+
+
+def _round_numbers(
+    lowest: float, highest: float, data_type: pa.DataType
+) -> tuple[list[Any], float]:
+    """Edges around all values, in steps of 1, 2 or 5 times a power of ten."""
+    wanted = (highest - lowest) / (MOST_BARS + 2)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= wanted * 0.999)
+    if pa.types.is_integer(data_type):
+        whole = max(1, round(step))
+        first = math.floor(lowest / whole)
+        last = math.floor(highest / whole) + 1
+        return [place * whole for place in range(first, last + 1)], whole
+    first, last = math.floor(lowest / step), math.floor(highest / step) + 1
+    return [round(place * step, 12) for place in range(first, last + 1)], step
+
+
+def _number_writer(step: float) -> Callable[[float], str]:
+    if step >= 10_000:
+        return lambda edge: f"{edge / 1000:,.0f} k" if edge else "0"
+    digits = max(0, -math.floor(math.log10(step)))
+    return lambda edge: f"{edge:,.{digits}f}"
+
+
+def _round_dates(lowest: dt.date, highest: dt.date) -> list[dt.date]:
+    days = (highest - lowest).days
+    for step in _DAYS:
+        if days < MOST_BARS * step:
+            count = days // step + 2
+            return [lowest + dt.timedelta(step * place) for place in range(count)]
+    for step in (*_MONTHS, *(12 * years for years in _YEARS)):
+        if days < 1.2 * MOST_BARS * 30.4 * step or step == 12 * _YEARS[-1]:
+            break
+    month = (lowest.year * 12 + lowest.month - 1) // step * step
+    edges: list[dt.date] = []
+    while not edges or edges[-1] <= highest:
+        year = month // 12
+        if year > dt.MAXYEAR:
+            edges.append(dt.date.max)
+            break
+        edges.append(dt.date(max(year, 1), month % 12 + 1, 1))
+        month += step
+    return edges
+
+
+def _date_writer(edges: Sequence[dt.date]) -> Callable[[dt.date], str]:
+    if all((edge.month, edge.day) == (1, 1) for edge in edges):
+        return lambda edge: str(edge.year)
+    if all(edge.day == 1 for edge in edges):
+        return lambda edge: f"{edge:%b %Y}"
+    return lambda edge: edge.isoformat()

@@ -1,0 +1,191 @@
+"""What the report of published sets says of them: items, sizes, and how well they can be counted.
+
+Whatever is counted in a release is counted in base sets, its best guess. Bounds come from the
+items that are uncertain: what a record may hold at most, and what it holds for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import UsageError
+from mottle.evaluation.cell_counts import Tally, tallies
+from mottle.evaluation.set_query_accuracy import Holders, measure_questions
+from mottle.evaluation.set_release import compare_sets
+from mottle.itemsets.data import SetData
+from mottle.methods.sets import registered
+from mottle.release.data import PublishedColumn
+from mottle.release.set_release import SetRelease
+from mottle.report.body import Body, Examples, Owner, shown
+from mottle.report.columns import ColumnReport, describe
+from mottle.report.frequent_items import frequent_items
+from mottle.report.reproduce import command_of_sets
+from mottle.report.svg import horizontal, percent, shortened
+from mottle.schema.model import Role
+
+_LONGEST_SET = 200  # letters of a set that is shown
+
+
+def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
+    """Items, sizes, labels, questions, and how to make the release again."""
+    original = None if owner is None else _original(owner, release)
+    holders = Holders.of(release)
+    before = None if original is None else Holders.of_originals(original, holders.names)
+    facts = certificate["method"]
+    known = registered().get(str(facts.get("picked", facts["name"])))
+    return Body(
+        of_sets=True,
+        method=str(facts["title"]) if known is None else known.title,
+        columns=[
+            _items(release, original),
+            *_sizes(release, original),
+            *_labels(release, original),
+        ],
+        accuracy=measure_questions(holders, before),
+        figures=_figures(release, certificate, original),
+        command=command_of_sets(certificate)
+        if owner is None or not owner.command
+        else owner.command,
+        examples=None
+        if original is None or owner is None or owner.examples is None
+        else _examples(original, owner.examples, release),
+    )
+
+
+def _original(owner: Owner, release: SetRelease) -> SetData:
+    if not isinstance(owner.original, SetData):
+        raise UsageError(
+            "The original of a release of sets is a file of sets.", "Give the sets that were read."
+        )
+    compare_sets(owner.original, release, queries=1)  # refuses what cannot be the original
+    return owner.original
+
+
+def _items(release: SetRelease, original: SetData | None) -> ColumnReport:
+    """The most frequent items, as base sets have them."""
+    cells = release.table.column(release.column).combine_chunks()
+    before = None
+    if original is not None:
+        members = original.names.take(pa.array(original.items))
+        lists = pa.LargeListArray.from_arrays(pa.array(original.starts), members)
+        before = (lists, np.ones(len(lists), np.int64))
+    bars = frequent_items(cells, np.ones(len(cells), np.int64), before)
+    return ColumnReport(
+        name=release.column,
+        role=Role.QUASI_IDENTIFYING,
+        published_as=f"share of the records that hold each of the {len(bars)} most frequent items",
+        loss=None,
+        facts=(),
+        widest=(),
+        chart=horizontal(bars, release.column) if bars else None,
+        why_no_chart="All sets are empty, so there is no chart.",
+    )
+
+
+def _sizes(release: SetRelease, original: SetData | None) -> list[ColumnReport]:
+    """How many items records hold, how many of them are uncertain, and how far they may be off."""
+    cells = release.table.column(release.column)
+    parts = {
+        "items per record": pc.list_value_length(pc.struct_field(cells, "base")),
+        "uncertain items per record": pc.list_value_length(pc.struct_field(cells, "uncertain")),
+        "distance": pc.struct_field(cells, "distance"),
+    }
+    words = {
+        "items per record": "size of the base set, the best guess",
+        "uncertain items per record": "items that some people behind a record hold and some do not",
+        "distance": "in how many uncertain items, at most, a person’s set differs from the base",
+    }
+    found = []
+    for name, numbers in parts.items():
+        before = None
+        if original is not None and name == "items per record":
+            before = _tally(name, pa.chunked_array([original.sizes.astype(np.int32)]))
+        card = describe(_tally(name, numbers), None, before)
+        mean, highest = pc.mean(numbers).as_py() or 0.0, pc.max(numbers).as_py() or 0
+        facts = (("on average", f"{mean:,.1f}"), ("at most", f"{highest:,}"))
+        found.append(_renamed(card, words[name], facts))
+    return found
+
+
+def _renamed(
+    card: ColumnReport, published_as: str, facts: tuple[tuple[str, str], ...]
+) -> ColumnReport:
+    return ColumnReport(
+        name=card.name,
+        role=Role.QUASI_IDENTIFYING,
+        published_as=published_as,
+        loss=None,
+        facts=facts,
+        widest=(),
+        chart=card.chart,
+    )
+
+
+def _tally(name: str, values: pa.ChunkedArray) -> Tally:
+    column = PublishedColumn(name, Role.QUASI_IDENTIFYING, None, None, values.type)
+    return tallies([pa.table({name: values})], [column])[name]
+
+
+def _labels(release: SetRelease, original: SetData | None) -> list[ColumnReport]:
+    found = []
+    for name in release.labels:
+        values = release.table.column(name)
+        column = PublishedColumn.of_unchanged(name, Role.SENSITIVE, values)
+        before = None
+        if original is not None and original.labels is not None:
+            before = tallies([pa.table({name: original.labels})], [column])[name]
+        tally = tallies([pa.table({name: values})], [column])[name]
+        found.append(describe(tally, None, before))
+    return found
+
+
+def _figures(
+    release: SetRelease, certificate: Mapping[str, Any], original: SetData | None
+) -> dict[str, str]:
+    """What can be said of published sets in a few numbers."""
+    figures = {
+        "different items": f"{certificate['items']:,}",
+        "error rate (ER): items told wrongly per item held, mean over records": percent(
+            certificate["error_rate"]
+        ),
+    }
+    if "flipped" in certificate:
+        figures["the same over all records together"] = percent(certificate["flipped"])
+    if original is None:
+        return figures
+    measured = compare_sets(original, release)
+    return figures | {
+        "items per record in the original": f"{original.sizes.mean():,.1f} on average",
+        "counts of two random items together, wrong by (SET12’s QE, type I)": _small(
+            measured.query_error_present
+        ),
+        "counts of records without four random items, wrong by (SET12’s QE, type II)": _small(
+            measured.query_error_absent
+        ),
+        "item frequencies wrong by": percent(measured.item_frequency_error),
+        "support of pairs of the 50 most frequent items wrong by": percent(
+            measured.pair_support_error
+        ),
+    }
+
+
+def _small(share: float) -> str:
+    return f"{100 * share:.3g} % of all records"
+
+
+def _examples(original: SetData, people: Sequence[int], release: SetRelease) -> Examples:
+    """Ten people's sets beside their records."""
+    published = release.slice(0, len(people)).to_text()
+    headings = published.column_names
+    labels = None if original.labels is None else original.labels.take(pa.array(people)).to_pylist()
+    pairs = []
+    for place, (person, after) in enumerate(zip(people, published.to_pylist(), strict=True)):
+        before = [shortened("{" + "|".join(original.record(person)) + "}", _LONGEST_SET), "", ""]
+        before += [] if labels is None else [shown(labels[place])]
+        pairs.append((before, [shortened(shown(after[name]), _LONGEST_SET) for name in headings]))
+    return Examples(headings, pairs)

@@ -1,0 +1,1 @@
+"""What each column is: roles, kinds, and the file `mottle.toml`."""

@@ -1,0 +1,438 @@
+"""What each column is: its role, its kind and its weight; read from and written to mottle.toml."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
+from mottle.hierarchy.tree import Hierarchy
+from mottle.schema.external_release import (
+    FOREIGN_OPTIONS,
+    Cells,
+    ForeignRelease,
+    known_word,
+    unknown_option,
+)
+
+Enumeration = TypeVar("Enumeration", bound=StrEnum)
+
+
+class Role(StrEnum):
+    """What an adversary may do with a column (ARX's four attribute types)."""
+
+    IDENTIFYING = "identifying"  # names the person: removed
+    QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
+    SENSITIVE = "sensitive"  # what an adversary wants to learn: published as it is
+    INSENSITIVE = "insensitive"  # neither: published as it is
+
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are generalized."""
+
+    NUMBER = "number"
+    DATE = "date"
+    CATEGORY = "category"
+    ORDERED = "ordered"
+    HIERARCHY = "hierarchy"
+    SET = "set"  # a set of items: diagnoses, articles bought, places visited
+
+
+SEPARATOR = ";"  # between the items of a set that is written as text, unless the schema says other
+
+
+class Representation(StrEnum):
+    """How a generalized cell is published (NH10 §5.3)."""
+
+    RANGE = "range"  # numbers, dates, ordered: range; hierarchy: node; category: set
+    SET = "set"  # every column: the set of possible values; sets of items as ever
+
+
+class Column(BaseModel):
+    """One column of the table.
+
+    >>> Column(name="age", role="quasi-identifying", kind="number").role
+    <Role.QUASI_IDENTIFYING: 'quasi-identifying'>
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    name: str
+    role: Role
+    kind: Kind | None = None  # None: by the type of the data
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
+    hierarchy: Hierarchy | None = None
+    hierarchy_file: Path | None = None  # where the hierarchy was read from
+    separator: str | None = None  # set: what stands between two items where they are text
+    representation: Representation | None = None  # None: as the run asks
+    breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
+    bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
+    cells: Cells | None = None  # another tool's release: what its cells say; None: by the kind
+
+    @field_validator("role", "kind", "representation", mode="before")
+    @classmethod
+    def _known_word(cls, value: object, info: Any) -> object:
+        words = {"role": Role, "kind": Kind, "representation": Representation}[info.field_name]
+        return parse_word(words, value) if isinstance(value, str) else value
+
+    @field_validator("cells", mode="before")
+    @classmethod
+    def _known_cells(cls, value: object) -> object:
+        return known_word(Cells, value)
+
+    @model_validator(mode="after")
+    def _options_fit_kind(self) -> Column:
+        if self.hierarchy is not None and self.kind is None:
+            object.__setattr__(self, "kind", Kind.HIERARCHY)
+        if self.order is not None and self.kind is None:
+            object.__setattr__(self, "kind", Kind.ORDERED)
+        if self.separator is not None:
+            self._check_separator()
+        if self.hierarchy is not None and self.kind is not Kind.HIERARCHY:
+            raise ValueError(f"a hierarchy needs kind = 'hierarchy', not '{self.kind}'")
+        if self.hierarchy is None and self.kind is Kind.HIERARCHY:
+            raise ValueError("kind 'hierarchy' needs a hierarchy file: hierarchy = 'FILE.csv'")
+        if self.order is not None:
+            if self.kind is not Kind.ORDERED:
+                raise ValueError(f"an order needs kind = 'ordered', not '{self.kind}'")
+            if len(set(self.order)) != len(self.order) or not self.order:
+                raise ValueError("the order is empty or lists a value twice")
+        if self.breaks is not None or self.bins is not None:
+            self._check_bins()
+        if self.cells is not None:
+            self._check_cells()
+        return self
+
+    def _check_separator(self) -> None:
+        if self.kind is None:
+            object.__setattr__(self, "kind", Kind.SET)
+        if self.kind is not Kind.SET:
+            raise ValueError(f"a separator needs kind = 'set', not '{self.kind}'")
+        if self.separator == "" or set(self.separator or "") & set("\r\n"):
+            raise ValueError("the separator of items must be one or more characters of a line")
+
+    def _check_cells(self) -> None:
+        if self.role is not Role.QUASI_IDENTIFYING:
+            raise ValueError(f"cells are for quasi-identifying columns, not {self.role} ones")
+        if (self.cells is Cells.LABEL) != (self.hierarchy is not None):
+            raise ValueError("cells = 'label' and a hierarchy go together")
+
+    def _check_bins(self) -> None:
+        if self.role is not Role.SENSITIVE:
+            raise ValueError(f"bins and breaks are for sensitive columns, not {self.role} ones")
+        if self.breaks is not None and self.bins is not None:
+            raise ValueError("give bins or breaks, not both")
+        ascending = self.breaks is None or all(low < high for low, high in pairwise(self.breaks))
+        if self.breaks == () or not ascending:
+            raise ValueError("the breaks must be numbers from lowest to highest")
+
+
+class Schema(BaseModel):
+    """The columns of a table, each with a role.
+
+    ``rest`` is the role of columns that are not listed; without it every column must be listed.
+    ``release`` says how another tool has written a release that is to be audited.
+
+    >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
+    ['age', 'sex']
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[Column, ...]
+    rest: Role | None = None
+    release: ForeignRelease | None = None
+
+    @field_validator("rest", mode="before")
+    @classmethod
+    def _known_role(cls, value: object) -> object:
+        return parse_word(Role, value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _each_column_once(self) -> Schema:
+        names = [column.name for column in self.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"column '{twice[0]}' is given a role twice")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        quasi_identifying: Sequence[str],
+        sensitive: Sequence[str] = (),
+        identifying: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        rest: Role | str | None = None,
+        kinds: Mapping[str, Kind | str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        orders: Mapping[str, Sequence[str]] | None = None,
+        hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
+        separators: Mapping[str, str] | None = None,
+        breaks: Mapping[str, Sequence[float]] | None = None,
+        bins: Mapping[str, int] | None = None,
+    ) -> Schema:
+        """Build a schema from lists of column names and what deviates from the defaults."""
+        details: dict[str, dict[str, Any]] = {}
+        for role, names in (
+            (Role.IDENTIFYING, identifying),
+            (Role.QUASI_IDENTIFYING, quasi_identifying),
+            (Role.SENSITIVE, sensitive),
+            (Role.INSENSITIVE, insensitive),
+        ):
+            if isinstance(names, str):
+                raise UsageError(f"The {role} columns must be a list, not a text.", "Write [NAME].")
+            for name in names:
+                if name in details:
+                    raise SchemaError(f"Column '{name}' is given a role twice.", "Give it one.")
+                details[name] = {"role": role}
+        for option, values in (
+            ("kind", kinds),
+            ("weight", weights),
+            ("order", orders),
+            ("hierarchy", hierarchies),
+            ("separator", separators),
+            ("breaks", breaks),
+            ("bins", bins),
+        ):
+            for name, value in (values or {}).items():
+                if name not in details:
+                    raise SchemaError(
+                        f"Column '{name}' is given a {option} but no role.",
+                        did_you_mean(name, details),
+                    )
+                details[name][option] = value
+        return _validated("the schema", {"columns": details, "rest": rest}, folder=Path())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a ``mottle.toml``; hierarchy files are looked for beside it."""
+        path = Path(path)
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise StorageError(
+                f"Cannot read the schema {path}: {error.strerror}.",
+                "'mottle inspect DATA' writes one.",
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SchemaError(f"{path} is not valid TOML: {error}.") from None
+        return _validated(str(path), content, folder=path.parent)
+
+    def write(self, path: str | Path) -> None:
+        """Write a ``mottle.toml`` that `read` reads back."""
+        text = self.to_toml(folder=Path(path).parent)
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(
+                f"Cannot write the schema {path}: {error.strerror}.", "Check path and permissions."
+            ) from error
+
+    def to_toml(self, comments: Mapping[str, str] | None = None, folder: Path = Path()) -> str:
+        """The schema as TOML text, with an optional comment above each column.
+
+        Hierarchy files are named relative to ``folder``, where the text will lie.
+        """
+        lines = [_TOML_HEADER]
+        if self.rest is not None:
+            lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+        if self.release is not None:
+            lines += self.release.to_toml()
+        for column in self.columns:
+            comment = (comments or {}).get(column.name, "")
+            lines += [f"# {line}" for line in comment.splitlines()]
+            lines.append(f"[columns.{_key(column.name)}]")
+            lines.append(f"role = {_quoted(column.role)}")
+            if column.kind is not None:
+                lines.append(f"kind = {_quoted(column.kind)}")
+            if column.weight != 1.0:
+                lines.append(f"weight = {column.weight!r}")
+            if column.order is not None:
+                lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
+            if column.hierarchy is not None:
+                lines.append(f"hierarchy = {_quoted(_hierarchy_file(column, folder))}")
+            if column.separator is not None:
+                lines.append(f"separator = {_quoted(column.separator)}")
+            if column.representation is not None:
+                lines.append(f"representation = {_quoted(column.representation)}")
+            if column.breaks is not None:
+                lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
+            if column.bins is not None:
+                lines.append(f"bins = {column.bins}")
+            if column.cells is not None:
+                lines.append(f"cells = {_quoted(column.cells)}")
+            lines.append("")
+        return "\n".join(lines)
+
+    def with_rest(self, rest: Role | str) -> Schema:
+        """The same columns with another role for those not listed."""
+        try:
+            return self.model_copy(update={"rest": parse_word(Role, rest)})
+        except ValueError as error:
+            raise SchemaError(f"rest: {error}.") from None
+
+    def with_role(self, role: Role) -> tuple[Column, ...]:
+        """The columns of one role, in order."""
+        return tuple(column for column in self.columns if column.role is role)
+
+    def covering(self, names: Sequence[str]) -> Schema:
+        """The schema with one entry for each of the table's columns, in the table's order.
+
+        Raises `SchemaError` on unknown columns, columns without a role and a missing
+        quasi-identifier.
+        """
+        listed = {column.name: column for column in self.columns}
+        for name in listed:
+            if name not in names:
+                raise SchemaError(f"The table has no column '{name}'.", _which_column(name, names))
+        without_role = [name for name in names if name not in listed]
+        if without_role and self.rest is None:
+            raise SchemaError(
+                f"Columns without a role: {', '.join(without_role)}.",
+                "Give each a role, or say '--rest insensitive' (rest = \"insensitive\" in "
+                "mottle.toml) to publish them unchanged.",
+            )
+        for name in without_role:
+            assert self.rest is not None
+            listed[name] = Column(name=name, role=self.rest)
+        complete = Schema(columns=tuple(listed[name] for name in names), release=self.release)
+        if not complete.with_role(Role.QUASI_IDENTIFYING):
+            raise SchemaError(
+                "No column is quasi-identifying, so there is nothing to generalize.",
+                "Name the columns an adversary may know, for instance '--qi age,sex,postcode'.",
+            )
+        return complete
+
+
+def parse_word(words: type[Enumeration], value: str) -> Enumeration:
+    """The member of an enumeration a user means, or a ValueError that suggests one.
+
+    >>> parse_word(Kind, "number")
+    <Kind.NUMBER: 'number'>
+    """
+    try:
+        return words(value.strip().lower().replace("_", "-"))
+    except ValueError:
+        known = [str(word) for word in words]
+        raise ValueError(
+            f"'{value}' is no {words.__name__.lower()}. {did_you_mean(value, known)}"
+            f" ({', '.join(known)})"
+        ) from None
+
+
+def _which_column(name: str, names: Sequence[str]) -> str:
+    """Suggest a column, or a delimiter when the whole header became one column."""
+    if len(names) == 1:
+        for delimiter, word in ((",", ","), (";", ";"), ("\t", "tab"), ("|", "|")):
+            if delimiter in names[0]:
+                return (
+                    f"It has only one column, '{names[0]}': is the delimiter '{word}'? "
+                    f"Say --delimiter '{word}'."
+                )
+    return did_you_mean(name, names)
+
+
+def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
+    """Turn the content of a mottle.toml into a schema, or say what is wrong in words."""
+    columns = content.get("columns", {})
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(c, Mapping) for c in columns.values()
+    ):
+        raise SchemaError(f"In {source}, columns are given as tables: [columns.NAME].")
+    for key in content:
+        if key not in _ENTRIES:
+            raise SchemaError(f"In {source}: unknown entry '{key}'.", did_you_mean(key, _ENTRIES))
+    validated = []
+    for name, options in columns.items():
+        for option in options:
+            if option not in _OPTIONS:
+                raise SchemaError(
+                    f"In {source}, column '{name}': {option}: unknown option.",
+                    did_you_mean(option, _OPTIONS),
+                )
+        try:
+            validated.append(Column(name=name, **_with_hierarchy(options, folder)))
+        except ValidationError as error:
+            raise SchemaError(f"In {source}, column '{name}': {_first_problem(error)}.") from None
+    foreign = content.get("release")
+    if isinstance(foreign, Mapping) and (option := unknown_option(foreign)) is not None:
+        raise SchemaError(
+            f"In {source}, [release]: unknown option '{option}'.",
+            did_you_mean(option, FOREIGN_OPTIONS),
+        )
+    try:
+        return Schema(columns=tuple(validated), rest=content.get("rest"), release=foreign)
+    except ValidationError as error:
+        raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
+
+
+_ENTRIES = ("columns", "rest", "release")
+_OPTIONS = (
+    "role", "kind", "weight", "order", "hierarchy", "separator", "representation", "breaks", "bins",
+    "cells",
+)  # fmt: skip
+
+
+def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Read the hierarchy file an entry names."""
+    options = dict(options)
+    file = options.get("hierarchy")
+    if isinstance(file, str | Path):
+        options["hierarchy_file"] = folder / file
+        options["hierarchy"] = Hierarchy.read(folder / file)
+    return options
+
+
+def _hierarchy_file(column: Column, folder: Path) -> str:
+    """Where a column's hierarchy lies, seen from ``folder``."""
+    if column.hierarchy_file is None:
+        raise SchemaError(
+            f"The hierarchy of column '{column.name}' is in no file that the schema could name.",
+            "Write it with Hierarchy.write(FILE) and build the schema with that file.",
+        )
+    return Path(os.path.relpath(column.hierarchy_file, folder)).as_posix()
+
+
+def _first_problem(error: ValidationError) -> str:
+    """What pydantic found, in words and with the place."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{place}: {message}" if place else message
+
+
+def _key(name: str) -> str:
+    """A TOML key, quoted where needed."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+_TOML_HEADER = """\
+# What each column is. mottle reads this file with --schema.
+#
+# role: identifying        removed from the release (names, numbers that name a person)
+#       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
+#       sensitive          published as it is (what an adversary would like to learn)
+#       insensitive        published as it is
+# kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv"),
+#       set (of items, in lists or in text: separator = ";")
+# weight: how much the loss of a column counts (default 1)
+# bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
+"""

@@ -1,0 +1,1 @@
+"""Helpers without knowledge of anonymization: Arrow, random numbers, threads."""

@@ -1,0 +1,90 @@
+"""A registry of named things, each in a module of its own that registers it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from mottle.errors import UsageError, did_you_mean
+
+
+class Named(Protocol):
+    """What a registry holds."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it is found."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Generic[T], Mapping[str, T]):
+    """Items by name, sorted by name.
+
+    The modules that register items are imported on the first look-up, so that importing a package
+    does not load all of its members. Adding an item means adding one module to the package.
+
+    Parameters
+    ----------
+    noun
+        What an item is called in messages.
+    package
+        Full name of the package whose public modules, and those of its packages, register items.
+    """
+
+    def __init__(self, noun: str, package: str) -> None:
+        self._noun = noun
+        self._package = package
+        self._items: dict[str, T] = {}
+        self._loaded = False
+
+    def add(self, item: T) -> None:
+        """Register an item; a second one of the same name is a defect of the program."""
+        if item.name in self._items:
+            raise ValueError(f"{self._noun} {item.name} is registered twice")
+        self._items[item.name] = item
+
+    def get_named(self, name: object) -> T:
+        """The item of that name.
+
+        Raises
+        ------
+        UsageError
+            There is none; the message suggests similar names.
+        """
+        if not isinstance(name, str) or name not in self:
+            raise UsageError(
+                f"There is no {self._noun} '{name}'.", did_you_mean(str(name), list(self))
+            )
+        return self[name]
+
+    def __getitem__(self, name: str) -> T:
+        return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._load()))
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def _load(self) -> dict[str, T]:
+        if not self._loaded:
+            self._loaded = True  # first: the modules may look items up while they are imported
+            package = importlib.import_module(self._package)
+            _import_modules(self._package, package.__path__)
+        return self._items
+
+
+def _import_modules(package: str, path: Iterable[str]) -> None:
+    """Import the public modules of a package and of the packages in it."""
+    for module in pkgutil.iter_modules(path):
+        if module.name.startswith("_"):
+            continue
+        name = f"{package}.{module.name}"
+        imported = importlib.import_module(name)
+        if module.ispkg:
+            _import_modules(name, imported.__path__)

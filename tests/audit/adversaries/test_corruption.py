@@ -1,0 +1,158 @@
+"""Corruption: what known records give away, exactly, for every way of drawing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import mottle
+from mottle.assignment import assign
+from mottle.audit import effective_matches
+from mottle.audit.adversaries.corruption import _left_by_unit, _rule, _units, _worst_case
+from mottle.audit.containment.coded_columns import offsets_of
+from mottle.audit.links.edges import Edges
+from mottle.graph.model import Graph
+from mottle.utils.csprng import Secret
+
+
+def corruption(table, release):
+    return mottle.audit_release(table, release, adversaries=["corruption"]).findings[0]
+
+
+def edges_of_graph(graph: Graph, truth: np.ndarray) -> Edges:
+    preimages = [graph.preimages(position) for position in range(graph.records)]
+    blocks = np.repeat(np.arange(len(graph.sizes)), graph.sizes)
+    return Edges(
+        offsets_of(np.array([len(each) for each in preimages])),
+        np.concatenate(preimages).astype(np.int32),
+        truth.astype(np.int32),
+        blocks.astype(np.int32),
+    )
+
+
+@st.composite
+def drawn_rings(draw: st.DrawFn) -> tuple[Edges, np.ndarray]:
+    """A ring with its draw, and who is known."""
+    size = draw(st.integers(3, 8))
+    degree = draw(st.integers(2, size))
+    graph = Graph.rings(np.arange(size), np.array([0, size]), np.array([degree]))
+    truth = assign(graph, Secret.draw(seed=draw(st.integers(0, 99))))
+    known = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    return edges_of_graph(graph, truth), known
+
+
+@given(drawn_rings())
+def test_matches_left_are_those_of_the_graph_without_the_known(case):
+    edges, known = case
+    matches = np.zeros((edges.records, edges.records), bool)
+    matches[edges.originals, edges.published] = True
+    matches[known] = False
+    matches[:, known[edges.truth]] = False
+    everybody = matches.copy()
+    everybody[known, np.argsort(edges.truth)[known]] = True  # their own records are settled
+    left = effective_matches(csr_array(everybody)).toarray().sum(axis=1)
+    left[known] = 0
+    assert np.array_equal(edges.effective_matches(known), left)
+
+
+def bucketed(buckets: int, size: int) -> Graph:
+    """A block of so many buckets; layer b of every record is some preimage in bucket b."""
+    places = np.arange(buckets * size)
+    rows = [[b * size + (place + b * (place // size)) % size for b in range(buckets)]
+            for place in places]  # fmt: skip
+    degrees, starts = np.array([buckets]), np.array([0, len(places)])
+    return Graph.explicit(places, starts, degrees, np.array(rows))
+
+
+@given(st.integers(2, 4), st.integers(2, 4), st.data())
+def test_one_known_link_of_a_bucket_tells_where_all_of_it_went(buckets, size, data):
+    """Left are the matches under all permutations of buckets that agree with what is known."""
+    from itertools import permutations
+
+    graph = bucketed(buckets, size)
+    truth = assign(graph, Secret.draw(seed=data.draw(st.integers(0, 99))), "buckets")
+    edges = edges_of_graph(graph, truth)
+    people = data.draw(st.sets(st.integers(0, graph.records - 1), max_size=graph.records - 1))
+    known = np.isin(np.arange(graph.records), list(people))
+    slot_of = np.argsort(truth)
+    possible = [set() for _ in range(graph.records)]
+    rows = edges.originals.reshape(graph.records, buckets)
+    for order in permutations(range(buckets)):
+        slots = np.empty(graph.records, int)
+        for slot in range(graph.records):
+            slots[rows[slot, order[slot // size]]] = slot
+        if np.array_equal(slots[known], slot_of[known]):
+            for person, slot in enumerate(slots):
+                possible[person].add(slot)
+    expected = np.where(known, 0, [len(slots) for slots in possible])
+    units = _units(edges, edges.clusters, buckets=True)
+    assert np.array_equal(_left_by_unit(edges, units, known), expected)
+
+
+@pytest.mark.parametrize("draw", ["buckets", "rotation"])
+def test_the_worst_case_knows_one_of_each_unit_and_no_more(draw):
+    """Nine people drawn as a ring or in buckets, and three drawn one by one."""
+    ring = [[place, (place + 1) % 9, (place + 2) % 9] for place in range(9)]
+    table = [[b * 3 + (place + b * (place // 3)) % 3 for b in range(3)] for place in range(9)]
+    edges = np.array(table if draw == "buckets" else ring)
+    graph = Graph.explicit(
+        np.arange(12), np.array([0, 9, 12]), np.array([3, 3]),
+        np.concatenate([edges.ravel(), np.tile(np.arange(3), 3)]),
+    )  # fmt: skip
+    links = edges_of_graph(graph, assign(graph, Secret.draw(seed=1), draw))
+    steps = _worst_case(links, draw, _rule(links, draw), 0)
+    exposed = [2, 7, 6] if draw == "buckets" else [8]  # two of three buckets tell the third
+    assert [step["exposed"] for step in steps] == exposed
+
+
+# ------------------------------------------------------------------------------- on releases
+
+
+def test_a_ring_loses_one_match_for_each_person_known(crowd, sound):
+    found = corruption(crowd, sound)
+    assert (found.achieved, found.allowed, found.passed) == (0, 1, True)
+    for step in found.details["worst_case"]:
+        assert step["fewest_left"] == max(5 - step["known"], 1)
+    shares = [step["mean_left"] for step in found.details["random"]]
+    assert shares == sorted(shares, reverse=True)
+    simulated = found.details["one_known_simulated"]
+    assert simulated["best_guess_nobody_known"] == pytest.approx(1 / 5)
+    assert 1 / 5 < simulated["best_guess_one_known"] < 2 / 5
+
+
+def test_shifts_of_a_ring_are_caught(crowd, sound):
+    """NH10 §5.2: drawn among the k shifts, one known link gives the whole ring away."""
+    certificate = {**sound.certificate, "parameters": {"draw": "rotation"}}
+    found = corruption(crowd, replace(sound, certificate=certificate))
+    sizes = sound.links.graph.sizes
+    rings = sizes > 5  # a complete block is drawn record by record
+    expected = (sizes * (sizes - 1))[rings].sum() / sizes.sum()
+    assert found.achieved == pytest.approx(expected)
+    assert found.passed is False
+    assert found.details["worst_case"][0]["exposed"] == sizes.max() - 1
+
+
+def test_homogeneous_groups_lose_one_match_for_each_person_known(crowd):
+    schema = mottle.Schema.of(quasi_identifying=["age", "sex"], rest="insensitive")
+    release = mottle.anonymize(crowd, schema, mottle.KAnonymity(4), method="hp", seed=1)
+    found = corruption(crowd, release)
+    assert found.passed
+    assert [step["fewest_left"] for step in found.details["worst_case"]][:3] == [3, 2, 1]
+
+
+def test_guarantees_about_values_promise_nothing_here(crowd, diverse):
+    found = corruption(crowd, diverse)
+    assert found.passed is None
+    assert found.details["worst_case"]
+
+
+def test_without_links_or_draw_it_is_not_played(crowd, sound, outside):
+    for release in (outside(sound), replace(sound, certificate={})):
+        found = corruption(crowd, release)
+        assert found.passed is None
+        assert "needs" in found.details["not_played"]

@@ -1,0 +1,107 @@
+"""``mottle anonymize-sets`` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import mottle
+from mottle.cli.app import app
+
+LINES = ["milk tea", "milk", "", "tea rum", "rum milk tea", "milk milk bread"]
+
+
+def mottle_command(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(result: Result, exit_code: int, *words: str) -> None:
+    assert result.exit_code == exit_code, result.output
+    said = re.sub(r"\s+", " ", result.output)
+    for word in words:
+        assert word in said
+    assert "Traceback" not in result.output
+
+
+@pytest.fixture
+def baskets(tmp_path: Path) -> Path:
+    path = tmp_path / "baskets.dat"
+    path.write_text("\n".join(LINES) + "\n")
+    return path
+
+
+def test_a_transaction_file_becomes_a_release_that_can_be_read(
+    baskets: Path, tmp_path: Path
+) -> None:
+    result = mottle_command("anonymize-sets", baskets, "-k", "2", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "error rate (ER)" in result.output
+    release = mottle.read_set_release(tmp_path / "out")
+    assert release.table.num_rows == len(LINES)
+    again = mottle.read_set_release(tmp_path / "out" / "release.csv")
+    assert again.table.equals(release.table)
+
+
+def test_measures_and_json_are_printed_when_asked_for(baskets: Path, tmp_path: Path) -> None:
+    result = mottle_command(
+        "anonymize-sets", baskets, "-k", "2", "-o", tmp_path / "out", "--measure", "--json"
+    )
+    found = json.loads(result.output[result.output.index("{") :])
+    assert found["rows"] == len(LINES)
+    assert set(found["measured"]) == {
+        "error_rate", "query_error_present", "query_error_absent", "item_frequency_error",
+        "pair_support_error",
+    }  # fmt: skip
+
+
+def test_labels_of_a_table_are_protected(tmp_path: Path) -> None:
+    rows = [f"{'a;b' if row % 3 else 'c'},job {row % 5}" for row in range(40)]
+    (tmp_path / "visits.csv").write_text("\n".join(["visited,job", *rows]) + "\n")
+    result = mottle_command(
+        "anonymize-sets", tmp_path / "visits.csv", "--column", "visited", "--separator", ";",
+        "--sensitive-label", "job", "--l", "3", "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "buckets" in result.output
+    assert mottle.read_set_release(tmp_path / "out").labels == ["job"]
+
+
+def test_a_long_table_is_read_by_record_and_item(tmp_path: Path) -> None:
+    lines = ["basket,article", "1,tea", "1,milk", "2,tea", "3,rum"]
+    (tmp_path / "sales.csv").write_text("\n".join(lines) + "\n")
+    result = mottle_command(
+        "anonymize-sets", tmp_path / "sales.csv", "--record", "basket", "--item", "article",
+        "-k", "3", "-o", tmp_path / "out", "--no-report",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert mottle.read_set_release(tmp_path / "out").table.num_rows == 3
+
+
+def test_what_cannot_be_done_is_refused_in_words(baskets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    refused(mottle_command("anonymize-sets", baskets, "-o", out), 2, "--k 10")
+    refused(mottle_command("anonymize-sets", baskets, "-k", "9", "-o", out), 3, "k is 6")
+    refused(mottle_command("anonymize-sets", "x.csv", "-k", "2", "-o", out), 2, "--column")
+    refused(mottle_command("anonymize-sets", "none.dat", "-k", "2", "-o", out), 5, "not exist")
+    refused(
+        mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, "--record", "a"),
+        2, "--item",
+    )  # fmt: skip
+    refused(
+        mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, "--method", "nh"),
+        2, "no method for sets 'nh'",
+    )  # fmt: skip
+    (tmp_path / "empty.dat").write_text("")
+    refused(mottle_command("anonymize-sets", tmp_path / "empty.dat", "-k", "2", "-o", out), 4)
+    assert not out.exists()
+
+
+def test_methods_for_sets_are_listed() -> None:
+    listed = json.loads(mottle_command("methods", "--sets", "--json").output)
+    assert {"auto", "freeform", "buckets", "gray-tsp-ring", "cahd"} <= {
+        method["name"] for method in listed
+    }

@@ -1,0 +1,103 @@
+"""Sensitive columns as codes: values, bins, joint values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mottle import DataError, Schema, SchemaError, anonymize
+from mottle.encoding.sensitive import MISSING, encode_sensitive
+from mottle.guarantees.base import BetaLikeness, LDiversity
+
+
+def schema_of(*columns: str, **options) -> Schema:
+    return Schema.of(quasi_identifying=[], sensitive=columns, **options)
+
+
+def test_missing_values_are_a_value_of_their_own():
+    table = pa.table({"x": ["b", None, "a", None]})
+    (values,) = encode_sensitive(table, schema_of("x"))
+    assert values.counts.tolist() == [1, 1, 2]
+    assert [values.label(code) for code in range(3)] == ["a", "b", MISSING]
+
+
+def test_all_values_missing():
+    (values,) = encode_sensitive(pa.table({"x": pa.nulls(3)}), schema_of("x"))
+    assert values.counts.tolist() == [3]
+
+
+def test_nan_is_missing_and_dictionaries_are_values():
+    table = pa.table(
+        {"x": [1.0, float("nan"), None], "y": pa.array(list("aba")).dictionary_encode()}
+    )
+    joint, x, y = encode_sensitive(table, schema_of("x", "y"))
+    assert x.counts.tolist() == [1, 2]
+    assert y.counts.tolist() == [2, 1]
+    assert joint.columns == ("x", "y")
+    assert joint.counts.sum() == 3
+
+
+def test_breaks_make_bins():
+    table = pa.table({"pay": [5, 10, 19, 20, 90, None]})
+    (values,) = encode_sensitive(table, schema_of("pay", breaks={"pay": [10, 20]}))
+    labels = {values.label(int(code)) for code in values.codes}
+    assert labels == {"below 10", "10 to below 20", "20 and above", MISSING}
+    assert "breaks 10, 20" in values.binned
+
+
+def test_quantiles_make_bins_of_about_equal_size():
+    table = pa.table({"pay": np.arange(1000)})
+    (values,) = encode_sensitive(table, schema_of("pay", bins={"pay": 4}))
+    assert values.counts.tolist() == [250, 250, 250, 250]
+    assert values.binned == "4 quantile bins"
+
+
+def test_bins_are_for_numbers():
+    with pytest.raises(DataError, match="'x' has bins"):
+        encode_sensitive(pa.table({"x": ["a", "b"]}), schema_of("x", bins={"x": 2}))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bins": {"x": 1}}, "bins"),
+        ({"breaks": {"x": [2, 1]}}, "lowest to highest"),
+        ({"breaks": {"x": []}}, "lowest to highest"),
+        ({"breaks": {"x": [1]}, "bins": {"x": 2}}, "not both"),
+    ],
+)
+def test_bins_that_make_no_sense(options, words):
+    with pytest.raises(SchemaError, match=words):
+        schema_of("x", **options)
+
+
+def test_bins_survive_mottle_toml(tmp_path):
+    schema = Schema.of(
+        quasi_identifying=["age"],
+        sensitive=["pay", "tax"],
+        breaks={"pay": [10.5, 20]},
+        bins={"tax": 5},
+    )
+    schema.write(tmp_path / "mottle.toml")
+    assert Schema.read(tmp_path / "mottle.toml") == schema
+
+
+def test_bins_stand_on_the_certificate_and_numbers_are_published_as_they_are():
+    random = np.random.default_rng(0)
+    table = pa.table({"age": random.integers(0, 50, 200), "pay": random.integers(0, 9999, 200)})
+    schema = Schema.of(quasi_identifying=["age"], sensitive=["pay"], bins={"pay": 4})
+    release = anonymize(table, schema, LDiversity(3), effort=0, seed=1)
+    (described,) = release.certificate["sensitive"]
+    assert described["binned"] == "4 quantile bins"
+    assert described["values"] == 4
+    assert sorted(release.table.column("pay").to_pylist()) == sorted(table["pay"].to_pylist())
+
+
+def test_joint_values_know_their_parts():
+    table = pa.table({"a": ["x", "x", "y"], "b": [1, 2, 1]})
+    joint, a, b = encode_sensitive(table, schema_of("a", "b"))
+    demand = BetaLikeness(1).demand(3, (joint, a, b))
+    assert demand.marks.shape == (3, 3)
+    assert demand.marks[:, 1].tolist() == (3 + a.codes).tolist()
+    assert joint.label(int(joint.codes[1])) == "x, 2"

@@ -1,0 +1,225 @@
+"""A real Spark cluster of separate processes publishes what memory publishes, once, come what may.
+
+All tests share one session per test process; Spark takes its time to start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark.sql
+import pytest
+
+import mottle
+from mottle import Caps, KAnonymity, LDiversity, Schema, UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.io.batch_source import parquet_source
+from mottle.io.databases import DatabaseTable
+from mottle.pipeline.spark import engine as mottle_spark
+from mottle.report import InternalReport, Owner, report_html
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+
+ROWS = 2400
+CAPS = Caps({"none": 0.8}, default=0.34)
+APART = 0.02  # by which engines may differ in GCP
+MASTER = "local-cluster[2,1,1024]"  # executors are processes of their own
+QI = ["age", "sex", "education", "workclass"]
+SCHEMA = Schema.of(
+    quasi_identifying=QI,
+    identifying=["person_id"],
+    sensitive=["diagnosis"],
+    rest="insensitive",
+)
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pyspark.sql.SparkSession]:
+    folder = tmp_path_factory.mktemp("spark")
+    os.environ |= {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    os.environ.pop("PYSPARK_DRIVER_PYTHON", None)
+    from pyspark.sql import SparkSession
+
+    running = (
+        SparkSession.builder.master(MASTER)
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    running.sparkContext.setLogLevel("OFF")
+    work = Path(pyspark.__file__).parent / "work" / running.sparkContext.applicationId
+    yield running
+    running.stop()
+    shutil.rmtree(work, ignore_errors=True)  # where a local cluster keeps its logs
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[pa.Table, Path]:
+    table = mottle.datasets.population(ROWS, seed=3).select(
+        ["person_id", *QI, "income", "diagnosis"]
+    )
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    pq.write_table(table, path, row_group_size=600)
+    return table, path
+
+
+def check(table: pa.Table, folder: Path, guarantee: Guarantee) -> mottle.Release:
+    release = mottle.read_release(folder)
+    assert release.table.num_rows == ROWS
+    for name in ("diagnosis", "income"):
+        assert Counter(release.table.column(name).to_pylist()) == Counter(
+            table.column(name).to_pylist()
+        )
+    schema = SCHEMA.covering(table.column_names)
+    assert mottle.audit_release(table, release, schema=schema, guarantee=guarantee).passed
+    return release
+
+
+@pytest.mark.parametrize(
+    ("method", "guarantee", "effort"),
+    [("nh", KAnonymity(5), None), ("freeform", KAnonymity(5), 0)],
+)
+def test_same_audit_and_nearly_the_same_loss_as_in_memory(
+    session: pyspark.sql.SparkSession,
+    people: tuple[pa.Table, Path],
+    tmp_path: Path,
+    method: str,
+    guarantee: Guarantee,
+    effort: float | None,
+) -> None:
+    table, path = people
+    frame = session.read.parquet(str(path))
+    released = mottle_spark.anonymize(
+        frame, SCHEMA, guarantee, staging=tmp_path / "staging", method=method, effort=effort,
+        chunk_rows=1200,
+    )  # fmt: skip
+    memory = mottle.anonymize(table, SCHEMA, guarantee, method=method, effort=effort)
+    assert memory.gcp is not None
+    assert released.certificate["engine"]["chunks"] == 2
+    assert abs(released.certificate["gcp"] / memory.gcp - 1) < APART
+    assert released.dataframe.count() == ROWS
+    internal = InternalReport(tmp_path / "internal.html", Owner(None))
+    released.save(tmp_path / "out", internal=internal, original=parquet_source(path, "people"))
+    assert report_html(mottle.read_release(tmp_path / "out")) == (
+        tmp_path / "out" / "report.html"
+    ).read_text(encoding="utf-8")
+    assert 'class="before"' in internal.path.read_text(encoding="utf-8")
+    memory.save(tmp_path / "memory")
+    release = check(table, tmp_path / "out", guarantee)
+    expected = mottle.read_release(tmp_path / "memory")
+    assert release.table.schema.equals(expected.table.schema)
+    assert release.columns == expected.columns
+    assert [one["passed"] for one in release.certificate["checks"]] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "guarantee", "chunk_rows"),
+    [("diagnosis", CAPS, 8000), ("income", LDiversity(5), 6000)],
+)
+def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
+    session: pyspark.sql.SparkSession,
+    tmp_path: Path,
+    sensitive: str,
+    guarantee: Guarantee,
+    chunk_rows: int,
+) -> None:
+    table = mottle.datasets.population(16_000, seed=3).select([*QI, sensitive])
+    pq.write_table(table, tmp_path / "people.parquet")
+    bins = {"income": 10} if sensitive == "income" else {}
+    schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
+    clustered, held = [], []
+    for seed in (1, 2):  # chance alone moves single runs by one or two percent
+        run = {"method": "buckets", "effort": 0, "seed": seed}
+        released = mottle_spark.anonymize(
+            session.read.parquet(str(tmp_path / "people.parquet")), schema, guarantee,
+            staging=tmp_path / "staging", chunk_rows=chunk_rows, **run,
+        )  # fmt: skip
+        memory = mottle.anonymize(table, schema, guarantee, **run)
+        for decided in ("blocks", "scouts"):
+            assert released.certificate["method"][decided] == memory.certificate["method"][decided]
+        clustered.append(released.certificate["gcp"])
+        held.append(memory.gcp)
+    assert abs(sum(clustered) / sum(held) - 1) < APART, (clustered, held)
+    released.save(tmp_path / "out")
+    release = mottle.read_release(tmp_path / "out")
+    assert mottle.audit_release(table, release, schema=schema, guarantee=guarantee).passed
+
+
+def test_a_database_gets_the_release_of_a_cluster(
+    session: pyspark.sql.SparkSession,
+    people: tuple[pa.Table, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    released = mottle_spark.anonymize(
+        session.read.parquet(str(people[1])), SCHEMA, KAnonymity(5), staging=tmp_path / "staging",
+        method="nh", chunk_rows=1200,
+    )  # fmt: skip
+    released.save(DatabaseTable("duckdb:///open.duckdb", "people"))
+    assert mottle.read_database("open.duckdb", table="people_readable").num_rows == ROWS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["open.duckdb", "staging"]
+    with pytest.raises(UsageError, match="has no examples"):
+        released.save(
+            tmp_path / "out", internal=InternalReport(tmp_path / "i", Owner(None), examples=True)
+        )
+
+
+def test_a_killed_executor_leaves_one_whole_release(
+    session: pyspark.sql.SparkSession,
+    people: tuple[pa.Table, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, path = people
+    marker = tmp_path / "killed"
+    publish = mottle_spark.publish_chunk
+
+    def publish_or_die(plan, key, rows):
+        """The first worker to come here kills its executor, the process that started it."""
+        try:
+            marker.touch(exist_ok=False)
+        except FileExistsError:
+            return publish(plan, key, rows)
+        executor = os.getppid()
+        while b"java" not in Path(f"/proc/{executor}/cmdline").read_bytes():
+            status = Path(f"/proc/{executor}/stat").read_text()
+            executor = int(status.rsplit(")", 1)[1].split()[1])
+        os.kill(executor, signal.SIGKILL)
+        signal.pause()
+        return None
+
+    monkeypatch.setattr(mottle_spark, "publish_chunk", publish_or_die)
+    released = mottle_spark.anonymize(
+        session.read.parquet(str(path)), SCHEMA, KAnonymity(5), staging=tmp_path / "staging",
+        method="nh", chunk_rows=400,
+    )  # fmt: skip
+    assert marker.exists()
+    assert released.certificate["engine"]["chunks"] == 6
+    released.save(tmp_path / "out")
+    check(table, tmp_path / "out", KAnonymity(5))
+
+
+def test_what_chunks_cannot_do_is_refused(
+    session: pyspark.sql.SparkSession, people: tuple[pa.Table, Path], tmp_path: Path
+) -> None:
+    frame = session.read.parquet(str(people[1]))
+    with pytest.raises(UsageError, match="whole table in memory"):
+        mottle_spark.anonymize(frame, SCHEMA, KAnonymity(5), staging=tmp_path, method="mondrian")
+    with pytest.raises(UsageError, match="chunk_rows"):
+        mottle_spark.anonymize(frame, SCHEMA, KAnonymity(5), staging=tmp_path, chunk_rows=0)
+    assert list(tmp_path.iterdir()) == []

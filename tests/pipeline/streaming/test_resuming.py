@@ -1,0 +1,221 @@
+"""A streamed run that is killed goes on where it was: one release, valid, and nothing beside it."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import mottle
+from mottle import KAnonymity, LDiversity, Schema, StorageError
+from mottle.io.atomic_write import resumable_folder
+from mottle.pipeline.anonymize import Progress
+from mottle.pipeline.streaming import engine
+
+ROWS = 6000
+KILLS = 10
+PATIENCE = 300.0
+
+SCHEMA = Schema.of(
+    quasi_identifying=["age", "sex", "education"], identifying=["person_id"], rest="insensitive"
+)
+RUN = {"method": "nh", "chunk_rows": 500}
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from mottle import KAnonymity, Schema, streaming
+schema = Schema.of(
+    quasi_identifying=["age", "sex", "education"], identifying=["person_id"], rest="insensitive"
+)
+streaming.anonymize(
+    sys.argv[1], schema, KAnonymity(5), sys.argv[2], method="nh", chunk_rows=500,
+    progress=lambda progress: print(progress.stage, progress.share, flush=True),
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "people.parquet"
+    pq.write_table(mottle.datasets.population(ROWS, seed=5), path)
+    return path
+
+
+def hidden(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".mottle-unfinished-*"))
+
+
+def interrupt_at(stage: str, share: float):
+    def tell(progress: Progress) -> None:
+        if progress.stage == stage and (progress.share or 0) >= share:
+            raise KeyboardInterrupt
+
+    return tell
+
+
+def check_whole(people: Path, folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "certificate.json",
+        "release.csv",
+        "release.parquet",
+        "report.html",
+    ]
+    table = pq.read_table(people)
+    release = mottle.read_release(folder)
+    assert sorted(release.table.column("diagnosis").to_pylist()) == sorted(
+        table.column("diagnosis").to_pylist()
+    )
+    report = mottle.audit_release(
+        table, release, schema=SCHEMA.covering(table.column_names), guarantee=KAnonymity(5)
+    )
+    assert report.passed
+
+
+def test_ten_kills_at_random_points_end_in_one_valid_release(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    chance = random.Random(4)
+    command = [sys.executable, "-c", SCRIPT, str(people), str(folder)]
+    killed = 0
+    while killed < KILLS:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(chance.randint(1, 24)):
+            if not process.stdout.readline():
+                break
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        killed += 1
+        if (folder / "certificate.json").exists():
+            break  # it had come to its end
+        assert list(folder.glob("[!.]*")) == []
+    if not (folder / "certificate.json").exists():
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+    assert killed >= KILLS / 2
+    check_whole(people, folder)
+
+
+def test_finished_chunks_are_not_worked_on_again(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        engine.anonymize(
+            people, SCHEMA, KAnonymity(5), folder, progress=interrupt_at("chunks", 0.5), **RUN
+        )
+    (stage,) = hidden(folder)
+    assert oct((stage / "secret").stat().st_mode)[-3:] == "600"
+    assert oct(stage.stat().st_mode)[-3:] == "700"
+    kept = {path.name: path.stat().st_mtime_ns for path in stage.glob("chunk-*.arrow")}
+    assert len(kept) >= 6
+    seen: dict[str, int] = {}
+
+    def look(progress: Progress) -> None:
+        if progress.stage == "write" and not seen:
+            seen.update({p.name: p.stat().st_mtime_ns for p in stage.glob("chunk-*.arrow")})
+
+    engine.anonymize(people, SCHEMA, KAnonymity(5), folder, progress=look, **RUN)
+    assert {name: seen[name] for name in kept} == kept
+    check_whole(people, folder)
+
+
+def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
+    people: Path, tmp_path: Path
+) -> None:
+    run = {**RUN, "seed": 9}
+    for stage, share in (("sort", 0.1), ("chunks", 0.3), ("write", 0.5)):
+        with pytest.raises(KeyboardInterrupt):
+            engine.anonymize(
+                people, SCHEMA, KAnonymity(5), tmp_path / "a", progress=interrupt_at(stage, share),
+                **run,
+            )  # fmt: skip
+    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "a", **run)
+    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "b", **run)
+    one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
+    assert one.equals(two)
+
+
+def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> None:
+    data = tmp_path / "people.parquet"
+    pq.write_table(mottle.datasets.population(9000, seed=5), data)
+    schema = Schema.of(
+        quasi_identifying=["age", "sex", "education"], identifying=["person_id"],
+        sensitive=["income"], bins={"income": 10}, rest="insensitive",
+    )  # fmt: skip
+    run = {"method": "buckets", "chunk_rows": 2000, "effort": 0, "seed": 9}
+    for share in (0.2, 0.6):
+        with pytest.raises(KeyboardInterrupt):
+            engine.anonymize(
+                data, schema, LDiversity(5), tmp_path / "a",
+                progress=interrupt_at("chunks", share), **run,
+            )  # fmt: skip
+    certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run)
+    assert certificate["method"]["scouts"] > 0
+    engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
+    one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
+    assert one.equals(two)
+
+
+def test_another_content_or_another_command_starts_afresh(people: Path, tmp_path: Path) -> None:
+    folder, copy = tmp_path / "out", tmp_path / "people.parquet"
+    copy.write_bytes(people.read_bytes())
+    stop = interrupt_at("chunks", 0.5)
+    with pytest.raises(KeyboardInterrupt):
+        engine.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
+    (stage,) = hidden(folder)
+    secret = (stage / "secret").read_text()
+    pq.write_table(mottle.datasets.population(ROWS, seed=6), copy)
+    with pytest.raises(KeyboardInterrupt):
+        engine.anonymize(copy, SCHEMA, KAnonymity(5), folder, progress=stop, **RUN)
+    assert hidden(folder) == [stage]
+    assert (stage / "secret").read_text() != secret
+    engine.anonymize(copy, SCHEMA, KAnonymity(7), folder, **RUN)
+    assert hidden(folder) == []
+    check_whole(copy, folder)
+
+
+def test_the_same_command_does_not_run_twice_at_once(people: Path, tmp_path: Path) -> None:
+    def again(progress: Progress) -> None:
+        if progress.stage == "chunks":
+            with pytest.raises(StorageError, match="already running"):
+                engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
+
+    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", progress=again, **RUN)
+    check_whole(people, tmp_path / "out")
+
+
+def test_an_interrupted_renaming_is_finished_by_the_next_run(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    moved: list[str] = []
+    replace = os.replace
+
+    def stop_after_one(source: Path, place: Path) -> None:
+        if Path(place).parent == folder:
+            if moved:
+                raise KeyboardInterrupt
+            moved.append(Path(place).name)
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", stop_after_one)
+    with pytest.raises(KeyboardInterrupt):
+        engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+    monkeypatch.undo()
+    assert moved == ["release.parquet"]
+    certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+    assert certificate["rows"] == ROWS
+    check_whole(people, folder)
+
+
+def test_errors_remove_the_folder_and_a_failing_disk_does_not(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="ours"), resumable_folder(tmp_path / "a", "key"):
+        raise ValueError("ours")
+    assert not (tmp_path / "a").exists()
+    with pytest.raises(OSError, match="full"), resumable_folder(tmp_path / "b", "key"):
+        raise OSError("disk full")
+    assert len(hidden(tmp_path / "b")) == 1

@@ -1,0 +1,330 @@
+"""Streaming publishes what memory publishes: the same cells' types, guarantee, audit and loss."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import mottle
+from mottle import BetaLikeness, Caps, KAnonymity, LDiversity, Schema, UsageError
+from mottle.errors import DataError, GuaranteeError, StorageError
+from mottle.guarantees.base import Guarantee
+from mottle.io.batch_source import TextOptions
+from mottle.pipeline.streaming import engine
+
+ROWS = 3000
+QI = ["age", "sex", "education", "marital_status", "workclass"]
+CAPS = Caps({"none": 0.8}, default=0.34)
+APART = 0.02  # by which engines may differ in GCP
+
+
+def described(release: mottle.Release) -> list[object]:
+    """Columns and types, and how often values occur."""
+    return [*release.table.schema, *release.columns]
+
+
+@pytest.fixture(scope="module")
+def population() -> tuple[pa.Table, Schema]:
+    table = mottle.datasets.population(ROWS, seed=3).drop_columns(["origin", "occupation"])
+    schema = Schema.of(
+        quasi_identifying=QI,
+        identifying=["person_id"],
+        sensitive=["diagnosis"],
+        insensitive=["income"],
+    )
+    return table, schema
+
+
+@pytest.fixture(scope="module")
+def file(population: tuple[pa.Table, Schema], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "people.parquet"
+    pq.write_table(population[0], path, row_group_size=700)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("method", "guarantee", "chunk_rows"),
+    [("nh", KAnonymity(5), 800), ("freeform", KAnonymity(5), 1500)],
+)
+def test_same_audit_and_nearly_the_same_loss_as_in_memory(
+    population: tuple[pa.Table, Schema],
+    file: Path,
+    tmp_path: Path,
+    method: str,
+    guarantee: Guarantee,
+    chunk_rows: int,
+) -> None:
+    table, schema = population
+    run = {"method": method, "seed": 1}
+    certificate = engine.anonymize(
+        file, schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows, **run
+    )
+    memory = mottle.anonymize(table, schema, guarantee, **run)
+    assert memory.gcp is not None
+    assert certificate["engine"]["chunks"] > 1
+    assert abs(certificate["gcp"] / memory.gcp - 1) < APART
+    memory.save(tmp_path / "memory")
+    expected = mottle.read_release(tmp_path / "memory")
+    release = mottle.read_release(tmp_path / "out")
+    assert described(release) == described(expected)
+    assert [check["passed"] for check in certificate["checks"]] == [True] * 5
+    report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
+    assert report.passed
+    for name in ("diagnosis", "income"):
+        assert Counter(release.table.column(name).to_pylist()) == Counter(
+            table.column(name).to_pylist()
+        )
+    assert set(certificate) == {*memory.certificate, "engine"}
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "guarantee", "chunk_rows", "scouts", "apart"),
+    [
+        ("diagnosis", CAPS, 4000, False, APART),  # many blocks
+        ("income", LDiversity(5), 6000, True, APART),  # one block, four regions; not three
+        ("income", BetaLikeness(2), 13_000, False, 0.05),  # two tiers; chance decides on blocks
+    ],
+)
+def test_buckets_lose_in_chunks_what_they_lose_in_memory(
+    tmp_path: Path,
+    sensitive: str,
+    guarantee: Guarantee,
+    chunk_rows: int,
+    scouts: bool,
+    apart: float,
+) -> None:
+    table = mottle.datasets.population(16_000, seed=3).select([*QI, sensitive])
+    pq.write_table(table, tmp_path / "people.parquet")
+    bins = {"income": 10} if sensitive == "income" else {}
+    schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
+    streamed, held = [], []
+    for seed in (1, 2, 3):  # chance alone moves single runs by one or two percent
+        run = {"method": "buckets", "effort": 0, "seed": seed}
+        certificate = engine.anonymize(
+            tmp_path / "people.parquet", schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows,
+            overwrite=True, **run,
+        )  # fmt: skip
+        memory = mottle.anonymize(table, schema, guarantee, **run)
+        assert (
+            certificate["engine"]["chunks"] > 16_000 // chunk_rows
+        )  # regions, what they leave over, and scouts
+        assert (certificate["method"]["scouts"] > 0) == scouts
+        tiers = certificate["method"]["tiers"]
+        for decided in ("tiers", "blocks", "scouts") if len(tiers) == 1 else ("tiers", "scouts"):
+            assert certificate["method"][decided] == memory.certificate["method"][decided]
+        streamed.append(certificate["gcp"])
+        held.append(memory.gcp)
+    assert abs(sum(streamed) / sum(held) - 1) < apart
+    release = mottle.read_release(tmp_path / "out")
+    report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
+    assert report.passed
+    assert Counter(release.table.column(sensitive).to_pylist()) == Counter(
+        table.column(sensitive).to_pylist()
+    )
+
+
+def test_blocks_may_be_much_larger_than_chunks(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    table, schema = population
+    certificate = engine.anonymize(
+        file, schema, LDiversity(2), tmp_path / "out", chunk_rows=50, effort=0
+    )
+    assert certificate["engine"]["chunks"] > ROWS // 50 > certificate["method"]["blocks"]
+    release = mottle.read_release(tmp_path / "out")
+    assert mottle.audit_release(table, release, schema=schema, guarantee=LDiversity(2)).passed
+
+
+def test_every_kind_of_column_comes_out_as_in_memory(
+    people: tuple[pa.Table, Schema], tmp_path: Path
+) -> None:
+    table, schema = people
+    table = table.append_column("when", pa.array(range(40), pa.timestamp("ns", "UTC")))
+    table = table.append_column("wide", pa.array(range(40)).cast(pa.decimal256(50, 2)))
+    table = table.append_column("nothing", pa.nulls(40))
+    table = table.append_column("long", pa.array(range(40), pa.duration("us")))
+    schema = schema.with_rest("insensitive")
+    with pa.ipc.new_file(tmp_path / "people.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=7)
+    engine.anonymize(
+        tmp_path / "people.arrow", schema, KAnonymity(4), tmp_path / "out", chunk_rows=12
+    )
+    memory = mottle.anonymize(table, schema, KAnonymity(4))
+    memory.save(tmp_path / "memory")
+    release = mottle.read_release(tmp_path / "out")
+    expected = mottle.read_release(tmp_path / "memory")
+    assert described(release) == described(expected)
+    for name in ("diagnosis", "note", "when", "wide", "long"):
+        assert sorted(map(str, release.table.column(name).to_pylist())) == sorted(
+            map(str, table.column(name).to_pylist())
+        )
+    assert mottle.audit_release(table, release, schema=schema, guarantee=KAnonymity(4)).passed
+    text = mottle.read_release(tmp_path / "out" / "release.csv")
+    assert text.table.equals(release.table)
+
+
+def test_ordered_categories_of_the_data_stay_ordered(tmp_path: Path) -> None:
+    sizes = pa.DictionaryArray.from_arrays([0, 1, 2, 1] * 5, ["S", "M", "L"], ordered=True)
+    table = pa.table({"size": sizes, "kept": sizes})
+    pq.write_table(table, tmp_path / "sizes.parquet")
+    schema = Schema.of(quasi_identifying=["size"], insensitive=["kept"])
+    engine.anonymize(
+        tmp_path / "sizes.parquet", schema, KAnonymity(3), tmp_path / "out", chunk_rows=9
+    )
+    columns = {column.name: column for column in mottle.read_release(tmp_path / "out").columns}
+    assert columns["size"].order == columns["kept"].order == ("S", "M", "L")
+
+
+def test_numbers_in_bins_are_capped_by_bin_as_in_memory(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    schema = Schema.of(
+        quasi_identifying=QI, sensitive=["income"], bins={"income": 6}, rest="insensitive"
+    )
+    guarantee = LDiversity(3)
+    certificate = engine.anonymize(
+        file, schema, guarantee, tmp_path / "out", chunk_rows=1500, effort=0
+    )
+    memory = mottle.anonymize(population[0], schema, guarantee, effort=0)
+    assert certificate["sensitive"] == memory.certificate["sensitive"]
+    release = mottle.read_release(tmp_path / "out")
+    assert mottle.audit_release(population[0], release, schema=schema, guarantee=guarantee).passed
+
+
+def test_several_sensitive_columns_are_capped_jointly_and_each(
+    population: tuple[pa.Table, Schema], tmp_path: Path
+) -> None:
+    table = population[0]
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = Schema.of(
+        quasi_identifying=["age", "sex", "education"],
+        sensitive=["diagnosis", "marital_status"],
+        rest="insensitive",
+    )
+    certificate = engine.anonymize(
+        tmp_path / "people.parquet", schema, LDiversity(2), tmp_path / "out", effort=0
+    )  # fmt: skip
+    memory = mottle.anonymize(table, schema, LDiversity(2), effort=0)
+    assert certificate["sensitive"] == memory.certificate["sensitive"]
+    assert certificate["checks"][3]["measured"]["highest_share_of_cap"] <= 1
+
+
+def test_text_files_get_the_types_they_would_get_in_memory(
+    population: tuple[pa.Table, Schema], tmp_path: Path
+) -> None:
+    table = population[0].append_column("code", pa.array([f"{row:05}" for row in range(ROWS)]))
+    path = tmp_path / "people.csv"
+    pa.csv.write_csv(table, path)
+    schema = population[1].with_rest("insensitive")
+    engine.anonymize(
+        path, schema, KAnonymity(5), tmp_path / "out", method="nh", chunk_rows=1000,
+        text=TextOptions(missing=["none"]),
+    )  # fmt: skip
+    original = mottle.read_table(path, missing=["none"])
+    memory = mottle.anonymize(original, schema, KAnonymity(5), method="nh")
+    memory.save(tmp_path / "memory")
+    expected = mottle.read_release(tmp_path / "memory")
+    release = mottle.read_release(tmp_path / "out")
+    assert described(release) == described(expected)
+    assert release.table.column("diagnosis").null_count == original.column("diagnosis").null_count
+
+
+def test_readers_that_can_be_read_once_are_copied(
+    population: tuple[pa.Table, Schema], tmp_path: Path
+) -> None:
+    table, schema = population
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=500))
+    certificate = engine.anonymize(
+        reader, schema, KAnonymity(5), tmp_path / "out", method="nh", source="people of a database"
+    )
+    assert certificate["rows"] == ROWS
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "certificate.json",
+        "release.csv",
+        "release.parquet",
+        "report.html",
+    ]
+
+
+def test_a_seed_repeats_the_release(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        engine.anonymize(
+            file, population[1], KAnonymity(5), tmp_path / name, method="nh", chunk_rows=800, seed=7
+        )
+    one, two = (mottle.read_release(tmp_path / name).table for name in ("one", "two"))
+    assert one.equals(two)
+    certificate = json.loads((tmp_path / "one" / "certificate.json").read_text())
+    assert certificate["seed"] == 7
+    assert any("seed" in note for note in certificate["notes"])
+
+
+def test_an_order_of_rows_by_file_is_not_to_be_seen(
+    population: tuple[pa.Table, Schema], tmp_path: Path
+) -> None:
+    numbered = pa.table({"age": [30 + row % 2 for row in range(400)], "row": range(400)})
+    pq.write_table(numbered, tmp_path / "rows.parquet")
+    schema = Schema.of(quasi_identifying=["age"], insensitive=["row"])
+    engine.anonymize(
+        tmp_path / "rows.parquet", schema, KAnonymity(5), tmp_path / "out", chunk_rows=100, seed=1
+    )
+    rows = mottle.read_release(tmp_path / "out").table.column("row").to_pylist()
+    assert sorted(rows) == list(range(400))
+    rising = sum(low < high for low, high in pairwise(rows))
+    assert 150 < rising < 250  # half of them, give or take five standard deviations
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"method": "mondrian"}, UsageError, "whole table in memory"),
+        ({"method": "nope"}, UsageError, "nope"),
+        ({"memory": "plenty"}, UsageError, "--memory 4GB"),
+        ({"memory": "100MB"}, UsageError, "at least 1GB"),
+        ({"walk": "crooked"}, UsageError, "walk"),
+    ],
+)
+def test_what_chunks_cannot_do_is_refused(
+    population: tuple[pa.Table, Schema],
+    file: Path,
+    tmp_path: Path,
+    options: dict[str, str],
+    error: type[Exception],
+    words: str,
+) -> None:
+    with pytest.raises(error, match=words):
+        engine.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_errors_leave_nothing_behind(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    schema = population[1]
+    with pytest.raises(GuaranteeError, match="largest feasible"):
+        engine.anonymize(file, schema, LDiversity(4), tmp_path / "out")
+    with pytest.raises(StorageError, match="does not exist"):
+        engine.anonymize(tmp_path / "none.csv", schema, KAnonymity(5), tmp_path / "out")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(DataError, match="damaged"):
+        engine.anonymize(tmp_path / "bad.parquet", schema, KAnonymity(5), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_earlier_release_is_replaced_only_when_asked(
+    population: tuple[pa.Table, Schema], file: Path, tmp_path: Path
+) -> None:
+    run = {"method": "nh", "chunk_rows": 1000}
+    engine.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **run)
+    with pytest.raises(StorageError, match="--overwrite"):
+        engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
+    engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", overwrite=True, **run)
+    assert mottle.read_release(tmp_path / "out").certificate["degree"]["min"] == 7

@@ -1,0 +1,163 @@
+"""Possible worlds lie inside the cells, have the right frequencies, and pool by Rubin's rules."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mottle
+from mottle import Form, Kind, Release, Role, Schema
+from mottle.errors import UsageError
+from mottle.queries import Queries, combine
+from mottle.release.data import PublishedColumn
+
+
+def holds(release: Release, table: pa.Table) -> bool:
+    """Whether every value drawn lies in its cell, by the texts of cells alone."""
+    for column in release.columns:
+        cells = release.table.column(column.name).to_pylist()
+        values = table.column(column.name).to_pylist()
+        for cell, value in zip(cells, values, strict=True):
+            match column.form:
+                case None:
+                    inside = cell == value
+                case Form.SET:
+                    inside = value in cell
+                case Form.NODE:
+                    assert column.hierarchy is not None
+                    inside = (
+                        cell in (None, "*")
+                        if value is None
+                        else cell is not None and value in column.hierarchy.leaves_under(cell)
+                    )
+                case Form.RANGE if value is None:
+                    inside = cell["missing"]
+                case _ if column.order is not None:
+                    low, high, at = (column.order.index(v) for v in (cell["lo"], cell["hi"], value))
+                    inside = low <= at <= high
+                case _:
+                    inside = cell["lo"] is not None and cell["lo"] <= value <= cell["hi"]
+            if not inside:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("fit", ["uniform", "fitted"])
+def test_every_value_drawn_lies_in_its_cell(release: Release, fit: str) -> None:
+    for table in release.sample(20, seed=1, fit=fit):
+        assert table.column_names == release.table.column_names
+        assert holds(release, table)
+
+
+def test_samples_have_the_types_of_the_originals(
+    people: tuple[pa.Table, Schema], release: Release, tmp_path: Path
+) -> None:
+    release.save(tmp_path)
+    (table,) = mottle.read_release(tmp_path).sample(1, seed=1)
+    original = people[0].drop_columns(["name"])
+    assert table.schema.types == original.schema.types
+
+
+def test_a_seed_repeats_the_draw_and_tables_differ(release: Release) -> None:
+    first, second = release.sample(2, seed=5)
+    assert first.equals(release.sample(1, seed=5)[0])
+    assert not first.equals(second)
+
+
+@pytest.mark.parametrize("fit", ["uniform", "fitted"])
+def test_samples_have_the_expected_counts(release: Release, fit: str) -> None:
+    tables = [Queries.of(table) for table in release.sample(100, seed=2, fit=fit)]
+    for where in (
+        {"age": (30, 45)}, {"sex": "f"}, {"sex": None}, {"size": "M"},
+        {"place": ["Italy", "Spain"]},
+        {"age": (20, 50), "sex": ["m", None], "place": ["Italy", "US"]},
+    ):  # fmt: skip
+        found = release.count(where, fit=fit)
+        drawn = [table.count(where).expected for table in tables]
+        assert np.mean(drawn) == pytest.approx(found.expected, abs=4.5 * found.error / 10 + 1e-9)
+        assert np.std(drawn) == pytest.approx(found.error, rel=0.35, abs=1e-9)
+
+
+def numbers(*cells: tuple[float, float, bool], degree: int = 0) -> Release:
+    column = PublishedColumn("x", Role.QUASI_IDENTIFYING, Kind.NUMBER, Form.RANGE, pa.float64())
+    array = pa.array(
+        [dict(zip(("lo", "hi", "missing"), cell, strict=True)) for cell in cells],
+        column.field().type,
+    )
+    table = pa.table([array], schema=pa.schema([column.field()]))
+    return Release(table, (column,), {"degree": {"min": degree, "max": degree}} if degree else {})
+
+
+def test_numbers_that_are_not_whole_are_drawn_from_all_of_their_range() -> None:
+    release = numbers((0.5, 2.5, False), (1.25, 1.25, False), (0.5, 2.5, True))
+    drawn = [table.column("x").to_pylist() for table in release.sample(2000, seed=3, fit="uniform")]
+    wide, single, missing = zip(*drawn, strict=True)
+    assert min(wide) >= 0.5
+    assert max(wide) <= 2.5
+    assert np.mean(wide) == pytest.approx(1.5, abs=0.06)
+    assert len(set(wide)) == 2000
+    assert set(single) == {1.25}
+    assert missing.count(None) / 2000 == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_what_made_a_cell_large_has_its_share_of_the_originals() -> None:
+    """Of 4 originals behind 1..9, one is 1 and one is 9; the others follow the other records."""
+    cells = [(1.0, 9.0, False)] + [(5.0, 5.0, False)] * 50
+    release = numbers(*cells, degree=4)
+    ends = release.count({"x": [1, 9]}, fit="fitted")
+    middle = release.count({"x": 5}, fit="fitted")
+    assert ends.expected == pytest.approx(0.5, abs=0.05)
+    assert middle.expected == pytest.approx(50.5, abs=0.05)
+    uniform = release.count({"x": 5}, fit="uniform")
+    assert uniform.expected == pytest.approx(50 + 1 / 9)
+
+
+def test_fitted_marginals_find_the_frequent_value() -> None:
+    column = PublishedColumn("c", Role.QUASI_IDENTIFYING, Kind.CATEGORY, Form.SET, pa.string())
+    cells = [["a"]] * 80 + [["b"]] * 20 + [["a", "b"]] * 100
+    table = pa.table([pa.array(cells, column.field().type)], schema=pa.schema([column.field()]))
+    release = Release(table, (column,), {})
+    assert release.count({"c": "a"}, fit="uniform").expected == pytest.approx(130)
+    assert release.count({"c": "a"}, fit="fitted").expected == pytest.approx(160, abs=4)
+    drawn = Counter(release.sample(1, seed=1, fit="fitted")[0].column("c").to_pylist())
+    assert drawn["a"] == pytest.approx(160, abs=16)
+
+
+def test_rubins_rules_by_hand() -> None:
+    pooled = combine([10.0, 12.0, 14.0], [4.0, 5.0, 6.0])
+    assert pooled.estimate == 12
+    assert pooled.within == 5
+    assert pooled.between == 4
+    assert pooled.error == pytest.approx(math.sqrt(5 + 4 * 4 / 3))
+    assert pooled.degrees_of_freedom == pytest.approx(2 * (1 + 5 / (16 / 3)) ** 2)
+    low, high = pooled.interval(0.95)
+    assert (low + high) / 2 == pytest.approx(12)
+    assert high - 12 == pytest.approx(2.3326 * pooled.error, rel=1e-3)  # t(0.975; 7.51)
+
+
+def test_rubins_rules_of_tables_that_agree() -> None:
+    pooled = combine([3.0, 3.0], [1.0, 1.0])
+    assert math.isinf(pooled.degrees_of_freedom)
+    assert pooled.interval() == pytest.approx((3 - 1.959964, 3 + 1.959964))
+
+
+@pytest.mark.parametrize(
+    ("estimates", "variances"),
+    [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, math.nan], [1.0, 1.0]), ([1.0, 2.0], [1.0, -1.0])],
+)
+def test_rubins_rules_refuse_what_makes_no_sense(
+    estimates: list[float], variances: list[float]
+) -> None:
+    with pytest.raises(UsageError):
+        combine(estimates, variances)
+
+
+def test_no_tables_cannot_be_drawn(release: Release) -> None:
+    for number in (0, -1, 2.5, True):
+        with pytest.raises(UsageError, match="at least one"):
+            release.sample(number)  # type: ignore[arg-type]

@@ -1,0 +1,288 @@
+"""Schemas say in words what is wrong with them, and survive being written and read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mottle import (
+    Column,
+    DataError,
+    Hierarchy,
+    Kind,
+    Role,
+    Schema,
+    SchemaError,
+    StorageError,
+    UsageError,
+)
+from mottle.schema.model import Representation
+
+
+def read(folder: Path, text: str) -> Schema:
+    path = folder / "mottle.toml"
+    path.write_text(text, encoding="utf-8")
+    return Schema.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[columns.a]\nrole = "qausi-identifying"', ["role", "Did you mean 'quasi-identifying'?"]),
+        ('[columns.a]\nrole = "nonsense"', ["role", "insensitive", "quasi-identifying"]),
+        ('[columns.a]\nrole = 3', ["role", "'quasi-identifying'"]),
+        ('[columns.a]\nrole = "sensitive"\nkind = "numbr"', ["kind", "Did you mean 'number'?"]),
+        ('[columns.a]\nrole = "sensitive"\nrepresentation = "sets"', ["Did you mean 'set'?"]),
+        ('[columns.a]\nrole = "sensitive"\nknd = "x"', ["unknown option", "Did you mean 'kind'?"]),
+        ('[columns.a]\nkind = "number"', ["column 'a'", "role", "required"]),
+        ('[columns.a]\nrole = "sensitive"\nweight = 0', ["weight", "greater than 0"]),
+        ('[columns.a]\nrole = "sensitive"\nweight = inf', ["weight", "finite"]),
+        ('[columns.a]\nrole = "sensitive"\nweight = nan', ["weight"]),
+        ('[columns.a]\nrole = "sensitive"\nweight = "x"', ["weight", "number"]),
+        ('[columns.a]\nrole = "sensitive"\norder = "a,b"', ["order"]),
+        ('[columns.a]\nrole = "sensitive"\norder = ["a", "a"]', ["column 'a'", "twice"]),
+        ('[columns.a]\nrole = "sensitive"\norder = []', ["column 'a'", "empty"]),
+        (
+            '[columns.a]\nrole = "sensitive"\nkind = "number"\norder = ["a"]',
+            ["column 'a'", "an order needs kind = 'ordered', not 'number'"],
+        ),
+        (
+            '[columns.a]\nrole = "sensitive"\nkind = "hierarchy"',
+            ["column 'a'", "needs a hierarchy file"],
+        ),
+        ('rest = "insens"', ["rest", "Did you mean 'insensitive'?"]),
+        ('[column.a]\nrole = "sensitive"', ["unknown entry 'column'", "Did you mean 'columns'?"]),
+        ("columns = 3", ["[columns.NAME]"]),
+        ("[columns]\na = 3", ["[columns.NAME]"]),
+        ("[columns.a]\nrole = ", ["not valid TOML"]),
+        ('[columns.a]\nrole = "sensitive"\n[columns.a]\nrole = "sensitive"', ["TOML", "twice"]),
+    ],
+)  # fmt: skip
+def test_mistake_in_the_file_is_explained(tmp_path: Path, text: str, words: list[str]):
+    with pytest.raises(SchemaError) as caught:
+        read(tmp_path, text)
+    assert "mottle.toml" in str(caught.value)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("mistake", ['role = "x"', 'kind = "x"', "weight = 0", "knd = 1"])
+def test_mistake_in_an_option_names_the_column(tmp_path: Path, mistake: str):
+    role = "" if mistake.startswith("role") else 'role = "sensitive"\n'
+    with pytest.raises(SchemaError, match="'income'"):
+        read(tmp_path, f"[columns.income]\n{role}{mistake}")
+
+
+def test_entry_that_only_the_code_knows_is_unknown_in_a_file(tmp_path: Path):
+    with pytest.raises(SchemaError, match="unknown entry 'listed'"):
+        read(tmp_path, "listed = 5")
+
+
+@pytest.mark.parametrize("option", ["hierarchy_file", "name"])
+def test_option_that_only_the_code_knows_is_unknown_in_a_file(tmp_path: Path, option: str):
+    with pytest.raises(SchemaError, match=f"column 'a': {option}: unknown option"):
+        read(tmp_path, f'[columns.a]\nrole = "sensitive"\n{option} = "x"')
+
+
+def test_file_that_is_not_utf8_is_refused(tmp_path: Path):
+    (tmp_path / "mottle.toml").write_bytes(b'[columns.\xff]\nrole = "sensitive"')
+    with pytest.raises(SchemaError, match="not valid TOML"):
+        Schema.read(tmp_path / "mottle.toml")
+
+
+def test_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path):
+    with pytest.raises(StorageError, match=r"absent\.toml.*No such file"):
+        Schema.read(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize("word", ["Quasi_Identifying", " quasi-identifying "])
+def test_words_are_read_generously(word: str):
+    assert Column(name="a", role=word).role is Role.QUASI_IDENTIFYING
+
+
+# ------------------------------------------------------------------------------- Schema.of
+
+
+def test_column_listed_twice_is_refused():
+    with pytest.raises(SchemaError, match="'age' is given a role twice"):
+        Schema.of(quasi_identifying=["age"], sensitive=["age"])
+    with pytest.raises(SchemaError, match="'age' is given a role twice"):
+        Schema.of(quasi_identifying=["age", "age"])
+
+
+@pytest.mark.parametrize("role", ["quasi_identifying", "sensitive", "identifying", "insensitive"])
+def test_text_is_not_taken_for_a_list_of_letters(role: str):
+    with pytest.raises(UsageError, match="must be a list"):
+        Schema.of(**{"quasi_identifying": [], role: "age"})
+
+
+@pytest.mark.parametrize("option", ["kinds", "weights", "orders", "hierarchies"])
+def test_detail_of_an_unlisted_column_is_refused(option: str):
+    with pytest.raises(SchemaError, match=r"'agee' is given a .* but no role.*mean 'age'"):
+        Schema.of(quasi_identifying=["age"], **{option: {"agee": "x"}})
+
+
+def test_details_reach_their_columns(places: Hierarchy):
+    schema = Schema.of(
+        quasi_identifying=["a", "b", "c"],
+        kinds={"a": "category"},
+        weights={"a": 2.5},
+        orders={"b": ["x", "y"]},
+        hierarchies={"c": places},
+    )
+    a, b, c = schema.columns
+    assert (a.kind, a.weight) == (Kind.CATEGORY, 2.5)
+    assert (b.kind, b.order) == (Kind.ORDERED, ("x", "y"))
+    assert (c.kind, c.hierarchy) == (Kind.HIERARCHY, places)
+
+
+def test_hierarchy_without_that_kind_is_refused(places: Hierarchy):
+    with pytest.raises(SchemaError, match="a hierarchy needs kind = 'hierarchy', not 'number'"):
+        Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, hierarchies={"a": places})
+
+
+# -------------------------------------------------------------------------------- covering
+
+
+def test_columns_without_a_role_are_listed():
+    with pytest.raises(SchemaError, match=r"without a role: b, c\.") as caught:
+        Schema.of(quasi_identifying=["a"]).covering(["a", "b", "c"])
+    assert "--rest insensitive" in caught.value.remedy
+
+
+def test_rest_gives_the_others_their_role_in_the_order_of_the_table():
+    schema = Schema.of(quasi_identifying=["b"], rest="insensitive").covering(["a", "b", "c"])
+    assert [column.name for column in schema.columns] == ["a", "b", "c"]
+    assert [column.role for column in schema.columns] == [
+        Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.INSENSITIVE,
+    ]  # fmt: skip
+
+
+def test_unknown_column_is_suggested():
+    with pytest.raises(SchemaError, match=r"no column 'Gendr'\. Did you mean 'gender'\?"):
+        Schema.of(quasi_identifying=["Gendr"]).covering(["age", "gender"])
+
+
+@pytest.mark.parametrize(
+    ("header", "word"), [("a;b", ";"), ("a,b", ","), ("a\tb", "tab"), ("a|b", "|")]
+)
+def test_header_that_became_one_column_points_at_the_delimiter(header: str, word: str):
+    with pytest.raises(SchemaError) as caught:
+        Schema.of(quasi_identifying=["a"]).covering([header])
+    assert f"--delimiter '{word}'" in caught.value.remedy
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive", "identifying"])
+def test_table_without_quasi_identifier_is_refused(role: str):
+    with pytest.raises(SchemaError, match="No column is quasi-identifying"):
+        Schema.of(quasi_identifying=[], rest=role).covering(["a", "b"])
+
+
+# ------------------------------------------------------------------------------ round trip
+
+NAMES = st.text(
+    st.one_of(
+        st.sampled_from("\"'\\.\n\r\t[]#= \x7f\x00é"), st.characters(exclude_categories=["Cs"])
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+@st.composite
+def schemas(draw) -> Schema:
+    columns = []
+    for name in draw(st.lists(NAMES, unique=True, max_size=5)):
+        kind = draw(st.sampled_from([None, Kind.NUMBER, Kind.DATE, Kind.CATEGORY, Kind.ORDERED]))
+        values = st.lists(NAMES | st.just(""), min_size=1, max_size=4, unique=True).map(tuple)
+        columns.append(
+            Column(
+                name=name,
+                role=draw(st.sampled_from(Role)),
+                kind=kind,
+                order=draw(st.none() | values) if kind is Kind.ORDERED else None,
+                weight=draw(st.floats(1e-300, 1e300)),
+                representation=draw(st.none() | st.sampled_from(Representation)),
+            )
+        )
+    return Schema(columns=tuple(columns), rest=draw(st.none() | st.sampled_from(Role)))
+
+
+@given(schemas())
+@example(Schema.of(quasi_identifying=["\x7f", '"', "\\", "a.b", "\n", "\x00", "é", "[x]", "#"]))
+def test_written_schema_is_read_back(tmp_path_factory, schema: Schema):
+    path = tmp_path_factory.mktemp("schema") / "mottle.toml"
+    schema.write(path)
+    assert Schema.read(path) == schema
+
+
+def test_comments_do_not_change_the_schema(tmp_path: Path):
+    schema = Schema.of(quasi_identifying=["a"])
+    text = schema.to_toml(comments={"a": 'two\nlines with "quotes" = 1'})
+    assert read(tmp_path, text) == schema
+
+
+def test_hierarchy_is_looked_for_beside_the_schema(tmp_path: Path, monkeypatch):
+    (tmp_path / "schema" / "trees").mkdir(parents=True)
+    (tmp_path / "schema" / "trees" / "sex.csv").write_text("f;*\nm;*\n", encoding="utf-8")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    text = '[columns.sex]\nrole = "quasi-identifying"\nhierarchy = "trees/sex.csv"\n'
+    schema = read(tmp_path / "schema", text)
+    assert schema.columns[0].kind is Kind.HIERARCHY
+    assert schema.columns[0].hierarchy == Hierarchy.from_rows([("f", "*"), ("m", "*")])
+    schema.write(tmp_path / "schema" / "again.toml")
+    assert Schema.read(tmp_path / "schema" / "again.toml") == schema
+
+
+def test_hierarchy_that_is_not_there_is_refused_by_its_path(tmp_path: Path):
+    text = '[columns.sex]\nrole = "quasi-identifying"\nhierarchy = "trees/sex.csv"\n'
+    with pytest.raises(StorageError, match=r"trees/sex\.csv"):
+        read(tmp_path, text)
+
+
+def test_hierarchy_that_is_none_is_refused_by_its_path(tmp_path: Path):
+    (tmp_path / "sex.csv").write_text("f;*\nm\n", encoding="utf-8")
+    text = '[columns.sex]\nrole = "quasi-identifying"\nhierarchy = "sex.csv"\n'
+    with pytest.raises(DataError, match=r"sex\.csv"):
+        read(tmp_path, text)
+
+
+def test_schema_with_a_hierarchy_survives_being_written_elsewhere(tmp_path: Path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "sex.csv").write_text("f;*\nm;*\n", encoding="utf-8")
+    text = '[columns.sex]\nrole = "quasi-identifying"\nhierarchy = "sex.csv"\n'
+    schema = read(tmp_path / "a", text)
+    schema.write(tmp_path / "b" / "mottle.toml")
+    again = Schema.read(tmp_path / "b" / "mottle.toml")
+    assert again.columns[0].hierarchy == schema.columns[0].hierarchy
+
+
+def test_schema_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path):
+    with pytest.raises(StorageError):
+        Schema.of(quasi_identifying=["a"]).write(tmp_path / "absent" / "mottle.toml")
+
+
+# ------------------------------------------------------------------------------------------- sets
+
+
+def test_a_separator_makes_a_set_and_survives_the_file(tmp_path: Path):
+    schema = Schema.of(quasi_identifying=["a", "b"], kinds={"a": "set"}, separators={"b": '", '})
+    assert [column.kind for column in schema.columns] == [Kind.SET, Kind.SET]
+    schema.write(tmp_path / "mottle.toml")
+    assert Schema.read(tmp_path / "mottle.toml") == schema
+
+
+@pytest.mark.parametrize("separator", ["", "\n", "a\r"])
+def test_a_separator_is_characters_of_a_line(separator: str):
+    with pytest.raises(SchemaError, match="separator of items"):
+        Schema.of(quasi_identifying=["a"], separators={"a": separator})
+
+
+def test_a_separator_belongs_to_sets():
+    with pytest.raises(SchemaError, match="needs kind = 'set'"):
+        Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, separators={"a": ";"})
