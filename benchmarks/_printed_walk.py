@@ -13,13 +13,14 @@ from numba import njit
 from mottle.assignment._walks import pick_unvisited, slots_of_originals
 from mottle.assignment.backtracking_walk import _settle
 from mottle.graph.model import Graph
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream
+from mottle.typing import UInt32Array
+from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream
 
 _WALK = int(Purpose.WALK)
 
 
 @njit(cache=True, nogil=True)
-def printed_walk(graph: Graph, key: Words, rounds: int) -> int:
+def printed_walk(graph: Graph, key: UInt32Array, rounds: int) -> int:
     """Extract ``rounds`` assignments of the first block; returns the number of steps."""
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _WALK, 0)
@@ -60,9 +61,17 @@ def printed_walk(graph: Graph, key: Words, rounds: int) -> int:
                 while free[original, choice] != slot:
                     choice += 1
                 count = _settle(
-                    original, choice, left, count, free,
-                    slot_of, holder_of, settled, waiting, place_in_waiting,
-                )  # fmt: skip
+                    original,
+                    choice,
+                    left,
+                    count,
+                    free,
+                    slot_of,
+                    holder_of,
+                    settled,
+                    waiting,
+                    place_in_waiting,
+                )
                 if original == start:
                     break
                 slot = freed

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from _shared import DATA, ROOT
 
-from mottle.encoding.encode import Codes
-from mottle.graph.cover import cover
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.hierarchy.tree import Hierarchy
 from mottle.loss.ncp import measure, range_scale
@@ -56,8 +56,9 @@ def run_rival(tool: str, table: pa.Table, codes: Codes, k: int) -> RivalResult:
         pq.write_table(table, data)
         subprocess.run(
             [str(python), str(script), tool, str(data), str(k), str(output), str(hierarchies)],
-            check=True, capture_output=True,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+        )
         result = json.loads(output.read_text())
     if "groups" in result:
         return RivalResult(_gcp_of_groups(result["groups"], codes), result["seconds"], 0.0)

@@ -72,9 +72,12 @@ def cell(findings: Sequence[Finding]) -> str:
 
 
 def rows_of(
-    table: pa.Table, schema: mottle.Schema, method: str, guarantee: mottle.Guarantee,
+    table: pa.Table,
+    schema: mottle.Schema,
+    method: str,
+    guarantee: mottle.Guarantee,
     options: dict[str, bool],
-) -> list[list[str]]:  # fmt: skip
+) -> list[list[str]]:
     release = mottle.anonymize(table, schema, guarantee, method=method, effort=0, seed=1, **options)
     picked = release.certificate["method"].get("picked")
     title = f"{method} ({picked})" if picked else method

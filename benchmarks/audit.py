@@ -88,11 +88,17 @@ def main() -> None:
                     rows.append([title, f"{count:,}", links, f"{anonymizing:.1f} s", *shown])
                     if count == ROWS[-1]:
                         verdicts += [
-                            [title, links, each["adversary"], each["measure"],
-                             _number(each["achieved"]), _number(each["allowed"]),
-                             {True: "within", False: "BROKEN", None: "–"}[each["passed"]]]
+                            [
+                                title,
+                                links,
+                                each["adversary"],
+                                each["measure"],
+                                _number(each["achieved"]),
+                                _number(each["allowed"]),
+                                {True: "within", False: "BROKEN", None: "–"}[each["passed"]],
+                            ]
                             for each in found.report["findings"]
-                        ]  # fmt: skip
+                        ]
     header = ["release", "rows", "private file", "anonymizing", *ADVERSARIES, "all adversaries"]
     judged = ["release", "private file", "adversary", "measure", "achieved", "allowed", "verdict"]
     report(

@@ -38,9 +38,13 @@ class Case:
 
 NAMES = ["zip", "age", "ill", "pay"]
 ROWS: list[list[object]] = [
-    ["1*", 30, "flu", 1], ["1*", 30, "cold", 2], ["1*", 30, "gout", 3],
-    ["2*", 40, "flu", 1], ["2*", 40, "flu", 1], ["2*", 40, "cold", 4],
-]  # fmt: skip
+    ["1*", 30, "flu", 1],
+    ["1*", 30, "cold", 2],
+    ["1*", 30, "gout", 3],
+    ["2*", 40, "flu", 1],
+    ["2*", 40, "flu", 1],
+    ["2*", 40, "cold", 4],
+]
 THREE = [[str(group), 0, ill, 1] for group in (1, 2) for ill in ("a", "b", "c")]
 SKEWED = [["1*", 0, "a", 1]] * 5 + [["1*", 0, "b", 1]] * 2 + [["1*", 0, "c", 1]]
 FREQUENT = [["1*", 0, "a", 1]] * 4 + [["2*", 0, "a", 1]] * 2 + [["2*", 0, "b", 1]] * 2
@@ -54,11 +58,16 @@ CASES = [
     Case("a missing quasi-identifier", NAMES, [*ROWS, [None, 50, "flu", 1]], ["zip"]),
     Case("a missing sensitive value", NAMES, [["1*", 30, None, 1], *ROWS[1:]]),
     Case(
-        "a missing sensitive number", NAMES,
-        [["1*", 30, "flu", None], *ROWS[1:]], sensitive="pay",
+        "a missing sensitive number",
+        NAMES,
+        [["1*", 30, "flu", None], *ROWS[1:]],
+        sensitive="pay",
     ),
     Case(
-        "a category that does not occur", NAMES, ROWS, ["zip"],
+        "a category that does not occur",
+        NAMES,
+        ROWS,
+        ["zip"],
         categories={"zip": ["1*", "2*", "3*"]},
     ),
     Case("two columns of one name", [*NAMES, "ill"], [[*row, row[2]] for row in ROWS]),
@@ -66,7 +75,7 @@ CASES = [
     Case("three equally frequent values", NAMES, THREE),
     Case("counts 5, 2, 1 in one class", NAMES, SKEWED),
     Case("a class of one frequent value", NAMES, FREQUENT),
-]  # fmt: skip
+]
 
 WHY = {
     "rows numbered from 10": "labels of the index are taken for positions",

@@ -27,10 +27,15 @@ RUNS = {
 }
 SECONDS = 10  # for improving each result
 COLUMNS = {
-    "method": "method", "guarantee": "guarantee", "loss": "information lost",
-    "query_error": "query error", "accuracy": "accuracy", "linked": "people linked",
-    "guessed": "guessed right", "seconds": "seconds",
-}  # fmt: skip
+    "method": "method",
+    "guarantee": "guarantee",
+    "loss": "information lost",
+    "query_error": "query error",
+    "accuracy": "accuracy",
+    "linked": "people linked",
+    "guessed": "guessed right",
+    "seconds": "seconds",
+}
 
 
 def main() -> None:

@@ -48,9 +48,20 @@ def by_stage(census: pa.Table) -> str:
 
 def command(data: Path, output: Path, *options: str, method: str = "nh") -> list[str]:
     return [
-        sys.executable, "-m", "mottle", "anonymize", str(data), "-o", str(output),
-        "--k", str(K), "--overwrite", "--method", method, *options,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "mottle",
+        "anonymize",
+        str(data),
+        "-o",
+        str(output),
+        "--k",
+        str(K),
+        "--overwrite",
+        "--method",
+        method,
+        *options,
+    ]
 
 
 def main() -> None:
@@ -93,22 +104,46 @@ def main() -> None:
             markdown_table(
                 ("command", "seconds", "peak MB", "bar"),
                 [
-                    ("`mottle anonymize` CENSUS, all rows", f"{whole.seconds:.1f}",
-                     f"{whole.peak_megabytes:.0f}", "12 s, 1,500 MB"),
-                    ("`mottle anonymize` 2,000 rows, nothing compiled", f"{cold.seconds:.1f}",
-                     f"{cold.peak_megabytes:.0f}", ""),
-                    ("`mottle anonymize` 2,000 rows, compiled", f"{warm.seconds:.1f}",
-                     f"{warm.peak_megabytes:.0f}", ""),
-                    ("first-run compile time, nh (difference)",
-                     f"{cold.seconds - warm.seconds:.1f}", "", "about 20 s"),
-                    ("first-run compile time, freeform (difference)",
-                     f"{cold_freeform.seconds - warm_freeform.seconds:.1f}", "", "about 20 s"),
-                    (f"`mottle anonymize` population, {MANY:,} rows", f"{millions.seconds:.1f}",
-                     f"{millions.peak_megabytes:.0f}", ""),
+                    (
+                        "`mottle anonymize` CENSUS, all rows",
+                        f"{whole.seconds:.1f}",
+                        f"{whole.peak_megabytes:.0f}",
+                        "12 s, 1,500 MB",
+                    ),
+                    (
+                        "`mottle anonymize` 2,000 rows, nothing compiled",
+                        f"{cold.seconds:.1f}",
+                        f"{cold.peak_megabytes:.0f}",
+                        "",
+                    ),
+                    (
+                        "`mottle anonymize` 2,000 rows, compiled",
+                        f"{warm.seconds:.1f}",
+                        f"{warm.peak_megabytes:.0f}",
+                        "",
+                    ),
+                    (
+                        "first-run compile time, nh (difference)",
+                        f"{cold.seconds - warm.seconds:.1f}",
+                        "",
+                        "about 20 s",
+                    ),
+                    (
+                        "first-run compile time, freeform (difference)",
+                        f"{cold_freeform.seconds - warm_freeform.seconds:.1f}",
+                        "",
+                        "about 20 s",
+                    ),
+                    (
+                        f"`mottle anonymize` population, {MANY:,} rows",
+                        f"{millions.seconds:.1f}",
+                        f"{millions.peak_megabytes:.0f}",
+                        "",
+                    ),
                 ],
             ),
         ],
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -82,8 +82,13 @@ def adult() -> None:
             for seconds in (10, 30, 60):
                 if seconds != 30 or (rows, k) == (3_000, 10):
                     results[f"freeform, {seconds} s"] = run(table, k, "freeform", seconds)
-            names = [*METHODS, "freeform, unrefined", "freeform, while it pays",
-                     "freeform, 10 s", "freeform, 60 s"]  # fmt: skip
+            names = [
+                *METHODS,
+                "freeform, unrefined",
+                "freeform, while it pays",
+                "freeform, 10 s",
+                "freeform, 60 s",
+            ]
             shown = [results.get(name) for name in names]
             losses.append((f"{rows:,}", k, *(f"{r.gcp:.4f}" if r else "-" for r in shown)))
             times.append((f"{rows:,}", k, *(f"{r.seconds:.2f}" if r else "-" for r in shown)))
@@ -157,11 +162,17 @@ def bars_at_ten(rows: int, results: dict[str, Run]) -> list[tuple[str, str, str,
         hungarian = results["hungarian"]
         reached = time_to_reach(results["freeform, 30 s"], hungarian.gcp)
         return [
-            bar("3,000 rows: time to hungarian's GCP / hungarian's time", 0.2,
-                reached / hungarian.seconds),
-            bar("3,000 rows: GCP after 30 s / hungarian's", 0.98,
-                results["freeform, 30 s"].gcp / hungarian.gcp),
-        ]  # fmt: skip
+            bar(
+                "3,000 rows: time to hungarian's GCP / hungarian's time",
+                0.2,
+                reached / hungarian.seconds,
+            ),
+            bar(
+                "3,000 rows: GCP after 30 s / hungarian's",
+                0.98,
+                results["freeform, 30 s"].gcp / hungarian.gcp,
+            ),
+        ]
     return [
         bar("30,162 rows: unrefined GCP / nh's", 0.72, results["freeform, unrefined"].gcp / nh),
         bar("30,162 rows: GCP after 60 s / nh's", 0.67, results["freeform, 60 s"].gcp / nh),
@@ -221,20 +232,31 @@ def rivals() -> None:
         paying = run(table, k, "freeform")
         best = min(anonypy.gcp, anjana.gcp, ARX_LOCAL[k], ARX_GLOBAL[k])
         rows.append(
-            (k, f"{ARX_GLOBAL[k]:.3f}", f"{ARX_LOCAL[k]:.4f}",
-             f"{anjana.gcp:.3f} ({anjana.suppressed:.0%} suppressed, {anjana.seconds:.0f} s)",
-             f"{anonypy.gcp:.4f} ({anonypy.seconds:.1f} s)", f"{nh.gcp:.4f} ({nh.seconds:.2f} s)",
-             f"{unrefined.gcp:.4f} ({unrefined.seconds:.2f} s)",
-             f"{paying.gcp:.4f} ({paying.seconds:.1f} s)")
-        )  # fmt: skip
+            (
+                k,
+                f"{ARX_GLOBAL[k]:.3f}",
+                f"{ARX_LOCAL[k]:.4f}",
+                f"{anjana.gcp:.3f} ({anjana.suppressed:.0%} suppressed, {anjana.seconds:.0f} s)",
+                f"{anonypy.gcp:.4f} ({anonypy.seconds:.1f} s)",
+                f"{nh.gcp:.4f} ({nh.seconds:.2f} s)",
+                f"{unrefined.gcp:.4f} ({unrefined.seconds:.2f} s)",
+                f"{paying.gcp:.4f} ({paying.seconds:.1f} s)",
+            )
+        )
         asked = 0.70 if k == 50 else 0.55
         ratio = unrefined.gcp / best
         faster = unrefined.seconds < anonypy.seconds
         below = nh.gcp < best and nh.seconds < 2
         verdicts.append(
-            (k, f"≤ {asked}", f"{ratio:.3f}", "yes" if ratio <= asked else "no",
-             "yes" if faster else "no", "yes" if below else "no")
-        )  # fmt: skip
+            (
+                k,
+                f"≤ {asked}",
+                f"{ratio:.3f}",
+                "yes" if ratio <= asked else "no",
+                "yes" if faster else "no",
+                "yes" if below else "no",
+            )
+        )
         if k == 10:
             at_ten = {
                 "ARX 3.9, global recoding": ARX_GLOBAL[k],
@@ -253,19 +275,33 @@ def rivals() -> None:
             " anjana run beside ours, ARX's figures are constants measured earlier on the same rows"
             " and columns (2-5 s; global recoding suppresses 9-19 %).",
             markdown_table(
-                ("k", "ARX global", "ARX local", "anjana", "anonypy", "nh",
-                 "freeform unrefined", "freeform while it pays"),
+                (
+                    "k",
+                    "ARX global",
+                    "ARX local",
+                    "anjana",
+                    "anonypy",
+                    "nh",
+                    "freeform unrefined",
+                    "freeform while it pays",
+                ),
                 rows,
             ),
             "Bars.",
             markdown_table(
-                ("k", "unrefined / best rival, asked", "measured", "met", "faster than anonypy",
-                 "nh below all and faster than ARX"),
+                (
+                    "k",
+                    "unrefined / best rival, asked",
+                    "measured",
+                    "met",
+                    "faster than anonypy",
+                    "nh below all and faster than ARX",
+                ),
                 verdicts,
             ),
         ],
         "freeform.py rivals",
-    )  # fmt: skip
+    )
 
 
 def draw_alternatives(losses: dict[str, float]) -> None:
@@ -317,9 +353,12 @@ def in_own_process(
     environment = {"MOTTLE_THREADS": str(threads)} if threads else {}
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, str(rows), method, json.dumps(effort)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
     measured: dict[str, float] = json.loads(done.stdout)
     return measured
 
@@ -337,24 +376,44 @@ def census() -> None:
     speedup = one_core["seconds"] / unrefined["seconds"]
     peak = max(unrefined["peak"], refined["peak"])
     table = [
-        (name, f"{r['gcp']:.6f}", f"{r['gcp'] / nh['gcp']:.3f}", f"{r['seconds']:.1f}",
-         f"{r['peak']:.0f}")
-        for name, r in (
-            ("nh", nh), ("freeform, unrefined", unrefined), ("freeform, one core", one_core),
-            ("freeform, while it pays", paying), ("freeform, 120 s", refined),
+        (
+            name,
+            f"{r['gcp']:.6f}",
+            f"{r['gcp'] / nh['gcp']:.3f}",
+            f"{r['seconds']:.1f}",
+            f"{r['peak']:.0f}",
         )
-    ]  # fmt: skip
+        for name, r in (
+            ("nh", nh),
+            ("freeform, unrefined", unrefined),
+            ("freeform, one core", one_core),
+            ("freeform, while it pays", paying),
+            ("freeform, 120 s", refined),
+        )
+    ]
     met = [
-        ("unrefined, rows per second on two cores", "≥ 25,000", f"{per_second:,.0f}",
-         per_second >= 25_000),
-        ("unrefined GCP / nh's", "≤ 0.85", f"{unrefined['gcp'] / nh['gcp']:.3f}",
-         unrefined["gcp"] <= 0.85 * nh["gcp"]),
-        ("GCP after 120 s / nh's", "≤ 0.80", f"{refined['gcp'] / nh['gcp']:.3f}",
-         refined["gcp"] <= 0.80 * nh["gcp"]),
+        (
+            "unrefined, rows per second on two cores",
+            "≥ 25,000",
+            f"{per_second:,.0f}",
+            per_second >= 25_000,
+        ),
+        (
+            "unrefined GCP / nh's",
+            "≤ 0.85",
+            f"{unrefined['gcp'] / nh['gcp']:.3f}",
+            unrefined["gcp"] <= 0.85 * nh["gcp"],
+        ),
+        (
+            "GCP after 120 s / nh's",
+            "≤ 0.80",
+            f"{refined['gcp'] / nh['gcp']:.3f}",
+            refined["gcp"] <= 0.80 * nh["gcp"],
+        ),
         ("time at 295,243 / at 29,524 rows", "≤ 11", f"{growth:.1f}", growth <= 11),
         ("peak memory", "< 3,000 MB", f"{peak:,.0f} MB", peak < 3_000),
         ("one core / two cores", "≥ 1.7", f"{speedup:.2f}", speedup >= 1.7),
-    ]  # fmt: skip
+    ]
     report(
         "freeform-census",
         "freeform on the CENSUS substitute",

@@ -22,11 +22,17 @@ FIGURE_11 = {
 }
 # NH10 Fig. 13 (d = 4): k -> (NH, HP); the paper prints d = 5's NH in the row of k = 10
 FIGURE_13 = {
-    10: (0.002643, 0.003257), 20: (0.006354, 0.007733), 30: (0.010121, 0.012015),
-    40: (0.01392, 0.016966), 50: (0.017479, 0.021387), 60: (0.020858, 0.025426),
-    70: (0.024415, 0.030233), 80: (0.027958, 0.033607), 90: (0.030958, 0.03763),
+    10: (0.002643, 0.003257),
+    20: (0.006354, 0.007733),
+    30: (0.010121, 0.012015),
+    40: (0.01392, 0.016966),
+    50: (0.017479, 0.021387),
+    60: (0.020858, 0.025426),
+    70: (0.024415, 0.030233),
+    80: (0.027958, 0.033607),
+    90: (0.030958, 0.03763),
     100: (0.034039, 0.040451),
-}  # fmt: skip
+}
 BAR = (2, 4, 6, 7, 8, 9, 10)  # d at which the paper gives enough detail to compare
 
 
@@ -52,16 +58,32 @@ def main() -> None:
         ratio = (nh.gcp or 0) / paper_nh
         verdict = ("met" if ratio <= 1.06 else "missed") if d in BAR else "-"
         by_d.append(
-            (d, f"{hilbert:.6f}", f"{paper_nh:.6f}", f"{nh.gcp:.6f}", f"{ratio:.3f}", verdict,
-             f"{paper_hp:.6f}", f"{hp.gcp:.6f}", f"{paper_size:.1f}", f"{mean_partition(nh):.1f}")
-        )  # fmt: skip
+            (
+                d,
+                f"{hilbert:.6f}",
+                f"{paper_nh:.6f}",
+                f"{nh.gcp:.6f}",
+                f"{ratio:.3f}",
+                verdict,
+                f"{paper_hp:.6f}",
+                f"{hp.gcp:.6f}",
+                f"{paper_size:.1f}",
+                f"{mean_partition(nh):.1f}",
+            )
+        )
     by_k = []
     for k, (paper_nh, paper_hp) in FIGURE_13.items():
         nh, hp = run(table, 4, k, "nh"), run(table, 4, k, "hp")
         by_k.append(
-            (k, f"{paper_nh:.6f}", f"{nh.gcp:.6f}", f"{(nh.gcp or 0) / paper_nh:.3f}",
-             f"{paper_hp:.6f}", f"{hp.gcp:.6f}")
-        )  # fmt: skip
+            (
+                k,
+                f"{paper_nh:.6f}",
+                f"{nh.gcp:.6f}",
+                f"{(nh.gcp or 0) / paper_nh:.3f}",
+                f"{paper_hp:.6f}",
+                f"{hp.gcp:.6f}",
+            )
+        )
     report(
         "nh10",
         "NH10 on ADULT (32,561 rows, set representation)",
@@ -69,14 +91,24 @@ def main() -> None:
             "GCP over the number of quasi-identifiers d (Fig. 11), k = 10. Bar: at most 1.06 times"
             " the paper. The rows d = 3 and 5 depend on details the paper does not give.",
             markdown_table(
-                ("d", "HS paper", "NH paper", "nh", "nh / paper", "bar",
-                 "HP paper", "hp", "mean partition, paper", "ours"),
+                (
+                    "d",
+                    "HS paper",
+                    "NH paper",
+                    "nh",
+                    "nh / paper",
+                    "bar",
+                    "HP paper",
+                    "hp",
+                    "mean partition, paper",
+                    "ours",
+                ),
                 by_d,
             ),
             "GCP over k (Fig. 13), d = 4.",
             markdown_table(("k", "NH paper", "nh", "nh / paper", "HP paper", "hp"), by_k),
         ],
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

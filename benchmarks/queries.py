@@ -68,9 +68,13 @@ def schema_of(columns: Sequence[str], sensitive: str, weight: float = 1.0) -> Sc
 
 
 def released(
-    table: pa.Table, columns: Sequence[str], sensitive: str, guarantee: Guarantee, method: str,
+    table: pa.Table,
+    columns: Sequence[str],
+    sensitive: str,
+    guarantee: Guarantee,
+    method: str,
     seed: int = 1,
-) -> Release:  # fmt: skip
+) -> Release:
     schema = schema_of(columns, sensitive, 5.0 if method.endswith(WEIGHTED) else 1.0)
     name = method.removesuffix(WEIGHTED)
     return mottle.anonymize(table, schema, guarantee, method=name, effort=2, seed=seed)
@@ -168,9 +172,14 @@ class Likeness:
 
     def random(self, conditions: int, selectivity: float) -> list[Mapping[str, object]]:
         return random_counts(
-            self.table, self.columns, self.sensitive,
-            conditions=conditions, selectivity=selectivity, number=QUESTIONS // 3, seed=1,
-        )  # fmt: skip
+            self.table,
+            self.columns,
+            self.sensitive,
+            conditions=conditions,
+            selectivity=selectivity,
+            number=QUESTIONS // 3,
+            seed=1,
+        )
 
 
 Found = Mapping[str, Mapping[str, Mapping[str, float]]]  # case → fit → method → error
@@ -212,9 +221,12 @@ def likeness() -> None:
         ("CENSUS, sensitive occupation (Figure 8)", census(), CENSUS, "occupation", 6),
         (
             "COIL2000, sensitive subtype (Figure 9)",
-            parquet("coil2000_5attr"), COIL, "customer_subtype", 4,
+            parquet("coil2000_5attr"),
+            COIL,
+            "customer_subtype",
+            4,
         ),
-    )  # fmt: skip
+    )
     for title, table, columns, sensitive, widest in cases:
         data = Likeness(table, columns, sensitive)
         found = {f"β = {beta}": data.errors(beta, data.random(3, 0.1)) for beta in (1, 3, 5)}
@@ -251,9 +263,14 @@ def diversity() -> None:
 
     def workload(conditions: int, selectivity: float) -> list[Mapping[str, object]]:
         return random_counts(
-            table, CENSUS, "occupation",
-            conditions=conditions, selectivity=selectivity, number=QUESTIONS, seed=1,
-        )  # fmt: skip
+            table,
+            CENSUS,
+            "occupation",
+            conditions=conditions,
+            selectivity=selectivity,
+            number=QUESTIONS,
+            seed=1,
+        )
 
     sections = []
     for title, methods, guarantees in (
@@ -306,9 +323,14 @@ def matches() -> None:
             ]
             for conditions in (1, 3):
                 wheres = random_counts(
-                    table, CENSUS, "occupation",
-                    conditions=conditions, selectivity=0.1, number=QUESTIONS, seed=1,
-                )  # fmt: skip
+                    table,
+                    CENSUS,
+                    "occupation",
+                    conditions=conditions,
+                    selectivity=0.1,
+                    number=QUESTIONS,
+                    seed=1,
+                )
                 best = [_error_by_matches(truth, release, wheres) for release in releases]
                 answered = [query_error(truth, Queries.of(r), wheres).median for r in releases]
                 case = [guarantee.describe()["short"], f"λ = {conditions}", method]
@@ -395,14 +417,22 @@ def bounds() -> None:
         where
         for width in (1, 2, 3, 5)
         for where in random_counts(
-            table, CENSUS, "occupation", conditions=width, selectivity=0.1,
-            number=number // 4, seed=width,
+            table,
+            CENSUS,
+            "occupation",
+            conditions=width,
+            selectivity=0.1,
+            number=number // 4,
+            seed=width,
         )
-    ]  # fmt: skip
+    ]
     for method, guarantee in (
-        ("freeform", KAnonymity(10)), ("nh", KAnonymity(10)), ("mondrian", KAnonymity(10)),
-        ("buckets", LDiversity(5)), ("anatomy", LDiversity(5)),
-    ):  # fmt: skip
+        ("freeform", KAnonymity(10)),
+        ("nh", KAnonymity(10)),
+        ("mondrian", KAnonymity(10)),
+        ("buckets", LDiversity(5)),
+        ("anatomy", LDiversity(5)),
+    ):
         found = query_error(truth, released(table, CENSUS, "occupation", guarantee, method), wheres)
         good &= found.within_bounds == number
         rows.append([method, guarantee.describe()["short"], number, found.within_bounds])
@@ -466,8 +496,10 @@ def learning() -> None:
 
     add("originals", train, Training.ORIGINALS)
     for method, guarantee in (
-        ("freeform", KAnonymity(10)), ("mondrian", KAnonymity(10)), ("buckets", LDiversity(2)),
-    ):  # fmt: skip
+        ("freeform", KAnonymity(10)),
+        ("mondrian", KAnonymity(10)),
+        ("buckets", LDiversity(2)),
+    ):
         schema = Schema.of(quasi_identifying=ADULT, sensitive=[target], rest="identifying")
         if method == "buckets":
             guarantee = BetaLikeness(1)
@@ -476,8 +508,11 @@ def learning() -> None:
         add(name, release, Training.SAMPLES)
         add(name, release, Training.SAMPLES, "uniform")
         add(name, release, Training.RANGES)
-    add("PrivBayes, ε = ln 2", privbayes(train, [*ADULT, target], epsilon_of(1), seed=1),
-        Training.ORIGINALS)  # fmt: skip
+    add(
+        "PrivBayes, ε = ln 2",
+        privbayes(train, [*ADULT, target], epsilon_of(1), seed=1),
+        Training.ORIGINALS,
+    )
     majority = max(np.unique(test.column(target).to_numpy(), return_counts=True)[1]) / test.num_rows
     sections = [
         f"{ROWS:,} rows for training, {ROWS:,} others for testing; accuracy / area under the ROC"

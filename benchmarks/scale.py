@@ -160,12 +160,14 @@ def freeform(largest: int) -> None:
     output = PLACE / "streamed"
     runs = [
         measured(
-            command(people(rows), output, "--method", "freeform", "--seconds", "60", "--memory",
-                    MEMORY),
-            rows, output,
+            command(
+                people(rows), output, "--method", "freeform", "--seconds", "60", "--memory", MEMORY
+            ),
+            rows,
+            output,
         )
         for rows in sizes(min(largest, 5_000_000), [200_000, 1_000_000, 5_000_000])
-    ]  # fmt: skip
+    ]
     report(
         "scale-freeform",
         f"Streaming: freeform, k = {K}, at most 60 s of improving per chunk, --memory {MEMORY}",
@@ -185,8 +187,9 @@ def spark(largest: int) -> None:
         )
         by_spark = measured(
             command(data, output, "--method", "nh", "--engine", "spark", "--master", "local[2]"),
-            rows, output,
-        )  # fmt: skip
+            rows,
+            output,
+        )
         lines += [["streaming", *streamed.cells], ["Spark, local[2]", *by_spark.cells]]
     report(
         "scale-spark",
@@ -263,17 +266,28 @@ class Engines:
 
     def streamed(self, agreeing: Agreeing, data: Path, output: Path) -> dict:
         return mottle_streaming.anonymize(
-            data, agreeing.schema, agreeing.guarantee, output, method=agreeing.method, effort=0,
-            chunk_rows=-(-agreeing.rows // 3), report=False,
-        )  # fmt: skip
+            data,
+            agreeing.schema,
+            agreeing.guarantee,
+            output,
+            method=agreeing.method,
+            effort=0,
+            chunk_rows=-(-agreeing.rows // 3),
+            report=False,
+        )
 
     def on_spark(self, agreeing: Agreeing, data: Path, output: Path) -> dict:
         staging = PLACE / "staging"
         frame = self.session.read.parquet(str(data))
         release = mottle_spark.anonymize(
-            frame, agreeing.schema, agreeing.guarantee, method=agreeing.method, effort=0,
-            chunk_rows=-(-agreeing.rows // 3), staging=staging,
-        )  # fmt: skip
+            frame,
+            agreeing.schema,
+            agreeing.guarantee,
+            method=agreeing.method,
+            effort=0,
+            chunk_rows=-(-agreeing.rows // 3),
+            staging=staging,
+        )
         release.save(output, report=False)
         shutil.rmtree(staging)
         return release.certificate

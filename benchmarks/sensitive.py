@@ -25,9 +25,10 @@ from mottle.assignment import assign
 from mottle.datasets import with_sensitive_values
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
-from mottle.graph.exposure import exposure
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, Guarantee
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import exposure
 from mottle.methods import Effort
 from mottle.pipeline.anonymize import seconds_of_anonymizing
 from mottle.schema.model import Representation
@@ -189,16 +190,20 @@ def diversity() -> None:
         "sensitive-diversity",
         "ℓ-diversity, 10,000 rows of the CENSUS substitute: GCP and seconds",
         [
-            "## Over ℓ (HET Figure 2)", table,
-            "## Over d, ℓ = 10 (Figure 3)", table_d,
-            "## Over the skew θ of the sensitive values, ℓ = 5 (Figure 4c)", table_theta,
-            "## COIL 2000, 9,822 rows", table_coil,
+            "## Over ℓ (HET Figure 2)",
+            table,
+            "## Over d, ℓ = 10 (Figure 3)",
+            table_d,
+            "## Over the skew θ of the sensitive values, ℓ = 5 (Figure 4c)",
+            table_theta,
+            "## COIL 2000, 9,822 rows",
+            table_coil,
             "## Verdicts",
             against_hungarian(cases, everything),
             f"- nothing suppressed, no dummy published: {placed:,} rows in, as many out.",
         ],
         "sensitive.py diversity",
-    )  # fmt: skip
+    )
 
 
 def sizes() -> None:
@@ -289,13 +294,22 @@ def adult() -> None:
         rows.append([bound, *[shown(runs[n]) for n in names], *others])
         ours = runs["buckets 20 s"][0]
         own = min(runs[n][0] for n in ("nh", "hilbert", "mondrian"))
-        verdicts.append(verdict(f"ℓ = {bound}: below our own strict rivals", ours < own,
-                                f"{ours:.4f} against {own:.4f}"))  # fmt: skip
+        verdicts.append(
+            verdict(
+                f"ℓ = {bound}: below our own strict rivals",
+                ours < own,
+                f"{ours:.4f} against {own:.4f}",
+            )
+        )
         for tool, figures in HEADLINE:
             if bound in figures:
-                verdicts.append(verdict(f"ℓ = {bound}: below {tool}, distinct ℓ, k = 5",
-                                        ours < figures[bound],
-                                        f"{ours:.4f} against {figures[bound]:.4f}"))  # fmt: skip
+                verdicts.append(
+                    verdict(
+                        f"ℓ = {bound}: below {tool}, distinct ℓ, k = 5",
+                        ours < figures[bound],
+                        f"{ours:.4f} against {figures[bound]:.4f}",
+                    )
+                )
     report(
         "sensitive-adult",
         "ADULT, 30,162 rows, occupation sensitive: GCP and seconds",
@@ -317,17 +331,25 @@ def scale() -> None:
     rows, verdicts = [], []
     sizes = (29_524, 93_364, 295_243)
     for name, guarantee in (
-        ("ℓ = 2", LDiversity(2)), ("ℓ = 5", LDiversity(5)), ("ℓ = 10", LDiversity(10)),
-        ("β = 5 (salary)", BetaLikeness(5)), ("β = 3 (salary)", BetaLikeness(3)),
-    ):  # fmt: skip
+        ("ℓ = 2", LDiversity(2)),
+        ("ℓ = 5", LDiversity(5)),
+        ("ℓ = 10", LDiversity(10)),
+        ("β = 5 (salary)", BetaLikeness(5)),
+        ("β = 3 (salary)", BetaLikeness(3)),
+    ):
         column = "salary_class" if "salary" in name else "occupation"
         runs = [run(census.slice(0, n), CENSUS, column, guarantee, "buckets") for n in sizes]
         print(name, [shown(r) for r in runs], flush=True)
         growth = np.log(runs[-1][1] / runs[0][1]) / np.log(sizes[-1] / sizes[0])
         rate = sizes[-1] / runs[-1][1]
         rows.append([name, *[shown(r) for r in runs], f"{rate:,.0f}", f"n^{growth:.2f}"])
-        verdicts.append(verdict(f"{name}: at least 8,000 rows/s on two cores", rate >= 8000,
-                                f"{rate:,.0f} rows/s, growing with n^{growth:.2f}"))  # fmt: skip
+        verdicts.append(
+            verdict(
+                f"{name}: at least 8,000 rows/s on two cores",
+                rate >= 8000,
+                f"{rate:,.0f} rows/s, growing with n^{growth:.2f}",
+            )
+        )
     big = {
         n: run(census, CENSUS, "occupation", LDiversity(5), n)
         for n in ("nh", "hilbert", "mondrian")
@@ -356,8 +378,14 @@ def leak() -> None:
     three = ("buckets", "het-greedy", "nh")
     cases: list[tuple[str, pa.Table, Sequence[str], str, Guarantee, Sequence[str]]] = [
         *[
-            (f"ADULT ℓ = {n}", table_of("adult_arx").slice(0, 10_000), ADULT, "occupation",
-             LDiversity(n), three)
+            (
+                f"ADULT ℓ = {n}",
+                table_of("adult_arx").slice(0, 10_000),
+                ADULT,
+                "occupation",
+                LDiversity(n),
+                three,
+            )
             for n in (3, 5, 7)
         ],
         *[
@@ -369,9 +397,15 @@ def leak() -> None:
             (f"{kind} ℓ = 5", table, CENSUS, "occupation", LDiversity(5), three)
             for kind, table in drawn.items()
         ],
-        ("salary β = 5", census.slice(0, 3_000), CENSUS, "salary_class", BetaLikeness(5),
-         ("buckets",)),
-    ]  # fmt: skip
+        (
+            "salary β = 5",
+            census.slice(0, 3_000),
+            CENSUS,
+            "salary_class",
+            BetaLikeness(5),
+            ("buckets",),
+        ),
+    ]
     rows = []
     for title, table, qi, sensitive, guarantee, names in cases:
         schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
@@ -412,7 +446,7 @@ def leak() -> None:
             ),
         ],
         "sensitive.py leak",
-    )  # fmt: skip
+    )
 
 
 _ABOVE: list[str] = []

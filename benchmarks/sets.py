@@ -89,10 +89,16 @@ def error_row(name: str, data: SetData, k: int, method: str) -> tuple[str, ...]:
     present, absent = ASKED[name]
     found = compare_sets(data, release, present=present, absent=absent)
     return (
-        name, str(k), method, f"{release.error_rate:.4f}", f"{found.query_error_present:.5f}",
-        f"{found.query_error_absent:.5f}", f"{found.item_frequency_error:.4f}",
-        f"{found.pair_support_error:.4f}", f"{seconds:.1f}",
-    )  # fmt: skip
+        name,
+        str(k),
+        method,
+        f"{release.error_rate:.4f}",
+        f"{found.query_error_present:.5f}",
+        f"{found.query_error_absent:.5f}",
+        f"{found.item_frequency_error:.4f}",
+        f"{found.pair_support_error:.4f}",
+        f"{seconds:.1f}",
+    )
 
 
 def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
@@ -100,8 +106,9 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
     cases = [(name, k) for name in ASKED for k in DEGREES]
 
     def below(method: str, *others: str) -> str:
-        found = [rate[*case, method] < min(rate[*case, other] for other in others)
-                 for case in cases]  # fmt: skip
+        found = [
+            rate[*case, method] < min(rate[*case, other] for other in others) for case in cases
+        ]
         name = f"{method} below {' and '.join(others)}, everywhere"
         return verdict(name, all(found), f"{sum(found)} of {len(found)}")
 
@@ -115,18 +122,30 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
             " queries: records that hold all of |In| items (I), or none of |Ex| items (II);"
             f" (|In|, |Ex|) = {ASKED}. freeform refines for {SECONDS} seconds.{note}",
             markdown_table(
-                ("data", "k", "method", "ER", "QE I", "QE II", "item frequencies",
-                 "frequent pairs", "seconds"), rows,
+                (
+                    "data",
+                    "k",
+                    "method",
+                    "ER",
+                    "QE I",
+                    "QE II",
+                    "item frequencies",
+                    "frequent pairs",
+                    "seconds",
+                ),
+                rows,
             ),
             "\n".join(
                 [
                     below("gray-tsp-ring", "gray-ring"),
                     below("gray-tsp-ring", "cahd"),
                     below("freeform", "gray-ring", "cahd"),
-                    verdict("freeform at least 10 % below gray-tsp-ring, everywhere",
-                            saved[least] >= 0.1,
-                            f"{sum(share >= 0.1 for share in saved.values())} of {len(saved)};"
-                            f" least {percent(saved[least])} on {least[0]} at k = {least[1]}"),
+                    verdict(
+                        "freeform at least 10 % below gray-tsp-ring, everywhere",
+                        saved[least] >= 0.1,
+                        f"{sum(share >= 0.1 for share in saved.values())} of {len(saved)};"
+                        f" least {percent(saved[least])} on {least[0]} at k = {least[1]}",
+                    ),
                 ]
             ),
             "How far freeform's ER lies below Gray-TSP's:",
@@ -136,7 +155,7 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
             ),
         ],
         "sets.py errors",
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------- Figure 6 (b, d, f, h): over ℓ
@@ -159,10 +178,14 @@ def diversity() -> None:
                 unsafe = method == "closed-walk-greedy"
                 try:
                     run = partial(
-                        anonymize_sets, data, LDiversity(l), method=method, seed=SEED,
+                        anonymize_sets,
+                        data,
+                        LDiversity(l),
+                        method=method,
+                        seed=SEED,
                         effort=10.0 if method == "buckets" else None,
                         unsafe_paper_randomization=unsafe,
-                    )  # fmt: skip
+                    )
                     release, seconds = timed(run)
                 except GuaranteeError as error:
                     rows.append((name, l, method, str(error.problem), "", "", "", ""))
@@ -175,10 +198,17 @@ def diversity() -> None:
                     if check["invariant"] == 4
                 )
                 rows.append(
-                    (name, l, method, f"{release.error_rate:.4f}",
-                     f"{found.query_error_present:.5f}", f"{found.query_error_absent:.5f}",
-                     percent(exposed / data.records), f"{seconds:.1f}")
-                )  # fmt: skip
+                    (
+                        name,
+                        l,
+                        method,
+                        f"{release.error_rate:.4f}",
+                        f"{found.query_error_present:.5f}",
+                        f"{found.query_error_absent:.5f}",
+                        percent(exposed / data.records),
+                        f"{seconds:.1f}",
+                    )
+                )
                 print(*rows[-1], flush=True)
             for method, found_below in below.items():
                 if method in rates:
@@ -194,13 +224,14 @@ def diversity() -> None:
                 ("data", "ℓ", "method", "ER", "QE I", "QE II", "labels repeat", "seconds"), rows
             ),
             "\n".join(
-                verdict(f"{method} below CAHD, everywhere", all(found),
-                        f"{sum(found)} of {len(found)}")
+                verdict(
+                    f"{method} below CAHD, everywhere", all(found), f"{sum(found)} of {len(found)}"
+                )
                 for method, found in below.items()
             ),
         ],
         "sets.py diversity",
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------ Figure 7: walks, and tours
@@ -281,10 +312,18 @@ def walks() -> None:
         whole, printed = seconds_of_all(order, k, "closed"), seconds_of_printed(order, k)
         ratios = improved / closed, printed / whole
         rows.append(
-            (name, f"{len(order):,}", k, f"{1000 * closed:.1f}", f"{1000 * improved:.1f}",
-             f"{ratios[0]:.2f}", f"{1000 * whole:.1f}", f"{1000 * printed:.1f}",
-             f"{ratios[1]:.2f}")
-        )  # fmt: skip
+            (
+                name,
+                f"{len(order):,}",
+                k,
+                f"{1000 * closed:.1f}",
+                f"{1000 * improved:.1f}",
+                f"{ratios[0]:.2f}",
+                f"{1000 * whole:.1f}",
+                f"{1000 * printed:.1f}",
+                f"{ratios[1]:.2f}",
+            )
+        )
         print(*rows[-1], flush=True)
     report(
         "sets-walks",
@@ -294,15 +333,28 @@ def walks() -> None:
             " which half of them are extracted on average, with NH10's own improvements of"
             " backtracking. *All*: all k assignments, backtracking as NH10's Figure 7 prints it.",
             markdown_table(
-                ("data", "records", "k", "one: closed", "backtracking", "ratio", "all: closed",
-                 "backtracking", "ratio"), rows,
+                (
+                    "data",
+                    "records",
+                    "k",
+                    "one: closed",
+                    "backtracking",
+                    "ratio",
+                    "all: closed",
+                    "backtracking",
+                    "ratio",
+                ),
+                rows,
             ),
-            verdict("closed walk about ten times faster at the largest size", max(ratios) >= 7,
-                    f"{ratios[0]:.1f} and {ratios[1]:.1f} times; compiled, with marks in arrays,"
-                    " a step back costs no more than a step"),
+            verdict(
+                "closed walk about ten times faster at the largest size",
+                max(ratios) >= 7,
+                f"{ratios[0]:.1f} and {ratios[1]:.1f} times; compiled, with marks in arrays,"
+                " a step back costs no more than a step",
+            ),
         ],
         "sets.py walks",
-    )  # fmt: skip
+    )
 
 
 def apart(sets: Sets, order: np.ndarray, places: int) -> float:
@@ -339,12 +391,14 @@ def tours() -> None:
             " short path is all that a tour looks for; where records have little in common, it"
             " takes records further along apart, and Gray-TSP's error rate is above Gray's.",
             markdown_table(("data", "order", "length", "1", "4", "9", "49", "seconds"), rows),
-            verdict("local search shorter and faster than the genetic algorithm",
-                    all(better) and all(faster),
-                    f"shorter {sum(better)} of 3, faster {sum(faster)} of 3"),
+            verdict(
+                "local search shorter and faster than the genetic algorithm",
+                all(better) and all(faster),
+                f"shorter {sum(better)} of 3, faster {sum(faster)} of 3",
+            ),
         ],
         "sets.py tours",
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------------------------ large inputs
@@ -395,9 +449,18 @@ def scale() -> None:
             by_size[records] = arranged
         peak = max(peak, memory)
         rows.append(
-            (name, f"{records:,}", method, effort, f"{rate:.4f}", f"{read_in:.1f}",
-             f"{arranged:.1f}", f"{taken:.1f}", f"{memory:.2f}")
-        )  # fmt: skip
+            (
+                name,
+                f"{records:,}",
+                method,
+                effort,
+                f"{rate:.4f}",
+                f"{read_in:.1f}",
+                f"{arranged:.1f}",
+                f"{taken:.1f}",
+                f"{memory:.2f}",
+            )
+        )
         print(*rows[-1], flush=True)
     growth = by_size[1_000_000] / by_size[125_000]
     report(
@@ -408,19 +471,32 @@ def scale() -> None:
             " or generating, for anonymizing, and in all with the files written; peak memory in GB"
             " of the whole process. Refinement: seconds given to it.",
             markdown_table(
-                ("data", "records", "method", "refinement", "ER", "read", "anonymize", "in all",
-                 "GB"), rows,
+                (
+                    "data",
+                    "records",
+                    "method",
+                    "refinement",
+                    "ER",
+                    "read",
+                    "anonymize",
+                    "in all",
+                    "GB",
+                ),
+                rows,
             ),
             "\n".join(
                 [
                     verdict("a million baskets below 4 GB", peak < 4, f"{peak:.2f} GB"),
-                    verdict("time in proportion to records (8 times as many, up to 12 times the"
-                            " time)", growth <= 12, f"{growth:.1f} times"),
+                    verdict(
+                        "time in proportion to records (8 times as many, up to 12 times the time)",
+                        growth <= 12,
+                        f"{growth:.1f} times",
+                    ),
                 ]
             ),
         ],
         "sets.py scale",
-    )  # fmt: skip
+    )
 
 
 PARTS = {

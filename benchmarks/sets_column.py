@@ -18,10 +18,10 @@ from _shared import markdown_table, report
 import mottle
 from mottle import KAnonymity, LDiversity, Schema
 from mottle.encoding.set_columns import read_sets
+from mottle.evaluation import query_error, random_counts
 from mottle.graph.bit_voting import vote
 from mottle.guarantees.base import Guarantee
 from mottle.loss.set_errors import error
-from mottle.queries import query_error, random_counts
 
 ROWS = 20_000
 K, L = 10, 2
@@ -67,20 +67,36 @@ def main() -> None:
             " person's own number of items. Query error: median over 100 counts of those who hold"
             f" an item. Refinement: {SECONDS:g} seconds.",
             markdown_table(
-                ("guarantee", "method", "anonymized", "GCP", "NCP of ordinary", "NCP of sets",
-                 "ER of sets", "query error", "seconds"), lines,
+                (
+                    "guarantee",
+                    "method",
+                    "anonymized",
+                    "GCP",
+                    "NCP of ordinary",
+                    "NCP of sets",
+                    "ER of sets",
+                    "query error",
+                    "seconds",
+                ),
+                lines,
             ),
             "\n".join(
                 [
-                    verdict("freeform loses less than nh", gcp(whole) < gcp(rings),
-                            f"{gcp(whole):.4f} against {gcp(rings):.4f}"),
-                    verdict("buckets lose less than nh", gcp(bucketed) < gcp(turned),
-                            f"{gcp(bucketed):.4f} against {gcp(turned):.4f}"),
+                    verdict(
+                        "freeform loses less than nh",
+                        gcp(whole) < gcp(rings),
+                        f"{gcp(whole):.4f} against {gcp(rings):.4f}",
+                    ),
+                    verdict(
+                        "buckets lose less than nh",
+                        gcp(bucketed) < gcp(turned),
+                        f"{gcp(bucketed):.4f} against {gcp(turned):.4f}",
+                    ),
                 ]
             ),
         ],
         "sets_column.py",
-    )  # fmt: skip
+    )
 
 
 def gcp(ncp: dict[str, float]) -> float:
@@ -109,10 +125,16 @@ def measured(
         wheres = random_counts(table, [SETS], None, conditions=1, number=100, seed=SEED)
         asked = f"{query_error(chosen, release, wheres).median:.3f}"
     line = (
-        guarantee.describe()["short"], method, what, f"{release.gcp:.4f}",
+        guarantee.describe()["short"],
+        method,
+        what,
+        f"{release.gcp:.4f}",
         f"{np.mean(ordinary):.4f}" if ordinary else "",
-        f"{ncp[SETS]:.4f}" if SETS in ncp else "", rate, asked, f"{seconds:.1f}",
-    )  # fmt: skip
+        f"{ncp[SETS]:.4f}" if SETS in ncp else "",
+        rate,
+        asked,
+        f"{seconds:.1f}",
+    )
     return line, ncp
 
 

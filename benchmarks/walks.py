@@ -39,9 +39,14 @@ def main() -> None:
             closed = statistics.mean(times["closed"])
             backtracking = statistics.mean(times["backtracking"])
             rows.append(
-                (f"{records:,}", degree, f"{1000 * closed:.1f}", f"{1000 * backtracking:.1f}",
-                 f"{backtracking / closed:.2f}")
-            )  # fmt: skip
+                (
+                    f"{records:,}",
+                    degree,
+                    f"{1000 * closed:.1f}",
+                    f"{1000 * backtracking:.1f}",
+                    f"{backtracking / closed:.2f}",
+                )
+            )
     report(
         "walks",
         "Closed walk (SET12) against backtracking walk (NH10)",

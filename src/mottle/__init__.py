@@ -3,7 +3,7 @@
 from mottle import audit, datasets
 from mottle._version import __version__
 from mottle.audit import AuditReport, audit_release
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import (
     DataError,
     GuaranteeError,
@@ -14,7 +14,11 @@ from mottle.errors import (
     UsageError,
 )
 from mottle.evaluation.set_release import compare_sets
-from mottle.guarantees.base import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.hierarchy.tree import Hierarchy
 from mottle.io.databases import database_batches, read_database, write_database
 from mottle.io.read_release import read_release

@@ -125,9 +125,15 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[
         column = column.model_copy(update={"kind": Kind.SET})
     if pa.types.is_nested(values.type) and not is_set:
         report = ColumnReport(
-            name, str(values.type), 0, values.null_count, 0.0, Role.IDENTIFYING, None,
+            name,
+            str(values.type),
+            0,
+            values.null_count,
+            0.0,
+            Role.IDENTIFYING,
+            None,
             "structures cannot be generalized",
-        )  # fmt: skip
+        )
         return report, np.empty(0, np.int32), 0
     kind = kind_of(values.type, column)
     as_values = column.model_copy(update={"kind": Kind.SET if is_set else Kind.CATEGORY})

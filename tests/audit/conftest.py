@@ -11,10 +11,11 @@ import pytest
 
 import mottle
 from mottle import KAnonymity, LDiversity, Release, Role, Schema, anonymize
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.graph.model import Graph
 from mottle.release.cell_text import published_type
-from mottle.release.data import Links, PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
 from mottle.schema.model import Kind
 
 PEOPLE_SCHEMA = Schema.of(

@@ -55,8 +55,11 @@ def test_anonymize_writes_the_three_files_and_prints_the_loss(people: Path, tmp_
     result = mottle_command("anonymize", people, *COLUMNS, "--k", "5", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "certificate.json", "release.csv", "release.parquet", "report.html",
-    ]  # fmt: skip
+        "certificate.json",
+        "release.csv",
+        "release.parquet",
+        "report.html",
+    ]
     assert "information lost (GCP)" in result.output
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     assert certificate["seed"] is None
@@ -121,9 +124,15 @@ def test_demo_makes_a_population_and_a_release_from_it(tmp_path: Path) -> None:
     release = mottle.read_release(folder / "release")
     assert release.table.num_rows == 500
     again = mottle_command(
-        "anonymize", folder / "population.csv", "--schema", folder / "mottle.toml",
-        "--k", "4", "-o", tmp_path / "again",
-    )  # fmt: skip
+        "anonymize",
+        folder / "population.csv",
+        "--schema",
+        folder / "mottle.toml",
+        "--k",
+        "4",
+        "-o",
+        tmp_path / "again",
+    )
     assert again.exit_code == 0, again.output
 
 
@@ -131,11 +140,34 @@ def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
     hierarchy = tmp_path / "origin.csv"
     mottle.Hierarchy.from_rows(mottle.datasets.origin_hierarchy()).write(hierarchy)
     result = mottle_command(
-        "anonymize", people, "--qi", "age", "--qi", "sex,origin", "--id", "income",
-        "--rest", "insensitive", "--kind", "age=category", "--weight", "sex=3",
-        "--hierarchy", f"origin={hierarchy}", "--k", "4", "-o", tmp_path / "out",
-        "--representation", "range", "--walk", "backtracking", "--seed", "7", "--json",
-    )  # fmt: skip
+        "anonymize",
+        people,
+        "--qi",
+        "age",
+        "--qi",
+        "sex,origin",
+        "--id",
+        "income",
+        "--rest",
+        "insensitive",
+        "--kind",
+        "age=category",
+        "--weight",
+        "sex=3",
+        "--hierarchy",
+        f"origin={hierarchy}",
+        "--k",
+        "4",
+        "-o",
+        tmp_path / "out",
+        "--representation",
+        "range",
+        "--walk",
+        "backtracking",
+        "--seed",
+        "7",
+        "--json",
+    )
     assert result.exit_code == 0, result.output
     certificate = json.loads(result.stdout)
     by_name = {column["name"]: column for column in certificate["columns"]}
@@ -174,10 +206,18 @@ def test_private_links_are_written_only_when_asked_for(people: Path, tmp_path: P
         (b"\x00\x01\x02\x89PNG\x00", (), 4, ("text",)),
     ],
     ids=[
-        "empty file", "header only", "one row", "k above n", "column twice", "wrong encoding",
-        "unknown encoding", "wrong delimiter", "ragged row", "binary file",
+        "empty file",
+        "header only",
+        "one row",
+        "k above n",
+        "column twice",
+        "wrong encoding",
+        "unknown encoding",
+        "wrong delimiter",
+        "ragged row",
+        "binary file",
     ],
-)  # fmt: skip
+)
 def test_bad_files_are_refused_with_the_way_out(
     content: bytes, options: tuple[str, ...], exit_code: int, words: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -298,9 +338,18 @@ def test_no_cell_value_appears_in_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["hilbert", "hilbert-fast", "idistance", "mondrian"])
 def test_l_and_k_together_reach_methods_of_groups(csv: Path, tmp_path: Path, method: str) -> None:
     result = mottle_command(
-        "anonymize", csv, *COLUMNS, "--l", "3", "--k", "5", "--method", method,
-        "-o", tmp_path / "out",
-    )  # fmt: skip
+        "anonymize",
+        csv,
+        *COLUMNS,
+        "--l",
+        "3",
+        "--k",
+        "5",
+        "--method",
+        method,
+        "-o",
+        tmp_path / "out",
+    )
     assert result.exit_code == 0, result.output
     assert "k-anonymity and ℓ-diversity, k = 5, ℓ = 3" in said(result)
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
@@ -314,9 +363,13 @@ def test_anatomy_writes_two_tables_and_says_what_it_discloses(csv: Path, tmp_pat
     assert result.exit_code == 0, result.output
     assert "Note: PRESENCE IS DISCLOSED." in said(result)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "certificate.json", "release.csv", "release.parquet", "report.html", "sensitive.csv",
+        "certificate.json",
+        "release.csv",
+        "release.parquet",
+        "report.html",
+        "sensitive.csv",
         "sensitive.parquet",
-    ]  # fmt: skip
+    ]
     assert (tmp_path / "out" / "release.csv").read_text().startswith("age,sex,group\n")
     assert (tmp_path / "out" / "sensitive.csv").read_text().startswith("group,diagnosis,count\n")
     refused(mottle_command(*run), 5, "already holds", "sensitive.csv")
@@ -421,10 +474,21 @@ def patients(tmp_path: Path) -> Path:
 
 def test_a_column_of_sets_is_anonymized_and_asked(patients: Path, tmp_path: Path) -> None:
     result = mottle_command(
-        "anonymize", patients, "--qi", "age,sex,diagnoses", "--kind", "diagnoses=set",
-        "--separator", "diagnoses=,", "--k", "3", "--private", tmp_path / "links.parquet",
-        "-o", tmp_path / "out",
-    )  # fmt: skip
+        "anonymize",
+        patients,
+        "--qi",
+        "age,sex,diagnoses",
+        "--kind",
+        "diagnoses=set",
+        "--separator",
+        "diagnoses=,",
+        "--k",
+        "3",
+        "--private",
+        tmp_path / "links.parquet",
+        "-o",
+        tmp_path / "out",
+    )
     assert result.exit_code == 0, result.output
     release = mottle.read_release(tmp_path / "out")
     assert [column.form for column in release.columns][-1] == "worlds"

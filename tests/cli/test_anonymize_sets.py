@@ -53,18 +53,31 @@ def test_measures_and_json_are_printed_when_asked_for(baskets: Path, tmp_path: P
     found = json.loads(result.output[result.output.index("{") :])
     assert found["rows"] == len(LINES)
     assert set(found["measured"]) == {
-        "error_rate", "query_error_present", "query_error_absent", "item_frequency_error",
+        "error_rate",
+        "query_error_present",
+        "query_error_absent",
+        "item_frequency_error",
         "pair_support_error",
-    }  # fmt: skip
+    }
 
 
 def test_labels_of_a_table_are_protected(tmp_path: Path) -> None:
     rows = [f"{'a;b' if row % 3 else 'c'},job {row % 5}" for row in range(40)]
     (tmp_path / "visits.csv").write_text("\n".join(["visited,job", *rows]) + "\n")
     result = mottle_command(
-        "anonymize-sets", tmp_path / "visits.csv", "--column", "visited", "--separator", ";",
-        "--sensitive-label", "job", "--l", "3", "-o", tmp_path / "out",
-    )  # fmt: skip
+        "anonymize-sets",
+        tmp_path / "visits.csv",
+        "--column",
+        "visited",
+        "--separator",
+        ";",
+        "--sensitive-label",
+        "job",
+        "--l",
+        "3",
+        "-o",
+        tmp_path / "out",
+    )
     assert result.exit_code == 0, result.output
     assert "buckets" in result.output
     assert mottle.read_set_release(tmp_path / "out").labels == ["job"]
@@ -74,9 +87,18 @@ def test_a_long_table_is_read_by_record_and_item(tmp_path: Path) -> None:
     lines = ["basket,article", "1,tea", "1,milk", "2,tea", "3,rum"]
     (tmp_path / "sales.csv").write_text("\n".join(lines) + "\n")
     result = mottle_command(
-        "anonymize-sets", tmp_path / "sales.csv", "--record", "basket", "--item", "article",
-        "-k", "3", "-o", tmp_path / "out", "--no-report",
-    )  # fmt: skip
+        "anonymize-sets",
+        tmp_path / "sales.csv",
+        "--record",
+        "basket",
+        "--item",
+        "article",
+        "-k",
+        "3",
+        "-o",
+        tmp_path / "out",
+        "--no-report",
+    )
     assert result.exit_code == 0, result.output
     assert mottle.read_set_release(tmp_path / "out").table.num_rows == 3
 
@@ -89,12 +111,14 @@ def test_what_cannot_be_done_is_refused_in_words(baskets: Path, tmp_path: Path) 
     refused(mottle_command("anonymize-sets", "none.dat", "-k", "2", "-o", out), 5, "not exist")
     refused(
         mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, "--record", "a"),
-        2, "--item",
-    )  # fmt: skip
+        2,
+        "--item",
+    )
     refused(
         mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, "--method", "nh"),
-        2, "no method for sets 'nh'",
-    )  # fmt: skip
+        2,
+        "no method for sets 'nh'",
+    )
     (tmp_path / "empty.dat").write_text("")
     refused(mottle_command("anonymize-sets", tmp_path / "empty.dat", "-k", "2", "-o", out), 4)
     assert not out.exists()

@@ -40,9 +40,20 @@ def case(tmp_path: Path) -> tuple[Path, Path, Path]:
     pq.write_table(table.select(["age", "sex", "income", "diagnosis"]), original)
     release, links = tmp_path / "out", tmp_path / "links.parquet"
     done = mottle_command(
-        "anonymize", original, *COLUMNS, "--k", "5", "--method", "nh", "--seed", "1",
-        "-o", release, "--private", links,
-    )  # fmt: skip
+        "anonymize",
+        original,
+        *COLUMNS,
+        "--k",
+        "5",
+        "--method",
+        "nh",
+        "--seed",
+        "1",
+        "-o",
+        release,
+        "--private",
+        links,
+    )
     assert done.exit_code == 0, done.output
     return original, release, links
 
@@ -135,15 +146,17 @@ def test_wrong_originals_are_refused(case, tmp_path):
     table = pq.read_table(original)
     pq.write_table(table.slice(0, 200), tmp_path / "fewer.parquet")
     refused(
-        mottle_command("audit", tmp_path / "fewer.parquet", release), 4,
+        mottle_command("audit", tmp_path / "fewer.parquet", release),
+        4,
         "200 rows and the release 300",
-    )  # fmt: skip
+    )
     older = table.set_column(0, "age", pa.array([140] * 300, table.schema.field("age").type))
     pq.write_table(older, tmp_path / "older.parquet")
     refused(
-        mottle_command("audit", tmp_path / "older.parquet", release), 4,
+        mottle_command("audit", tmp_path / "older.parquet", release),
+        4,
         "does not come from this table",
-    )  # fmt: skip
+    )
     pq.write_table(table.drop_columns(["sex"]), tmp_path / "narrow.parquet")
     refused(mottle_command("audit", tmp_path / "narrow.parquet", release), 4, "no column 'sex'")
 
@@ -162,9 +175,18 @@ def test_wrong_options_are_refused(case, tmp_path):
 def test_anonymize_with_a_full_audit_shows_it_and_certifies_it(case, tmp_path):
     original, _, _ = case
     done = mottle_command(
-        "anonymize", original, *COLUMNS, "--k", "4", "--method", "nh", "--audit", "full",
-        "-o", tmp_path / "audited",
-    )  # fmt: skip
+        "anonymize",
+        original,
+        *COLUMNS,
+        "--k",
+        "4",
+        "--method",
+        "nh",
+        "--audit",
+        "full",
+        "-o",
+        tmp_path / "audited",
+    )
     assert done.exit_code == 0, done.output
     assert "No adversary got beyond" in said(done)
     certificate = json.loads((tmp_path / "audited" / "certificate.json").read_text())
@@ -176,10 +198,24 @@ def test_a_full_audit_that_breaks_the_guarantee_ends_with_6_and_says_so(tmp_path
     rows = [f"{20 + row % 30},{'abcdef'[row * 7 % 6]}" for row in range(240)]
     (tmp_path / "people.csv").write_text("age,ill\n" + "\n".join(rows) + "\n")
     done = mottle_command(
-        "anonymize", tmp_path / "people.csv", "--qi", "age", "--sensitive", "ill", "--l", "3",
-        "--method", "buckets", "--unsafe-paper-randomization", "--audit", "full", "--seed", "1",
-        "-o", tmp_path / "out",
-    )  # fmt: skip
+        "anonymize",
+        tmp_path / "people.csv",
+        "--qi",
+        "age",
+        "--sensitive",
+        "ill",
+        "--l",
+        "3",
+        "--method",
+        "buckets",
+        "--unsafe-paper-randomization",
+        "--audit",
+        "full",
+        "--seed",
+        "1",
+        "-o",
+        tmp_path / "out",
+    )
     assert done.exit_code == 6, done.output
     assert "The guarantee is broken by: algorithm, sensitive" in said(done)
     assert (tmp_path / "out" / "certificate.json").exists()

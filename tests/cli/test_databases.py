@@ -49,23 +49,45 @@ def test_from_a_table_to_tables_and_an_audit(
     assert "people: 300 rows" in said(looked)
     assert f"anonymize postgresql://127.0.0.1:{postgresql_server.port}/" in said(looked)
     done = mottle_command(
-        "anonymize", clinic, "--table", "people", *COLUMNS, "--k", "5",
-        "--to", clinic, "--to-table", "open", "--private", link,
-    )  # fmt: skip
+        "anonymize",
+        clinic,
+        "--table",
+        "people",
+        *COLUMNS,
+        "--k",
+        "5",
+        "--to",
+        clinic,
+        "--to-table",
+        "open",
+        "--private",
+        link,
+    )
     assert done.exit_code == 0, done.output
     assert "open, open_readable, open_certificate" in said(done)
     assert link.exists()
     ((certificate,),) = rows(clinic, "SELECT certificate::text FROM open_certificate")
     assert json.loads(certificate)["rows"] == 300
     saved = mottle_command(
-        "anonymize", clinic, "--query", "SELECT age, sex, diagnosis FROM people WHERE age > 20;",
-        *COLUMNS, "--k", "5", "-o", tmp_path / "out", "--json",
-    )  # fmt: skip
+        "anonymize",
+        clinic,
+        "--query",
+        "SELECT age, sex, diagnosis FROM people WHERE age > 20;",
+        *COLUMNS,
+        "--k",
+        "5",
+        "-o",
+        tmp_path / "out",
+        "--json",
+    )
     assert saved.exit_code == 0, saved.output
     audited = mottle_command(
-        "audit", clinic, tmp_path / "out",
-        "--query", "SELECT age, sex, diagnosis FROM people WHERE age > 20",
-    )  # fmt: skip
+        "audit",
+        clinic,
+        tmp_path / "out",
+        "--query",
+        "SELECT age, sex, diagnosis FROM people WHERE age > 20",
+    )
     assert audited.exit_code == 0, audited.output
     for output in (looked.output, done.output, saved.output, audited.output, certificate):
         assert postgresql_server.password not in output
@@ -79,9 +101,18 @@ def test_between_files_of_databases(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
         database.execute("CREATE TABLE people AS SELECT age, sex, diagnosis FROM people")
     command = (
-        "anonymize", tmp_path / "people.duckdb", "--table", "people", *COLUMNS, "--k", "5",
-        "--to", tmp_path / "open.sqlite", "--to-table", "people",
-    )  # fmt: skip
+        "anonymize",
+        tmp_path / "people.duckdb",
+        "--table",
+        "people",
+        *COLUMNS,
+        "--k",
+        "5",
+        "--to",
+        tmp_path / "open.sqlite",
+        "--to-table",
+        "people",
+    )
     done = mottle_command(*command)
     assert done.exit_code == 0, done.output
     shown = mottle.read_database(tmp_path / "open.sqlite", table="people_readable")
@@ -121,8 +152,15 @@ def test_no_output_repeats_a_password(postgresql_server: Server, tmp_path: Path)
     attempts: list[tuple[object, ...]] = [
         ("anonymize", wrong, "--table", "people", *known, "-o", tmp_path / "out"),
         ("anonymize", tmp_path / "people.csv", *known, "--to", wrong, "--to-table", "t"),
-        ("anonymize", server.url().replace("127.0.0.1", "nowhere.invalid"), "--table", "t",
-         *known, "-o", tmp_path / "out"),
+        (
+            "anonymize",
+            server.url().replace("127.0.0.1", "nowhere.invalid"),
+            "--table",
+            "t",
+            *known,
+            "-o",
+            tmp_path / "out",
+        ),
         ("anonymize", server.url(), "--query", "SELEC", *known, "-o", tmp_path / "out"),
         ("anonymize", server.url(), *known, "-o", tmp_path / "out"),
         ("anonymize", tmp_path / "people.csv", server.url(), *known, "-o", tmp_path / "out"),
@@ -133,7 +171,7 @@ def test_no_output_repeats_a_password(postgresql_server: Server, tmp_path: Path)
         ("anonymize", tmp_path / "people.csv", *known, "-o", server.url()),
         ("anonymize", tmp_path / "people.csv", *known, "-o", "out", "--schema", server.url()),
         ("anonymize", "postgresql://ada:s3cret@x@db/y", "--table", "t", *known, "-o", "out"),
-    ]  # fmt: skip
+    ]
     for attempt in attempts:
         result = mottle_command(*attempt)  # type: ignore[arg-type]
         assert result.exit_code in (2, 5), result.output
@@ -162,9 +200,18 @@ def test_a_connection_killed_in_the_middle_of_writing_ends_with_5(clinic: str) -
         killer.start()
         try:
             result = mottle_command(
-                "anonymize", clinic, "--table", "people", *COLUMNS, "--k", "5",
-                "--to", clinic, "--to-table", "open",
-            )  # fmt: skip
+                "anonymize",
+                clinic,
+                "--table",
+                "people",
+                *COLUMNS,
+                "--k",
+                "5",
+                "--to",
+                clinic,
+                "--to-table",
+                "open",
+            )
         finally:
             killed.set()
             killer.join()

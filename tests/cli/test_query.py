@@ -41,8 +41,10 @@ def test_query_prints_json_and_csv(folder: str, release: Release) -> None:
     found = release.count({"age": (30, 40)})
     (row,) = json.loads(run("query", folder, sql, "--json"))
     assert (row["n"], row["n_low"], row["n_high"]) == (
-        pytest.approx(found.expected), found.certain, found.possible,
-    )  # fmt: skip
+        pytest.approx(found.expected),
+        found.certain,
+        found.possible,
+    )
     (line,) = csv.DictReader(io.StringIO(run("query", folder, sql, "--csv")))
     assert float(line["n_error"]) == pytest.approx(found.error)
     fitted = json.loads(run("query", folder, sql, "--json", "--fit", "fitted"))[0]

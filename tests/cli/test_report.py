@@ -91,9 +91,16 @@ def test_report_can_be_made_again_and_is_the_same(released: Path) -> None:
 def test_internal_report_can_be_made_later(released: Path, people: Path, tmp_path: Path) -> None:
     links = released.parent / "links.parquet"
     code, text = run(
-        "report", released, "--original", people, "-o", tmp_path / "i.html",
-        "--private", links, "--report-examples",
-    )  # fmt: skip
+        "report",
+        released,
+        "--original",
+        people,
+        "-o",
+        tmp_path / "i.html",
+        "--private",
+        links,
+        "--report-examples",
+    )
     assert code == 0, text
     assert stat.S_IMODE((tmp_path / "i.html").stat().st_mode) == 0o600
     page = (tmp_path / "i.html").read_text(encoding="utf-8")

@@ -34,8 +34,9 @@ def test_the_old_have_more_and_sexes_differ():
     held = np.array([len(items or ()) for items in SETS])
     assert held[ages > 65].mean() > 1.5 * held[ages < 40].mean()
     sexes = PATIENTS.column("sex").to_pylist()
-    prostate = {sex for sex, items in zip(sexes, SETS, strict=True) if "prostate disease" in
-                (items or ())}  # fmt: skip
+    prostate = {
+        sex for sex, items in zip(sexes, SETS, strict=True) if "prostate disease" in (items or ())
+    }
     assert prostate == {"male"}
 
 

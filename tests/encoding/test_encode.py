@@ -49,11 +49,15 @@ def read_back(values: pa.Array | pa.ChunkedArray, representation="range", **opti
 
 
 INTEGERS = {
-    pa.int8(): (-(2**7), 2**7 - 1), pa.int16(): (-(2**15), 2**15 - 1),
-    pa.int32(): (-(2**31), 2**31 - 1), pa.int64(): (-(2**63), 2**63 - 1),
-    pa.uint8(): (0, 2**8 - 1), pa.uint16(): (0, 2**16 - 1),
-    pa.uint32(): (0, 2**32 - 1), pa.uint64(): (0, 2**64 - 1),
-}  # fmt: skip
+    pa.int8(): (-(2**7), 2**7 - 1),
+    pa.int16(): (-(2**15), 2**15 - 1),
+    pa.int32(): (-(2**31), 2**31 - 1),
+    pa.int64(): (-(2**63), 2**63 - 1),
+    pa.uint8(): (0, 2**8 - 1),
+    pa.uint16(): (0, 2**16 - 1),
+    pa.uint32(): (0, 2**32 - 1),
+    pa.uint64(): (0, 2**64 - 1),
+}
 
 
 @pytest.mark.parametrize("representation", ["range", "set"])
@@ -134,9 +138,12 @@ def test_dates_come_back_as_days(data_type: pa.DataType):
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_moments_are_floored_to_days_also_before_1970(unit: str):
     moments = [
-        dt.datetime(1969, 12, 31, 23, 59, 59), dt.datetime(1969, 12, 31), None,
-        dt.datetime(1970, 1, 1, 0, 0, 1), dt.datetime(2024, 2, 29, 12),
-    ]  # fmt: skip
+        dt.datetime(1969, 12, 31, 23, 59, 59),
+        dt.datetime(1969, 12, 31),
+        None,
+        dt.datetime(1970, 1, 1, 0, 0, 1),
+        dt.datetime(2024, 2, 29, 12),
+    ]
     days = [None if moment is None else moment.date() for moment in moments]
     assert read_back(pa.array(moments, pa.timestamp(unit))) == days
 

@@ -8,7 +8,8 @@ import pytest
 
 from mottle import DataError, Schema, SchemaError, anonymize
 from mottle.encoding.sensitive import MISSING, encode_sensitive
-from mottle.guarantees.base import BetaLikeness, LDiversity
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.l_diversity import LDiversity
 
 
 def schema_of(*columns: str, **options) -> Schema:

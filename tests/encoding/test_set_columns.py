@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle.encoding.encode import Form, along_orders, encode, encode_column
+from mottle.encoding.domain import Form
+from mottle.encoding.encode import along_orders, encode, encode_column
 from mottle.encoding.set_columns import as_text_of_items, encode_sets, sets_as_lists, sorted_lists
 from mottle.errors import DataError, SchemaError
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
@@ -77,8 +78,10 @@ def test_lists_are_sets_without_being_asked_and_text_when_asked():
     codes = encode(table, schema, Representation.SET)
     assert [domain.form for domain in codes.domains] == [Form.WORLDS] * 3
     assert [domain.sets.names.to_pylist() for domain in codes.domains] == [
-        ["a"], ["a", "b"], ["a", "b"]
-    ]  # fmt: skip
+        ["a"],
+        ["a", "b"],
+        ["a", "b"],
+    ]
     assert sets_as_lists(table, schema).column("z").to_pylist() == [["a", "b"], None]
 
 

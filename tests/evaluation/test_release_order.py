@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import Hierarchy, KAnonymity, Release, Role, Schema, UsageError, anonymize
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
+from mottle.evaluation import Ordering, compare, tuple_is_better
 from mottle.graph.model import Graph
-from mottle.queries import Ordering, compare, tuple_is_better
 from mottle.release.cell_text import published_type
-from mottle.release.data import Links, PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
 from mottle.schema.model import Kind
 
 SIZES = Hierarchy.from_rows(

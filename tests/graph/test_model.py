@@ -36,8 +36,14 @@ def ring(sizes: list[int], degrees: list[int]) -> Graph:
 def test_ring_goes_around_its_own_block():
     graph = ring([3, 4], [2, 3])
     assert [graph.preimages(position).tolist() for position in range(7)] == [
-        [0, 1], [1, 2], [2, 0], [3, 4, 5], [4, 5, 6], [5, 6, 3], [6, 3, 4],
-    ]  # fmt: skip
+        [0, 1],
+        [1, 2],
+        [2, 0],
+        [3, 4, 5],
+        [4, 5, 6],
+        [5, 6, 3],
+        [6, 3, 4],
+    ]
 
 
 def test_degree_of_all_blocks_is_reported():

@@ -31,7 +31,7 @@ from mottle import (
     read_release,
 )
 from mottle.io import atomic_write
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 
 FILES = ["certificate.json", "release.csv", "release.parquet", "report.html"]
 NASTY = st.text(
@@ -356,8 +356,15 @@ def test_only_cells_that_need_it_are_quoted(tmp_path):
     _, text = saved_csv(table, tmp_path / "out")
     header, *_ = text.split("\n")
     assert header == "q,kept,none"
-    for line in ["1,plain,\n", "1,with space,\n", '1,"a,b",\n', '1,"a""b",\n', '1,"a\nb",\n',
-                 '1,"a\rb",\n', '1,"",\n']:  # fmt: skip
+    for line in [
+        "1,plain,\n",
+        "1,with space,\n",
+        '1,"a,b",\n',
+        '1,"a""b",\n',
+        '1,"a\nb",\n',
+        '1,"a\rb",\n',
+        '1,"",\n',
+    ]:
         assert line in text
     assert len(re.findall('"', text)) == 2 * 5 + 2
 

@@ -51,9 +51,16 @@ def test_growth_is_that_of_the_list_of_members(
         for place in (0, 1, ROWS - 1):
             box = ((place + np.arange(members)) % ROWS).astype(np.int32)
             add_growth(
-                metric, codes.matrix, box, members, candidates, ROWS, marks,
-                ROWS * members + place, expected,
-            )  # fmt: skip
+                metric,
+                codes.matrix,
+                box,
+                members,
+                candidates,
+                ROWS,
+                marks,
+                ROWS * members + place,
+                expected,
+            )
             assert np.array_equal(costs[place], expected)
         for place in range(ROWS):
             widen(metric, boxes, place, codes.matrix[(place + members) % ROWS])

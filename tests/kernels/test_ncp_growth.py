@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kernels.ncp_growth import (
@@ -174,9 +175,15 @@ def test_pull_is_what_the_sum_of_squares_grows_by(
     scratch, cost = np.zeros(metric.domain_total, np.int32), np.zeros((len(rows), len(rows)))
     members = len(rows) - 1
     add_pulls(
-        metric, numbers[:, None].copy(), boxes, members, numbers[None, :].copy(), len(rows),
-        scratch, cost,
-    )  # fmt: skip
+        metric,
+        numbers[:, None].copy(),
+        boxes,
+        members,
+        numbers[None, :].copy(),
+        len(rows),
+        scratch,
+        cost,
+    )
     assert not scratch.any()
 
     def squares(voters: list[int]) -> float:

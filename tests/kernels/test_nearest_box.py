@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from mottle import Hierarchy, Schema
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.kernels.ncp_growth import add_growth
 from mottle.kernels.nearest_box import Index, absorb, build, growth, holds, search, take
 from mottle.schema.model import Representation
@@ -59,9 +60,16 @@ def all_growth(index: Index) -> np.ndarray:
     candidates = np.ascontiguousarray(index.ordered.T)
     for box in range(n):
         add_growth(
-            index.scales, index.ordered, index.members[box], 3, candidates, n, marks, box + 1,
+            index.scales,
+            index.ordered,
+            index.members[box],
+            3,
+            candidates,
+            n,
+            marks,
+            box + 1,
             found[box],
-        )  # fmt: skip
+        )
     return found
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import LDiversity, Schema, UsageError, anonymize
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.loss.graph_measures import (
     average_class_size,

@@ -11,19 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import Column, Hierarchy, KAnonymity, Schema, anonymize
+from mottle.encoding.cover import cover
 from mottle.encoding.encode import encode
-from mottle.graph.cover import cover
 from mottle.graph.model import Graph
 from mottle.loss.ncp import measure
-from mottle.release.data import decode
+from mottle.release.publish import decode
 from mottle.schema.model import Representation
 
 FAST07 = Hierarchy.from_rows(
     [
-        ("Italy", "Europe", "*"), ("Spain", "Europe", "*"), ("France", "Europe", "*"),
-        ("US", "America", "*"), ("Canada", "America", "*"),
+        ("Italy", "Europe", "*"),
+        ("Spain", "Europe", "*"),
+        ("France", "Europe", "*"),
+        ("US", "America", "*"),
+        ("Canada", "America", "*"),
     ]
-)  # fmt: skip
+)
 
 
 def gcp_of(table: pa.Table, schema: Schema, degree: int, representation="range") -> float:

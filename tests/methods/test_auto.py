@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle.guarantees.base import KAnonymity
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.methods.auto import expected_seconds
 from mottle.schema.model import Schema
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import BetaLikeness, KAnonymity, LDiversity, Schema, anonymize
-from mottle.guarantees.base import allowed
+from mottle.guarantees.demand import allowed
 from mottle.methods.burel import bucketize, fill, halves, reallocate
 
 histograms = st.lists(st.integers(1, 30), min_size=1, max_size=8).map(np.array)

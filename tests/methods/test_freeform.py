@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import mottle
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
 from mottle.loss.ncp import measure
 from mottle.methods import Effort

@@ -22,10 +22,11 @@ from mottle import (
     anonymize,
     methods,
 )
-from mottle.encoding.encode import Codes, Form, encode
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes, Form
+from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
-from mottle.graph.cover import cover
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.loss.ncp import measure
 from mottle.schema.model import Representation

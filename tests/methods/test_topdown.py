@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import Hierarchy, Schema, UsageError, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.loss.ncp import measure
 from mottle.methods import topdown

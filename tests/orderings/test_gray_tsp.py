@@ -51,10 +51,12 @@ def test_items_may_be_put_in_any_order_of_significance(data: st.DataObject, univ
     masks = data.draw(st.lists(st.integers(0, 2**universe - 1), min_size=1, max_size=40))
     significance = np.array(data.draw(st.permutations(range(universe))), np.int64)
     moved = [
-        sum((mask >> (universe - 1 - item) & 1) << (universe - 1 - place)
-            for place, item in enumerate(significance.tolist()))
+        sum(
+            (mask >> (universe - 1 - item) & 1) << (universe - 1 - place)
+            for place, item in enumerate(significance.tolist())
+        )
         for mask in masks
-    ]  # fmt: skip
+    ]
     ranks = np.array([rank_in_gray_code(mask) for mask in moved])
     order = gray_order(sets_of(masks, universe), significance)
     assert np.array_equal(order, np.argsort(ranks, kind="stable"))

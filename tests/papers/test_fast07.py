@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from paths import DATA
 
 from mottle import Hierarchy, KAnonymity, LDiversity, Schema, anonymize, methods
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
-from mottle.graph.cover import cover
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.io.read_table import as_table
 from mottle.loss.graph_measures import discernibility
 from mottle.loss.ncp import measure
@@ -37,9 +38,15 @@ FAST07 = [
 def test_methods_of_the_paper_and_its_rivals_are_registered():
     assert "anatomy" in methods.registered()
     assert set(FAST07) >= {
-        "hilbert", "hilbert-fast", "idistance", "idistance-fast",
-        "mondrian", "mondrian-relaxed", "mondrian-strict", "topdown",
-    }  # fmt: skip
+        "hilbert",
+        "hilbert-fast",
+        "idistance",
+        "idistance-fast",
+        "mondrian",
+        "mondrian-relaxed",
+        "mondrian-strict",
+        "topdown",
+    }
 
 
 # ----------------------------------------------------------- Figure 11: categorical attributes

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 
 from mottle import KAnonymity, Schema, anonymize, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import RangeCells, cover
+from mottle.encoding.cover import RangeCells, cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.loss.ncp import measure
 from mottle.schema.model import Representation
 
@@ -43,9 +44,11 @@ def printed_gcp() -> float:
 
 def printed_graph() -> Graph:
     return Graph.explicit(
-        np.arange(8, dtype=np.int32), np.array([0, 8]), np.array([K], np.int32),
+        np.arange(8, dtype=np.int32),
+        np.array([0, 8]),
+        np.array([K], np.int32),
         np.array(MATCHES, np.int32).ravel(),
-    )  # fmt: skip
+    )
 
 
 def test_table1_matches_are_3_regular_and_cover_to_the_printed_ranges():

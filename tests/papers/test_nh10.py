@@ -17,16 +17,17 @@ from scipy.stats import chisquare
 from mottle import DataError, KAnonymity, Release, Representation, Role, Schema, anonymize
 from mottle.assignment import WALKS, assign
 from mottle.audit import assignment_graph, effective_matches, match_different_assignments, verify
-from mottle.encoding.encode import Codes, Form, encode
-from mottle.graph.cover import cover
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes, Form
+from mottle.encoding.encode import encode
+from mottle.evaluation import Ordering, compare
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.loss.ncp import measure
 from mottle.methods import Effort
 from mottle.methods.nh.nh import nh
-from mottle.queries import Ordering, compare
 from mottle.release.cell_text import published_type
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Kind
 from mottle.utils.csprng import Secret
 
@@ -63,8 +64,12 @@ def test_table4_originals_match_the_records_the_paper_says():
 def test_table4_second_tuple_keeps_only_its_own_record():
     effective = effective_matches(assignment_graph(*table4())).toarray()
     assert [np.flatnonzero(row).tolist() for row in effective] == [
-        [0, 4], [1], [2, 3], [2, 3], [0, 4],
-    ]  # fmt: skip
+        [0, 4],
+        [1],
+        [2, 3],
+        [2, 3],
+        [0, 4],
+    ]
 
 
 def test_table4_looks_2_anonymous_but_is_not():
@@ -85,12 +90,26 @@ def figure4() -> csr_array:
     out, all matches effective, and every way from another node back to n1 leads over n5 → n6.
     """
     both_ways = [
-        ("a1", "a2"), ("a1", "a3"), ("a2", "a3"), ("b1", "b2"), ("b1", "b3"), ("b2", "b3"),
+        ("a1", "a2"),
+        ("a1", "a3"),
+        ("a2", "a3"),
+        ("b1", "b2"),
+        ("b1", "b3"),
+        ("b2", "b3"),
         # before n5 → n6
-        ("n2", "a1"), ("n2", "n3"), ("n3", "a2"), ("n3", "n5"), ("n5", "a3"),
+        ("n2", "a1"),
+        ("n2", "n3"),
+        ("n3", "a2"),
+        ("n3", "n5"),
+        ("n5", "a3"),
         # behind it
-        ("n6", "b1"), ("n6", "n4"), ("n4", "b1"), ("n7", "b2"), ("n7", "n8"), ("n8", "b3"),
-    ]  # fmt: skip
+        ("n6", "b1"),
+        ("n6", "n4"),
+        ("n4", "b1"),
+        ("n7", "b2"),
+        ("n7", "n8"),
+        ("n8", "b3"),
+    ]
     one_way = [("n1", "n2"), ("n1", "n3"), ("n5", "n6"), ("n7", "n1"), ("n8", "n1")]
     names = [f"n{i}" for i in range(1, 9)] + [f"{letter}{i}" for letter in "ab" for i in (1, 2, 3)]
     place = {name: position for position, name in enumerate(names)}
@@ -236,10 +255,15 @@ def adult(columns: int, k: int) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("columns", "printed"),
     [
-        (2, 0.00024), (4, 0.002643), (6, 0.00613), (7, 0.016707), (8, 0.023435), (9, 0.029386),
+        (2, 0.00024),
+        (4, 0.002643),
+        (6, 0.00613),
+        (7, 0.016707),
+        (8, 0.023435),
+        (9, 0.029386),
         (10, 0.030822),
     ],
-)  # fmt: skip
+)
 def test_loss_on_adult_is_that_of_figure_11_for_any_number_of_columns(columns, printed):
     gcp, _ = adult(columns, k=10)
     # measured: +1.8 % at 2 columns, +5.1 % at 4, then -6.6, -3.2, -2.0, -1.5 and -1.2 %
@@ -257,9 +281,16 @@ def test_partitions_of_adult_are_as_large_as_in_figure_11(columns, printed):
 # The row for k = 10 is left out: it repeats the value of five columns from Figure 11. So is the
 # column of partition sizes, which is that of another figure.
 FIGURE_13 = {
-    20: 0.006354, 30: 0.010121, 40: 0.01392, 50: 0.017479, 60: 0.020858, 70: 0.024415,
-    80: 0.027958, 90: 0.030958, 100: 0.034039,
-}  # fmt: skip
+    20: 0.006354,
+    30: 0.010121,
+    40: 0.01392,
+    50: 0.017479,
+    60: 0.020858,
+    70: 0.024415,
+    80: 0.027958,
+    90: 0.030958,
+    100: 0.034039,
+}
 
 
 @needs_adult

@@ -209,9 +209,13 @@ def test_types_survive():
         return pa.struct([("lo", value_type), ("hi", value_type), ("missing", pa.bool_())])
 
     assert released.types == [
-        span(pa.int16()), span(pa.float32()), span(pa.decimal128(9, 2)), span(pa.date32()),
-        pa.list_(pa.string()), pa.uint64(),
-    ]  # fmt: skip
+        span(pa.int16()),
+        span(pa.float32()),
+        span(pa.decimal128(9, 2)),
+        span(pa.date32()),
+        pa.list_(pa.string()),
+        pa.uint64(),
+    ]
 
 
 def test_identifying_columns_are_gone_from_everything(people, release):
@@ -550,7 +554,7 @@ def test_assignment_that_repeats_an_original_publishes_nothing(monkeypatch):
 
 
 def test_broken_cover_publishes_nothing(monkeypatch):
-    from mottle.graph.cover import RangeCells, cover
+    from mottle.encoding.cover import RangeCells, cover
     from mottle.pipeline import anonymize
 
     def too_narrow(graph, codes):

@@ -31,10 +31,24 @@ def start(
     people: Path, folder: Path, *, limit: Callable[[], None] | None = None
 ) -> subprocess.Popen[str]:
     command = [
-        sys.executable, "-m", "mottle", "anonymize", str(people), "-o", str(folder), "--k", "5",
-        "--method", "nh", "--id", "person_id",
-        "--qi", "age,sex,education,origin", "--rest", "insensitive",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "mottle",
+        "anonymize",
+        str(people),
+        "-o",
+        str(folder),
+        "--k",
+        "5",
+        "--method",
+        "nh",
+        "--id",
+        "person_id",
+        "--qi",
+        "age,sex,education,origin",
+        "--rest",
+        "insensitive",
+    ]
     return subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit
     )

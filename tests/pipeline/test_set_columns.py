@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
+from mottle.encoding.cover import check_covers, cover
 from mottle.encoding.encode import encode
 from mottle.errors import GuaranteeError, PrivacyError, SchemaError, UsageError
-from mottle.graph.cover import check_covers, cover
 from mottle.graph.model import Graph
 from mottle.kernels.ncp_growth import scales
 from mottle.loss.ncp import measure
@@ -43,7 +43,8 @@ TABLES = st.integers(2, 25).flatmap(
             "age": st.lists(st.none() | st.integers(0, 9), min_size=rows, max_size=rows),
             "ill": st.lists(
                 st.none() | st.lists(st.sampled_from(ODD), max_size=4),
-                min_size=rows, max_size=rows,
+                min_size=rows,
+                max_size=rows,
             ),
             "seen": st.lists(
                 st.lists(st.sampled_from("xyz"), max_size=3), min_size=rows, max_size=rows
@@ -51,7 +52,7 @@ TABLES = st.integers(2, 25).flatmap(
             "value": st.lists(st.sampled_from("abcd"), min_size=rows, max_size=rows),
         }
     )
-)  # fmt: skip
+)
 SCHEMA = Schema.of(quasi_identifying=["age", "ill", "seen"], sensitive=["value"])
 LISTS = pa.list_(pa.string())
 
@@ -182,9 +183,13 @@ def test_other_methods_say_which_column_and_which_methods(patients: pa.Table, na
     )
     with pytest.raises(UsageError, match=r"column 'diagnoses'.*buckets|column 'diagnoses'.*nh"):
         anonymize(
-            patients, PATIENTS, guarantee, method=name, seed=1,
+            patients,
+            PATIENTS,
+            guarantee,
+            method=name,
+            seed=1,
             unsafe_paper_randomization=method.dummies is not None,
-        )  # fmt: skip
+        )
 
 
 def test_csv_and_parquet_of_the_same_sets_make_the_same_release(patients: pa.Table, tmp_path: Path):

@@ -20,7 +20,7 @@ from mottle import Form, Hierarchy, Kind, Release, Role
 from mottle.errors import UsageError
 from mottle.evaluation.workloads import query_error, random_counts
 from mottle.queries import Condition, Queries
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 
 PLACES = Hierarchy.from_rows(
     [("Italy", "South", "*"), ("Spain", "South", "*"), ("US", "North", "*")]
@@ -458,9 +458,13 @@ def test_the_truth_lies_within_the_bounds(method: str) -> None:
     release = mottle.anonymize(people, schema, guarantee, method=method, seed=1)
     for conditions in (1, 3):
         wheres = random_counts(
-            people, ["age", "sex", "origin", "workclass", "income"], "diagnosis",
-            conditions=conditions, number=300, seed=conditions,
-        )  # fmt: skip
+            people,
+            ["age", "sex", "origin", "workclass", "income"],
+            "diagnosis",
+            conditions=conditions,
+            number=300,
+            seed=conditions,
+        )
         for fit in ("uniform", "fitted"):
             found = query_error(people, release, wheres, fit)
             assert found.within_bounds == found.asked == 300
@@ -512,16 +516,29 @@ def test_exact_columns_of_every_type_can_be_asked() -> None:
     )
     queries = Queries.of(table)
     for where, count in (
-        ({"word": "a"}, 2), ({"word": None}, 1), ({"flag": False}, 1),
-        ({"moment": ("2020-06-01", None)}, 1), ({"moment": (dt.date(2020, 1, 1), None)}, 2),
-        ({"number": None}, 1), ({"number": 0}, 2), ({"nothing": None}, 4), ({"nothing": 1}, 0),
-        ({"money": (1.5, 2.5)}, 1), ({"money": 2}, 1), ({"id": (2, 3.5)}, 2),
-        ({"id": np.int64(3)}, 1), ({"word": np.str_("b")}, 1), ({}, 4),
-    ):  # fmt: skip
+        ({"word": "a"}, 2),
+        ({"word": None}, 1),
+        ({"flag": False}, 1),
+        ({"moment": ("2020-06-01", None)}, 1),
+        ({"moment": (dt.date(2020, 1, 1), None)}, 2),
+        ({"number": None}, 1),
+        ({"number": 0}, 2),
+        ({"nothing": None}, 4),
+        ({"nothing": 1}, 0),
+        ({"money": (1.5, 2.5)}, 1),
+        ({"money": 2}, 1),
+        ({"id": (2, 3.5)}, 2),
+        ({"id": np.int64(3)}, 1),
+        ({"word": np.str_("b")}, 1),
+        ({}, 4),
+    ):
         found = queries.count(where)
         assert (found.expected, found.certain, found.possible, found.error) == (
-            count, count, count, 0,
-        ), where  # fmt: skip
+            count,
+            count,
+            count,
+            0,
+        ), where
     nobody = Queries.of(table.slice(0, 0))
     assert nobody.count({"flag": True}).possible == 0
     assert nobody.group_by(["flag"]).num_rows == 0

@@ -14,7 +14,7 @@ import mottle
 from mottle import Form, Kind, Release, Role, Schema
 from mottle.errors import UsageError
 from mottle.queries import Queries, combine
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 
 
 def holds(release: Release, table: pa.Table) -> bool:
@@ -73,10 +73,13 @@ def test_a_seed_repeats_the_draw_and_tables_differ(release: Release) -> None:
 def test_samples_have_the_expected_counts(release: Release, fit: str) -> None:
     tables = [Queries.of(table) for table in release.sample(100, seed=2, fit=fit)]
     for where in (
-        {"age": (30, 45)}, {"sex": "f"}, {"sex": None}, {"size": "M"},
+        {"age": (30, 45)},
+        {"sex": "f"},
+        {"sex": None},
+        {"size": "M"},
         {"place": ["Italy", "Spain"]},
         {"age": (20, 50), "sex": ["m", None], "place": ["Italy", "US"]},
-    ):  # fmt: skip
+    ):
         found = release.count(where, fit=fit)
         drawn = [table.count(where).expected for table in tables]
         assert np.mean(drawn) == pytest.approx(found.expected, abs=4.5 * found.error / 10 + 1e-9)

@@ -145,10 +145,18 @@ def test_text_of_a_slice_of_text_is_read_back(case):
         (Form.RANGE, pa.int64(), {"lo": 7, "hi": 7, "missing": True}, "{7|}"),
         (Form.RANGE, pa.int64(), {"lo": None, "hi": None, "missing": True}, None),
         (Form.RANGE, pa.float64(), {"lo": 0.5, "hi": 1.5, "missing": False}, "0.5..1.5"),
-        (Form.RANGE, pa.decimal128(5, 2), {"lo": Decimal("1.50"), "hi": Decimal("2.00"),
-         "missing": False}, "1.50..2.00"),
-        (Form.RANGE, pa.date32(), {"lo": dt.date(2020, 1, 2), "hi": dt.date(2020, 3, 1),
-         "missing": False}, "2020-01-02..2020-03-01"),
+        (
+            Form.RANGE,
+            pa.decimal128(5, 2),
+            {"lo": Decimal("1.50"), "hi": Decimal("2.00"), "missing": False},
+            "1.50..2.00",
+        ),
+        (
+            Form.RANGE,
+            pa.date32(),
+            {"lo": dt.date(2020, 1, 2), "hi": dt.date(2020, 3, 1), "missing": False},
+            "2020-01-02..2020-03-01",
+        ),
         (Form.SET, pa.string(), ["Divorced", "Widowed"], "{Divorced|Widowed}"),
         (Form.SET, pa.string(), ["Divorced", None], "{Divorced|}"),
         (Form.SET, pa.string(), ["Divorced"], "Divorced"),
@@ -161,7 +169,7 @@ def test_text_of_a_slice_of_text_is_read_back(case):
         (Form.NODE, pa.string(), "*", "*"),
         (Form.NODE, pa.string(), None, None),
     ],
-)  # fmt: skip
+)
 def test_documented_grammar(form: Form, data_type: pa.DataType, cell: object, text: str | None):
     array = typed([cell], form, data_type)
     assert to_text(array, form).to_pylist() == [text]
@@ -225,11 +233,17 @@ WORLDS = st.one_of(
     st.just({"base": None, "uncertain": None, "distance": None, "missing": True}),
     st.builds(
         lambda base, uncertain, distance, missing: {
-            "base": base, "uncertain": uncertain, "distance": distance, "missing": missing
+            "base": base,
+            "uncertain": uncertain,
+            "distance": distance,
+            "missing": missing,
         },
-        st.lists(NASTY, max_size=3), st.lists(NASTY, max_size=3), st.integers(0, 9), st.booleans(),
+        st.lists(NASTY, max_size=3),
+        st.lists(NASTY, max_size=3),
+        st.integers(0, 9),
+        st.booleans(),
     ),
-)  # fmt: skip
+)
 
 
 @given(st.lists(WORLDS, max_size=6), st.integers(0, 5))

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from mottle import Form, Hierarchy, Kind, PrivacyError, Release, Role, Schema
 from mottle.graph.model import Graph
 from mottle.release import data as release_module
-from mottle.release.data import Links, PublishedColumn, check_published
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
+from mottle.release.publish import check_published
 
 
 def test_columns_know_what_a_reader_has_to_know(release: Release, places: Hierarchy):

@@ -27,9 +27,13 @@ from mottle import (
 from mottle.release.two_tables import check_published_apart, publish_apart
 
 FILES = [
-    "certificate.json", "release.csv", "release.parquet", "report.html", "sensitive.csv",
+    "certificate.json",
+    "release.csv",
+    "release.parquet",
+    "report.html",
+    "sensitive.csv",
     "sensitive.parquet",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +166,11 @@ def test_second_table_does_not_outlive_its_release(apart: Release, release: Rele
     apart.save(tmp_path / "out")
     release.save(tmp_path / "out", overwrite=True)
     assert names(tmp_path / "out") == [
-        "certificate.json", "release.csv", "release.parquet", "report.html",
-    ]  # fmt: skip
+        "certificate.json",
+        "release.csv",
+        "release.parquet",
+        "report.html",
+    ]
 
 
 def test_second_table_of_another_release_is_not_left_beside_a_new_one(release, tmp_path: Path):

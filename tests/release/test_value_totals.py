@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import mottle
 from mottle import KAnonymity, Schema
 from mottle.encoding.encode import encode
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import MOST_GROUPS, Totals
 from mottle.schema.model import Representation
 

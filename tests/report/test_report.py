@@ -254,8 +254,11 @@ def test_command_and_schema_make_an_equal_release_again(people, places: Hierarch
     once_more = anonymize(
         table,
         Schema.read(tmp_path / "mottle.toml"),
-        KAnonymity(5), seed=4, walk="backtracking", method="nh",
-    )  # fmt: skip
+        KAnonymity(5),
+        seed=4,
+        walk="backtracking",
+        method="nh",
+    )
     assert once_more.table.equals(release.table)
 
 

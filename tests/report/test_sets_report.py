@@ -60,8 +60,12 @@ def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
         assert checksum in text
     assert "mottle anonymize-sets DATA --k 4 --method auto --sensitive-label illness" in text
     assert [line.question for line in gather(release, certificate).accuracy] == [
-        "1 item", "all of 2 items", "all of 3 items", "none of 2 items", "none of 4 items",
-    ]  # fmt: skip
+        "1 item",
+        "all of 2 items",
+        "all of 3 items",
+        "none of 2 items",
+        "none of 4 items",
+    ]
 
 
 def test_internal_report_compares_and_only_its_owner_reads_it(

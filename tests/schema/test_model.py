@@ -33,7 +33,7 @@ def read(folder: Path, text: str) -> Schema:
     [
         ('[columns.a]\nrole = "qausi-identifying"', ["role", "Did you mean 'quasi-identifying'?"]),
         ('[columns.a]\nrole = "nonsense"', ["role", "insensitive", "quasi-identifying"]),
-        ('[columns.a]\nrole = 3', ["role", "'quasi-identifying'"]),
+        ("[columns.a]\nrole = 3", ["role", "'quasi-identifying'"]),
         ('[columns.a]\nrole = "sensitive"\nkind = "numbr"', ["kind", "Did you mean 'number'?"]),
         ('[columns.a]\nrole = "sensitive"\nrepresentation = "sets"', ["Did you mean 'set'?"]),
         ('[columns.a]\nrole = "sensitive"\nknd = "x"', ["unknown option", "Did you mean 'kind'?"]),
@@ -60,7 +60,7 @@ def read(folder: Path, text: str) -> Schema:
         ("[columns.a]\nrole = ", ["not valid TOML"]),
         ('[columns.a]\nrole = "sensitive"\n[columns.a]\nrole = "sensitive"', ["TOML", "twice"]),
     ],
-)  # fmt: skip
+)
 def test_mistake_in_the_file_is_explained(tmp_path: Path, text: str, words: list[str]):
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, text)
@@ -157,8 +157,10 @@ def test_rest_gives_the_others_their_role_in_the_order_of_the_table():
     schema = Schema.of(quasi_identifying=["b"], rest="insensitive").covering(["a", "b", "c"])
     assert [column.name for column in schema.columns] == ["a", "b", "c"]
     assert [column.role for column in schema.columns] == [
-        Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.INSENSITIVE,
-    ]  # fmt: skip
+        Role.INSENSITIVE,
+        Role.QUASI_IDENTIFYING,
+        Role.INSENSITIVE,
+    ]
 
 
 def test_unknown_column_is_suggested():

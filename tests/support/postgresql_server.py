@@ -86,8 +86,20 @@ def running_server() -> Iterator[Server]:
             shutil.chown(folder, account)
             shutil.chown(password_file, account)
         data = folder / "data"
-        _run(account, programs / "initdb", "-D", data, "-U", USER, "--pwfile", password_file,
-             "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")  # fmt: skip
+        _run(
+            account,
+            programs / "initdb",
+            "-D",
+            data,
+            "-U",
+            USER,
+            "--pwfile",
+            password_file,
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        )
         process, port = _start(account, programs, data, folder)
         try:
             yield Server(port, folder)

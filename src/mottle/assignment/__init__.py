@@ -17,13 +17,14 @@ from mottle.assignment.backtracking_walk import backtracking_walk
 from mottle.assignment.closed_walk import closed_walk
 from mottle.assignment.layer_draws import bucket_permutation, check_layers, rotation, stay
 from mottle.errors import UsageError, did_you_mean
-from mottle.graph.model import Graph, Int32s
+from mottle.graph.model import Graph
+from mottle.typing import Int32Array, UInt32Array
 from mottle.utils import parallel
-from mottle.utils.csprng import Secret, Words
+from mottle.utils.csprng import Secret
 
 __all__ = ["DRAWS", "WALKS", "assign", "check_assignment", "check_layers"]
 
-Walk = Callable[[Graph, int, int, Words, Int32s], None]
+Walk = Callable[[Graph, int, int, UInt32Array, Int32Array], None]
 
 WALKS: dict[str, Walk] = {
     "closed": closed_walk,  # SET12 Algorithm 1
@@ -39,7 +40,7 @@ DRAWS: dict[str, Walk] = {
 }
 
 
-def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32s:
+def assign(graph: Graph, secret: Secret, walk: str = "closed") -> Int32Array:
     """The position of the true original of every published record.
 
     >>> ring = Graph.rings(np.arange(5), np.array([0, 5]), np.array([3]))

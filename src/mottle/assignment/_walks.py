@@ -9,13 +9,14 @@ import numpy as np
 from numba import njit
 
 from mottle.errors import PrivacyError
-from mottle.graph.model import Graph, Int32s, Int64s, is_order, preimage
+from mottle.graph.model import Graph, is_order, preimage
+from mottle.typing import Int32Array, Int64Array, UInt32Array
 from mottle.utils import parallel
-from mottle.utils.csprng import Words, below, shuffle
+from mottle.utils.csprng import below, shuffle
 
 
 @njit(cache=True, nogil=True)
-def slots_of_originals(graph: Graph, block: int) -> Int32s:
+def slots_of_originals(graph: Graph, block: int) -> Int32Array:
     """Slots every original may take, [size, degree]: the edges of a block turned around."""
     size = graph.starts[block + 1] - graph.starts[block]
     degree = np.int64(graph.degrees[block])
@@ -31,7 +32,7 @@ def slots_of_originals(graph: Graph, block: int) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def pick_unvisited(
-    stream: Words, slots: Int32s, first: int, last: int, visited: Int64s, walk: int
+    stream: UInt32Array, slots: Int32Array, first: int, last: int, visited: Int64Array, walk: int
 ) -> int:
     """Index in ``slots[first:last]`` of a slot not visited in this walk, from a random one on.
 
@@ -50,7 +51,7 @@ def pick_unvisited(
 
 
 @njit(cache=True, nogil=True)
-def permute_block(graph: Graph, block: int, stream: Words, truth: Int32s) -> None:
+def permute_block(graph: Graph, block: int, stream: UInt32Array, truth: Int32Array) -> None:
     """Assign a complete block by a uniformly random permutation: every edge has chance 1/size."""
     start, end = graph.starts[block], graph.starts[block + 1]
     places = np.arange(end - start)
@@ -59,7 +60,7 @@ def permute_block(graph: Graph, block: int, stream: Words, truth: Int32s) -> Non
         truth[start + place] = start + places[place]
 
 
-def check_assignment(graph: Graph, truth: Int32s) -> int:
+def check_assignment(graph: Graph, truth: Int32Array) -> int:
     """Invariant 3: the assignment is one-to-one along edges of the graph.
 
     Returns the number of records, or raises `PrivacyError`.
@@ -75,7 +76,7 @@ def check_assignment(graph: Graph, truth: Int32s) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _astray(graph: Graph, truth: Int32s, first: int, last: int) -> int:
+def _astray(graph: Graph, truth: Int32Array, first: int, last: int) -> int:
     """Count published records whose true original is not among their preimages."""
     astray = 0
     for block in range(first, last):

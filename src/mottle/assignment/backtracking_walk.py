@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from mottle.assignment._walks import permute_block, pick_unvisited, slots_of_originals
-from mottle.graph.model import Graph, Int32s, Int64s, is_complete
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+from mottle.graph.model import Graph, is_complete
+from mottle.typing import BoolArray, Int32Array, Int64Array, UInt32Array
+from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
 
 _WALK = int(Purpose.WALK)
 
-Bools = NDArray[np.bool_]
-
 
 @njit(cache=True, nogil=True)
-def backtracking_walk(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+def backtracking_walk(
+    graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array
+) -> None:
     """Assign blocks ``first .. last - 1`` as in Fig. 7; fills ``truth`` at their positions.
 
     Line numbers in comments are those of the figure. Cost O(k · |P|²) for one assignment in the
@@ -73,9 +73,17 @@ def backtracking_walk(graph: Graph, first: int, last: int, key: Words, truth: In
                     while free[original, choice] != slot:
                         choice += 1
                     count = _settle(
-                        original, choice, left, count, free,
-                        slot_of, holder_of, settled, waiting, place_in_waiting,
-                    )  # fmt: skip
+                        original,
+                        choice,
+                        left,
+                        count,
+                        free,
+                        slot_of,
+                        holder_of,
+                        settled,
+                        waiting,
+                        place_in_waiting,
+                    )
                     if original == start:
                         break
                     slot = freed
@@ -86,9 +94,15 @@ def backtracking_walk(graph: Graph, first: int, last: int, key: Words, truth: In
 
 @njit(cache=True, nogil=True)
 def _begin(
-    stream: Words, free: Int32s, left: int,
-    slot_of: Int64s, holder_of: Int32s, settled: Bools, waiting: Int32s, place_in_waiting: Int32s,
-) -> int:  # fmt: skip
+    stream: UInt32Array,
+    free: Int32Array,
+    left: int,
+    slot_of: Int64Array,
+    holder_of: Int32Array,
+    settled: BoolArray,
+    waiting: Int32Array,
+    place_in_waiting: Int32Array,
+) -> int:
     """Start from a random permutation (NH10 §5.2.1); returns how many originals have to wait."""
     size = slot_of.size
     for original in range(size):
@@ -114,9 +128,17 @@ def _begin(
 
 @njit(cache=True, nogil=True)
 def _settle(
-    original: int, choice: int, left: int, count: int, free: Int32s,
-    slot_of: Int64s, holder_of: Int32s, settled: Bools, waiting: Int32s, place_in_waiting: Int32s,
-) -> int:  # fmt: skip
+    original: int,
+    choice: int,
+    left: int,
+    count: int,
+    free: Int32Array,
+    slot_of: Int64Array,
+    holder_of: Int32Array,
+    settled: BoolArray,
+    waiting: Int32Array,
+    place_in_waiting: Int32Array,
+) -> int:
     """Give ``original`` the slot ``free[original, choice]``; returns how many still wait."""
     slot = free[original, choice]
     free[original, choice] = free[original, left - 1]

@@ -10,15 +10,16 @@ import numpy as np
 from numba import njit
 
 from mottle.assignment._walks import permute_block, slots_of_originals
-from mottle.graph.model import Graph, Int32s, Int64s, is_complete
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+from mottle.graph.model import Graph, is_complete
+from mottle.typing import Int32Array, Int64Array, UInt32Array
+from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
 
 _WALK = int(Purpose.WALK)
 _NOBODY = -1
 
 
 @njit(cache=True, nogil=True)
-def closed_walk(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Assign blocks ``first .. last - 1`` by closed walks; fills ``truth`` at their positions.
 
     The walk starts at a random original that has no slot yet, takes a random slot, sends that
@@ -89,9 +90,14 @@ def closed_walk(graph: Graph, first: int, last: int, key: Words, truth: Int32s) 
 
 @njit(cache=True, nogil=True)
 def _pick(
-    stream: Words, slots: Int32s, begin: int, end: int,
-    holder_of: Int32s, visited: Int64s, walk: int,
-) -> np.int64:  # fmt: skip
+    stream: UInt32Array,
+    slots: Int32Array,
+    begin: int,
+    end: int,
+    holder_of: Int32Array,
+    visited: Int64Array,
+    walk: int,
+) -> np.int64:
     """Index of the next slot, looking from a random one on: open, else unvisited, else that one."""
     offset = begin + below(stream, end - begin)
     unvisited = np.int64(-1)

@@ -13,15 +13,18 @@ from numba import njit
 
 from mottle.assignment._walks import permute_block
 from mottle.errors import PrivacyError
-from mottle.graph.model import Graph, Int32s, is_complete, preimage
+from mottle.graph.model import Graph, is_complete, preimage
+from mottle.typing import Int32Array, UInt32Array
 from mottle.utils import parallel
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Words, below, open_stream, shuffle
+from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
 
 _WALK = int(Purpose.WALK)
 
 
 @njit(cache=True, nogil=True)
-def bucket_permutation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+def bucket_permutation(
+    graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array
+) -> None:
     """Assign blocks ``first .. last - 1`` by one random permutation of their buckets each.
 
     A block of degree μ consists of μ buckets of equal size, one after the other, and layer b of
@@ -44,7 +47,7 @@ def bucket_permutation(graph: Graph, first: int, last: int, key: Words, truth: I
 
 
 @njit(cache=True, nogil=True)
-def rotation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+def rotation(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Assign blocks ``first .. last - 1`` each by one of its layers, drawn uniformly."""
     stream = np.empty(STREAM_WORDS, np.uint32)
     for block in range(first, last):
@@ -59,7 +62,7 @@ def rotation(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> 
 
 
 @njit(cache=True, nogil=True)
-def stay(graph: Graph, first: int, last: int, key: Words, truth: Int32s) -> None:
+def stay(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
     """Every record stays itself: nothing is drawn where sensitive values are published apart."""
     for position in range(graph.starts[first], graph.starts[last]):
         truth[position] = position

@@ -13,7 +13,8 @@ from mottle.audit.base import registered
 from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.audit.run import audit_release
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, Guarantee
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
 from mottle.release.data import Release
 from mottle.schema.model import Schema
 

@@ -20,7 +20,8 @@ from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_foreign, read_foreign
 from mottle.io.read_release import read_release
 from mottle.io.read_table import as_table
-from mottle.release.data import Links, Release
+from mottle.release.data import Release
+from mottle.release.links import Links
 from mottle.schema.model import Schema
 
 SAMPLE = 1_000_000  # people; up to so many everybody is examined

@@ -13,13 +13,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from mottle.audit.containment.coded_columns import (
-    CodedColumn,
-    Int32s,
-    Int64s,
-    code_columns,
-    quasi_identifiers,
-)
+from mottle.audit.containment.coded_columns import CodedColumn, code_columns, quasi_identifiers
 from mottle.audit.containment.index import Index, build_index
 from mottle.audit.links.edges import Edges, Part, part_of
 from mottle.audit.sensitive.published_values import Seen, sensitive_values
@@ -27,6 +21,7 @@ from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
 from mottle.release.data import Release
 from mottle.schema.model import Schema
+from mottle.typing import Int32Array, Int64Array
 
 _NEIGHBOURS = 50  # people taken together when the size of blocks is unknown
 
@@ -52,7 +47,7 @@ class View:
         return int(self.people.num_rows) - self.records
 
     @cached_property
-    def examined(self) -> Int64s:
+    def examined(self) -> Int64Array:
         """The people to examine: all of them, or a sample drawn uniformly."""
         everybody = np.arange(self.people.num_rows)
         if len(everybody) <= self.sample:
@@ -81,7 +76,7 @@ class View:
         return self.index if self.complete else build_index(self.columns)
 
     @cached_property
-    def neighbours(self) -> Int64s:
+    def neighbours(self) -> Int64Array:
         """By person examined: a number shared with those nearby, about as many as a block has.
 
         Draws are made by block; outsiders do not know the blocks, only that they are local.
@@ -115,7 +110,7 @@ class Evidence:
 
     original: pa.Table
     guarantee: Guarantee | None
-    own: tuple[Int32s, ...]  # by column of `View.sensitive`: everybody's own value
+    own: tuple[Int32Array, ...]  # by column of `View.sensitive`: everybody's own value
     edges: Edges | None
 
     @property

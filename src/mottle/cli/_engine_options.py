@@ -157,10 +157,18 @@ class Scale:
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(
-                    source.reader(), schema, guarantee, output, memory=self.memory,
-                    text=source.text, source=source.name, private=private, progress=progress,
-                    **written, **options,
-                )  # fmt: skip
+                    source.reader(),
+                    schema,
+                    guarantee,
+                    output,
+                    memory=self.memory,
+                    text=source.text,
+                    source=source.name,
+                    private=private,
+                    progress=progress,
+                    **written,
+                    **options,
+                )
             except KeyboardInterrupt:
                 typer.echo("What is done is kept: the same command goes on from there.", err=True)
                 raise
@@ -179,9 +187,13 @@ class Scale:
             rows = _parquet_of(source, stage)
             with spark_session(self.master) as session:
                 release = spark.anonymize(
-                    session.read.parquet(str(rows)), schema, guarantee, staging=stage.resolve(),
-                    progress=progress, **options,
-                )  # fmt: skip
+                    session.read.parquet(str(rows)),
+                    schema,
+                    guarantee,
+                    staging=stage.resolve(),
+                    progress=progress,
+                    **options,
+                )
                 progress(Progress("write", release.certificate["gcp"]))
                 original = None if internal is None else parquet_source(rows, source.name)
                 return release.save(output, original=original, **written)

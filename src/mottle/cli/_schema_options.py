@@ -7,7 +7,11 @@ from operator import and_
 from pathlib import Path
 
 from mottle.errors import UsageError
-from mottle.guarantees.base import BetaLikeness, Caps, Guarantee, KAnonymity, LDiversity
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.schema.model import Schema
 
 

@@ -142,21 +142,36 @@ def anonymize_command(
         text = TextOptions(delimiter, quote, encoding, tuple(missing or ()))
         with progress_bar() as tell:
             certificate = scale.anonymize(
-                Input(data, table, query, text), columns, guarantee, target.place,
-                overwrite=overwrite, report=reports.publishable, private=private,
-                internal=reports.internal_report(None, source, context), progress=tell,
-                method=method, representation=representation, walk=walk, effort=seconds, seed=seed,
+                Input(data, table, query, text),
+                columns,
+                guarantee,
+                target.place,
+                overwrite=overwrite,
+                report=reports.publishable,
+                private=private,
+                internal=reports.internal_report(None, source, context),
+                progress=tell,
+                method=method,
+                representation=representation,
+                walk=walk,
+                effort=seconds,
+                seed=seed,
                 totals=not no_totals,
-            )  # fmt: skip
+            )
         show_release(certificate, target, private, began, as_json)
         reports.tell(as_json)
         return
     target.check(private, overwrite=overwrite, internal=internal_report)
     with progress_bar() as tell:
         original = read_source(
-            data, table, query,
-            delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
-        )  # fmt: skip
+            data,
+            table,
+            query,
+            delimiter=delimiter,
+            quote=quote,
+            encoding=encoding,
+            missing=missing or (),
+        )
         read = time.perf_counter() - began
         release = anonymize(
             original,

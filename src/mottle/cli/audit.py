@@ -65,9 +65,14 @@ def audit_command(
     if sample < 1:
         raise UsageError("--sample must be at least 1.")
     examined = read_source(
-        original, table, query,
-        delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
-    )  # fmt: skip
+        original,
+        table,
+        query,
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+        missing=missing or (),
+    )
     report = audit_release(
         examined,
         release,

@@ -19,16 +19,23 @@ from mottle.cli._options import AsJson, Delimiter, Encoding, Missing, Overwrite,
 from mottle.cli._schema_options import schema_from_options
 from mottle.comparison.compare import PRIVBAYES, Comparison, compare
 from mottle.errors import UsageError
-from mottle.guarantees.base import BetaLikeness, Guarantee, KAnonymity, LDiversity
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.io.atomic_write import refuse_existing, staged
 from mottle.io.read_table import read_table
 
 CSV, HTML = "compare.csv", "compare.html"
 USUAL = "freeform,hilbert,mondrian"
 _HEADINGS = {
-    "loss": "lost", "query_error": "query error", "accuracy": "accuracy", "linked": "linked",
-    "guessed": "guessed", "seconds": "seconds",
-}  # fmt: skip
+    "loss": "lost",
+    "query_error": "query error",
+    "accuracy": "accuracy",
+    "linked": "linked",
+    "guessed": "guessed",
+    "seconds": "seconds",
+}
 
 
 def compare_command(
@@ -79,10 +86,15 @@ def compare_command(
     with Progress(*spinner, console=err, transient=True, disable=not err.is_terminal) as bar:
         shown = bar.add_task("prepare")
         found = compare(
-            table, columns, guarantees, _words(methods),
-            target=target, seed=seed, effort=seconds,
+            table,
+            columns,
+            guarantees,
+            _words(methods),
+            target=target,
+            seed=seed,
+            effort=seconds,
             tell=lambda what: bar.update(shown, description=what),
-        )  # fmt: skip
+        )
         bar.update(shown, description="draw")
         with staged(output, [CSV, HTML], overwrite=overwrite) as stage:
             pyarrow.csv.write_csv(found.to_arrow(), stage / CSV)

@@ -15,7 +15,7 @@ from mottle.cli._options import AsJson
 from mottle.cli._sources import Target
 from mottle.cli._terminal import out, print_command, progress_bar, show_result
 from mottle.cli.demo_data import DEMO_ROWS, prepare
-from mottle.guarantees.base import KAnonymity
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.pipeline.anonymize import Progress, anonymize
 
 

@@ -48,9 +48,14 @@ def inspect_command(
 ) -> None:
     """Propose a role and a kind for every column and write a commented mottle.toml to edit."""
     examined = read_source(
-        data, table, query,
-        delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or (),
-    )  # fmt: skip
+        data,
+        table,
+        query,
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+        missing=missing or (),
+    )
     found = inspect_table(examined)
     with staged(output.parent, [output.name], overwrite=overwrite) as stage:
         (stage / output.name).write_text(found.to_toml(), encoding="utf-8")

@@ -21,7 +21,7 @@ from mottle.io.atomic_write import staged
 from mottle.io.read_release import read_release
 from mottle.queries.engine import FITS, Queries
 from mottle.queries.sql.answer import notes
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import SEPARATOR, Kind
 
 FORMATS = ("csv", "parquet")

@@ -149,9 +149,14 @@ def report_command(
         table: pa.Table | Source | SetData
         if isinstance(found, SetRelease):
             table = read_sets(
-                original, column=column, record=record, item=item, separator=separator,
-                label=label, encoding=encoding,
-            )  # fmt: skip
+                original,
+                column=column,
+                record=record,
+                item=item,
+                separator=separator,
+                label=label,
+                encoding=encoding,
+            )
         elif original.suffix.lower() in (".parquet", ".pq"):
             table = parquet_source(original, str(original), missing or ())
         else:

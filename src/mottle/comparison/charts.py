@@ -22,8 +22,15 @@ MEASURES = {
 }
 _SHARES = ("loss", "query_error", "accuracy", "linked", "guessed")
 _COLOURS = [
-    "#2b8ca0", "#d9822b", "#8a63c9", "#4c9f50", "#cf4f5f", "#7f8790", "#b08a2e", "#3f77c8",
-]  # fmt: skip
+    "#2b8ca0",
+    "#d9822b",
+    "#8a63c9",
+    "#4c9f50",
+    "#cf4f5f",
+    "#7f8790",
+    "#b08a2e",
+    "#3f77c8",
+]
 _INK = "currentColor"
 _WIDTH = 330
 
@@ -78,11 +85,15 @@ def _curves(
     axis = alt.Axis(format="%" if is_share else "~g", tickCount=6)
     scale = alt.Scale(zero=measure != "accuracy") if is_share else alt.Scale(type="log")
     base = alt.Chart({"values": values}).encode(
-        x=alt.X("parameter:Q", title=symbol, scale=alt.Scale(zero=False, nice=False, padding=12),
-                axis=alt.Axis(values=sorted({line.parameter or 0.0 for line in lines}))),
+        x=alt.X(
+            "parameter:Q",
+            title=symbol,
+            scale=alt.Scale(zero=False, nice=False, padding=12),
+            axis=alt.Axis(values=sorted({line.parameter or 0.0 for line in lines})),
+        ),
         y=alt.Y("value:Q", title=None, axis=axis, scale=scale),
         color=_colour(methods),
-    )  # fmt: skip
+    )
     drawn = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=55, opacity=1)
     return _svg(drawn if mark is None else drawn + _level(*mark))
 
@@ -99,18 +110,29 @@ def _level(value: float, words: str) -> alt.LayerChart:
 
 def _frontier(lines: Sequence[Line], methods: Sequence[str]) -> Markup:
     values = [
-        {"method": line.method, "at": line.guarantee, "linked": line.linked,
-         "error": line.query_error, "place": line.parameter}
+        {
+            "method": line.method,
+            "at": line.guarantee,
+            "linked": line.linked,
+            "error": line.query_error,
+            "place": line.parameter,
+        }
         for line in lines
         if line.query_error is not None
-    ]  # fmt: skip
+    ]
     base = alt.Chart({"values": values}).encode(
-        x=alt.X("linked:Q", title="people linked (less is more private)",
-                axis=alt.Axis(format="%", tickCount=5)),
-        y=alt.Y("error:Q", title="query error (less is more useful)",
-                axis=alt.Axis(format="%", tickCount=6)),
+        x=alt.X(
+            "linked:Q",
+            title="people linked (less is more private)",
+            axis=alt.Axis(format="%", tickCount=5),
+        ),
+        y=alt.Y(
+            "error:Q",
+            title="query error (less is more useful)",
+            axis=alt.Axis(format="%", tickCount=6),
+        ),
         color=_colour(methods),
-    )  # fmt: skip
+    )
     return _svg(
         base.mark_line(strokeWidth=1.5, opacity=0.7).encode(order="place:Q")
         + base.mark_point(filled=True, size=60, opacity=1)
@@ -141,10 +163,18 @@ def _colour(methods: Sequence[str]) -> alt.Color:
 
 def _svg(chart: alt.LayerChart) -> Markup:
     quiet: dict[str, Any] = {
-        "labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK,
-        "gridColor": _INK, "gridOpacity": 0.14, "domainOpacity": 0.5, "tickOpacity": 0.5,
-        "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal",
-    }  # fmt: skip
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "domainColor": _INK,
+        "tickColor": _INK,
+        "gridColor": _INK,
+        "gridOpacity": 0.14,
+        "domainOpacity": 0.5,
+        "tickOpacity": 0.5,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    }
     sized = (
         chart.properties(width=_WIDTH, height=210, background="transparent")
         .configure(font="sans-serif")

@@ -17,7 +17,8 @@ from mottle.errors import GuaranteeError, UsageError, did_you_mean
 from mottle.evaluation.learning import learn
 from mottle.evaluation.privbayes import epsilon_of, privbayes
 from mottle.evaluation.workloads import query_error, random_counts
-from mottle.guarantees.base import BetaLikeness, Guarantee
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.beta_likeness import BetaLikeness
 from mottle.io.read_table import as_table
 from mottle.itemsets.arrow import is_list
 from mottle.pipeline.anonymize import anonymize
@@ -151,12 +152,16 @@ def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> 
         schema=schema,
         asked=Queries.of(train.select([*generalized, *sensitive])),
         questions=random_counts(
-            train, asked_about, None,
-            conditions=min(CONDITIONS, len(asked_about)), number=QUESTIONS, seed=seed,
+            train,
+            asked_about,
+            None,
+            conditions=min(CONDITIONS, len(asked_about)),
+            number=QUESTIONS,
+            seed=seed,
         ),
         target=target or next((name for name in sensitive if _is_class(train, name)), None),
         seed=seed,
-    )  # fmt: skip
+    )
 
 
 def _conditions(schema: Schema) -> int:
@@ -229,9 +234,14 @@ def _measured(line: Line, result: Release | pa.Table, task: _Task) -> Line:
     if task.target is not None:
         features = [name for name in task.asked.names if name != task.target]
         accuracy = learn(
-            result, task.test, task.target,
-            features=features, models=(_MODEL,), m=3, seed=task.seed,
-        )[0].accuracy  # fmt: skip
+            result,
+            task.test,
+            task.target,
+            features=features,
+            models=(_MODEL,),
+            m=3,
+            seed=task.seed,
+        )[0].accuracy
     return replace(line, query_error=error, accuracy=accuracy)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mottle.itemsets.data import Int64s, SetData
+from mottle.itemsets.data import SetData
+from mottle.typing import Int64Array
 
 _HABITS_PER_ITEM = 0.05  # groups of items that are bought together
 _HABIT_SIZE = 4
@@ -46,8 +47,8 @@ def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0
     )
 
 
-def _drawn(random: np.random.Generator, values: int, count: int) -> Int64s:
+def _drawn(random: np.random.Generator, values: int, count: int) -> Int64Array:
     """``count`` numbers below ``values`` by Zipf's law, 0 the most frequent."""
     shares = np.cumsum(np.arange(1, values + 1) ** -_POPULAR)
-    drawn: Int64s = np.searchsorted(shares, random.random(count) * shares[-1])
+    drawn: Int64Array = np.searchsorted(shares, random.random(count) * shares[-1])
     return drawn

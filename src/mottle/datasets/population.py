@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mottle.datasets import _population_tables as tables
 from mottle.errors import UsageError
+from mottle.typing import Float64Array, Int16Array
 
 CHUNK = 1_000_000  # people drawn at once; each chunk has its own random stream
 
@@ -30,9 +31,6 @@ SCHEMA = pa.schema(
         "diagnosis": pa.string(),
     }
 )
-
-Codes = NDArray[np.int16]
-Floats = NDArray[np.float64]
 
 
 def population(n: int, seed: int = 0) -> pa.Table:
@@ -123,17 +121,17 @@ def _person_ids(numbers: NDArray[np.int64]) -> pa.Array:
     return pc.binary_join_element_wise("P", digits, "")
 
 
-def _labelled(codes: Codes, labels: Sequence[str]) -> pa.Array:
+def _labelled(codes: Int16Array, labels: Sequence[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, pa.array(labels)).dictionary_decode()
 
 
 def _income(
     random: np.random.Generator,
-    age: Codes,
-    sex: Codes,
-    education: Codes,
-    workclass: Codes,
-    occupation: Codes,
+    age: Int16Array,
+    sex: Int16Array,
+    education: Int16Array,
+    workclass: Int16Array,
+    occupation: Int16Array,
 ) -> pa.Array:
     """Lognormal around the median of people alike, rounded to 100; 0 for children; some unknown."""
     logarithm = _log_income()[workclass, occupation]
@@ -156,12 +154,12 @@ class Conditional:
     """The shares of a column's values in each group of people, ready to draw from."""
 
     # entry g × values + v: g + the share of the values 0 to v in group g; never decreasing
-    boundaries: Floats
+    boundaries: Float64Array
     groups: tuple[int, ...]  # size of each explaining axis
     values: int
 
     @classmethod
-    def of(cls, shares: Floats) -> Conditional:
+    def of(cls, shares: Float64Array) -> Conditional:
         """From relative shares with the explaining axes first and the values last."""
         *groups, values = shares.shape
         cumulative = np.cumsum(shares.reshape(-1, values), axis=1)
@@ -169,7 +167,7 @@ class Conditional:
         boundaries = cumulative + np.arange(len(cumulative))[:, None]
         return cls(boundaries.ravel(), tuple(groups), values)
 
-    def draw(self, random: np.random.Generator, *explaining: Codes) -> Codes:
+    def draw(self, random: np.random.Generator, *explaining: Int16Array) -> Int16Array:
         """One value for each person, given the codes of what explains it."""
         group = np.ravel_multi_index(explaining, self.groups)
         # Single-precision draws are multiples of 2**-24, so that the sum in double precision is
@@ -179,12 +177,12 @@ class Conditional:
         return (found - group * self.values).astype(np.int16)
 
 
-def _by_age(known: Mapping[int, float]) -> Floats:
+def _by_age(known: Mapping[int, float]) -> Float64Array:
     """Interpolate linearly over all ages."""
     return np.interp(np.arange(tables.AGES), list(known), list(known.values()))
 
 
-def _shares_by_age(known: Mapping[int, tuple[float, ...]]) -> Floats:
+def _shares_by_age(known: Mapping[int, tuple[float, ...]]) -> Float64Array:
     """Interpolate each value's share linearly over all ages: float[age, value]."""
     columns = zip(*known.values(), strict=True)
     return np.stack([_by_age(dict(zip(known, each, strict=True))) for each in columns], axis=1)
@@ -208,7 +206,7 @@ def _origin() -> Conditional:
 
 
 @cache
-def _region_of_country() -> Codes:
+def _region_of_country() -> Int16Array:
     sizes = [len(each.countries) for each in tables.REGIONS]
     return np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
 
@@ -242,7 +240,7 @@ def _workclass() -> Conditional:
 
 
 @cache
-def _career_stage() -> Codes:
+def _career_stage() -> Int16Array:
     """The stage, an index of CAREER_AGES, that each age is in."""
     stages = np.searchsorted(tables.CAREER_AGES, np.arange(tables.AGES), side="right") - 1
     return stages.astype(np.int16)
@@ -268,7 +266,7 @@ def _occupation() -> Conditional:
     return Conditional.of(np.concatenate([shares, nobody], axis=-1))
 
 
-def _occupations_of_workclasses() -> Floats:
+def _occupations_of_workclasses() -> Float64Array:
     """How many work in each occupation, float[workclass, occupation]; 0 where nobody works."""
     share = {
         "private employee": [job.private for job in tables.OCCUPATIONS],
@@ -290,16 +288,16 @@ def _diagnosis() -> Conditional:
 
 
 @cache
-def _log_income() -> Floats:
+def _log_income() -> Float64Array:
     """Logarithm of the median income, float[workclass, occupation or none]."""
     pay = [*(job.pay for job in tables.OCCUPATIONS), 0]
     allowance = np.array([each.allowance for each in tables.WORKCLASSES])
-    medians: Floats = np.maximum.outer(allowance, pay).astype(np.float64)
+    medians: Float64Array = np.maximum.outer(allowance, pay).astype(np.float64)
     return np.log(np.maximum(medians, 1))
 
 
 @cache
-def _income_spread() -> Floats:
+def _income_spread() -> Float64Array:
     labels = np.array([each.label for each in tables.WORKCLASSES])
     return np.where(
         labels == "self-employed",

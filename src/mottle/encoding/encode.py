@@ -7,75 +7,20 @@ items in Gray order. The missing value, where it occurs, is one more value with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from mottle.encoding.set_columns import SetDomain, encode_sets
+from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.set_columns import encode_sets
 from mottle.errors import DataError, SchemaError
-from mottle.hierarchy.tree import Hierarchy
 from mottle.itemsets.arrow import is_list
 from mottle.itemsets.hamming import steps
 from mottle.schema.model import SEPARATOR, Column, Kind, Representation, Role, Schema
+from mottle.typing import Float64Array, Int32Array
 from mottle.utils.arrow import as_days, as_text, dictionary_order, is_plain
-
-Int32s = NDArray[np.int32]
-Float64s = NDArray[np.float64]
-
-
-class Form(StrEnum):
-    """How the cells of a quasi-identifier are published."""
-
-    RANGE = "range"  # lowest and highest value, and whether missing is possible
-    SET = "set"  # the possible values
-    NODE = "node"  # a node of the column's hierarchy
-    WORLDS = "worlds"  # a base set, uncertain items, and how many of these may be otherwise
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The values of one quasi-identifier and what generalizing them costs."""
-
-    column: Column
-    form: Form
-    values: pa.Array  # [size] the value of every code; null for the missing one
-    missing: int  # code of the missing value, the last one; -1 when nothing is missing
-    positions: Float64s  # RANGE: [size] where each value lies, 0 lowest, 1 highest; else empty
-    hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
-    sets: SetDomain | None = None  # WORLDS: the items of every code
-
-    @property
-    def size(self) -> int:
-        """Number of values |A|, the missing one included."""
-        return len(self.values)
-
-    @property
-    def name(self) -> str:
-        """The column's name."""
-        return self.column.name
-
-
-@dataclass(frozen=True)
-class Codes:
-    """The quasi-identifiers of a table as integers."""
-
-    domains: tuple[Domain, ...]
-    matrix: Int32s  # [n, d]: the code of every record in every quasi-identifier
-    notes: tuple[str, ...] = ()  # what was done to the values on the way; for the certificate
-
-    @property
-    def records(self) -> int:
-        """Number of records n."""
-        return len(self.matrix)
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """|A| of every quasi-identifier."""
-        return np.array([domain.size for domain in self.domains], np.int64)
 
 
 def encode(table: pa.Table, schema: Schema, representation: Representation) -> Codes:
@@ -99,7 +44,7 @@ def encode(table: pa.Table, schema: Schema, representation: Representation) -> C
 
 def encode_column(
     values: pa.ChunkedArray, column: Column, representation: Representation
-) -> tuple[Domain, Int32s]:
+) -> tuple[Domain, Int32Array]:
     """The domain of one column and the codes of its rows."""
     kind = kind_of(values.type, column)
     column = column.model_copy(update={"kind": kind})
@@ -137,7 +82,7 @@ def encode_column(
     )
 
 
-def _encode_sets(values: pa.ChunkedArray, column: Column) -> tuple[Domain, Int32s]:
+def _encode_sets(values: pa.ChunkedArray, column: Column) -> tuple[Domain, Int32Array]:
     """The domain of a column of sets and the codes of its rows."""
     sets, known, codes = encode_sets(values, column.name, column.separator or SEPARATOR)
     missing = len(known) if len(sets.sets.sizes) > len(known) else -1
@@ -167,7 +112,7 @@ def _on_a_line(domain: Domain) -> Domain:
     return replace(domain, form=Form.RANGE, positions=positions, sets=None)
 
 
-def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32s:
+def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32Array:
     """Codes of some rows in a domain that is already known, such as that of a larger table.
 
     >>> age = Column(name="age", role=Role.QUASI_IDENTIFYING)
@@ -192,7 +137,7 @@ def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32s:
     return np.where(codes < 0, np.int32(domain.missing), codes) if values.null_count else codes
 
 
-def codes_of_values(values: pa.ChunkedArray, column: Column) -> tuple[Int32s, pa.Array]:
+def codes_of_values(values: pa.ChunkedArray, column: Column) -> tuple[Int32Array, pa.Array]:
     """Codes of a column that is not generalized, by rank of the value; -1 for missing."""
     return _codes_of_distinct(comparable(values, column))
 
@@ -282,7 +227,7 @@ def _notes(values: pa.ChunkedArray, domain: Domain) -> list[str]:
     return [f"Column '{domain.name}': {nans} NaN cells are taken for missing."] if nans else []
 
 
-def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32s, pa.Array]:
+def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32Array, pa.Array]:
     """Codes by rank among the distinct values, -1 for missing."""
     if pa.types.is_null(values.type):
         return np.full(len(values), -1, np.int32), pa.array([], values.type)
@@ -302,14 +247,14 @@ def _codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32s, pa.Array]:
     return rank[np.concatenate(indices)], distinct.take(pa.array(by_value))
 
 
-def _codes_in(values: pa.ChunkedArray, known: pa.Array) -> Int32s:
+def _codes_in(values: pa.ChunkedArray, known: pa.Array) -> Int32Array:
     """Codes by position in ``known``, -1 for missing."""
     indices = pc.fill_null(pc.index_in(values, value_set=known), -1)
-    codes: Int32s = indices.to_numpy().astype(np.int32, copy=False)
+    codes: Int32Array = indices.to_numpy().astype(np.int32, copy=False)
     return codes
 
 
-def _only_present(indices: Int32s, known: pa.Array) -> tuple[Int32s, pa.Array]:
+def _only_present(indices: Int32Array, known: pa.Array) -> tuple[Int32Array, pa.Array]:
     """Drop the values that no row has."""
     present = np.unique(indices[indices >= 0])
     renumber = np.full(len(known) + 1, -1, np.int32)
@@ -369,7 +314,7 @@ def _known_order(values: pa.ChunkedArray, column: Column) -> pa.Array:
     return known
 
 
-def _positions(known: pa.Array, column: Column) -> Float64s:
+def _positions(known: pa.Array, column: Column) -> Float64Array:
     """Where each value lies between the lowest (0) and the highest (1); 0 for the missing one.
 
     Numbers lie at their value, days by count, ordered values by rank. The lowest is subtracted

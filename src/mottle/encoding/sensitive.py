@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from mottle.encoding.encode import codes_of_values, comparable
 from mottle.errors import DataError
 from mottle.schema.model import Column, Role, Schema
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from mottle.typing import Int32Array, Int64Array
 
 MISSING = "(missing)"
 
@@ -26,10 +24,10 @@ class SensitiveValues:
     """The values of a sensitive column, or the joint values of several, as codes."""
 
     columns: tuple[str, ...]  # several for the joint value
-    codes: Int32s  # [n]
-    counts: Int64s  # [values]
+    codes: Int32Array  # [n]
+    counts: Int64Array  # [values]
     labels: tuple[pa.Array, ...]  # per column: text by code of the column
-    parts: Int32s  # [values, columns]: the joint value's code in each column
+    parts: Int32Array  # [values, columns]: the joint value's code in each column
     binned: str = ""  # how numbers were put together, for the certificate
 
     @property
@@ -132,7 +130,7 @@ def _joint(single: Sequence[SensitiveValues]) -> SensitiveValues:
 # ------------------------------------------------------- tables of which only counts are in memory
 
 
-def count_values(values: pa.Array, counts: Int64s, column: Column) -> SensitiveValues:
+def count_values(values: pa.Array, counts: Int64Array, column: Column) -> SensitiveValues:
     """A sensitive column of which only the distinct values and their counts are known.
 
     The result has one code per distinct *coded* value instead of one per row.
@@ -148,7 +146,7 @@ def count_values(values: pa.Array, counts: Int64s, column: Column) -> SensitiveV
     return replace(coded, codes=codes, counts=total.astype(np.int64), binned=how)
 
 
-def with_breaks(values: pa.Array, counts: Int64s, column: Column) -> Column:
+def with_breaks(values: pa.Array, counts: Int64Array, column: Column) -> Column:
     """The column with its quantile bins as breaks, which need no further look at the table."""
     numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if column.bins is None or not (numeric or pa.types.is_decimal(values.type)):
@@ -160,7 +158,7 @@ def with_breaks(values: pa.Array, counts: Int64s, column: Column) -> Column:
     return column.model_copy(update={"bins": None, "breaks": tuple(edges.tolist())})
 
 
-def _quantiles(values: NDArray[np.float64], counts: Int64s, bins: int) -> NDArray[np.float64]:
+def _quantiles(values: NDArray[np.float64], counts: Int64Array, bins: int) -> NDArray[np.float64]:
     """Distinct inner quantiles of values that occur so often; as np.quantile on all of them."""
     if len(values) == 0:
         return np.empty(0)
@@ -173,7 +171,7 @@ def _quantiles(values: NDArray[np.float64], counts: Int64s, bins: int) -> NDArra
     return np.unique(between)
 
 
-def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues) -> Int32s:
+def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues) -> Int32Array:
     """Codes of some rows of a column among the values of the whole table.
 
     ``column`` has breaks instead of bins, see `with_breaks`.
@@ -193,7 +191,7 @@ def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues)
 
 
 def join_counts(
-    single: Sequence[SensitiveValues], combinations: Int32s, counts: Int64s
+    single: Sequence[SensitiveValues], combinations: Int32Array, counts: Int64Array
 ) -> tuple[SensitiveValues, ...]:
     """What `encode_sensitive` gives, one row per combination of codes [combinations, columns]."""
     if len(single) == 1:

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 from mottle.itemsets.arrow import BLANKS, is_list, of_lists, of_text
-from mottle.itemsets.data import NO_BITMAPS, Int32s, SetData, Sets
+from mottle.itemsets.data import NO_BITMAPS, SetData, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import steps
 from mottle.schema.model import SEPARATOR, Kind, Role, Schema
+from mottle.typing import Int32Array
 from mottle.utils.arrow import is_plain
 
 LISTS = pa.list_(pa.string())
@@ -41,7 +42,7 @@ class SetDomain:
 
 def encode_sets(
     values: pa.ChunkedArray, name: str, separator: str
-) -> tuple[SetDomain, pa.Array, Int32s]:
+) -> tuple[SetDomain, pa.Array, Int32Array]:
     """The domain of a column, its sets as lists, and the code of every row; -1 for missing.
 
     Of the missing value, nothing is in the lists; it has a place in the domain's sets.

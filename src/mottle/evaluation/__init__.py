@@ -1,1 +1,21 @@
 """How good a release is: query workloads, learning tasks, comparison with the original."""
+
+from mottle.evaluation.release_order import Ordering, compare, tuple_is_better
+from mottle.evaluation.workloads import (
+    QueryError,
+    cube_divergence,
+    prefix_counts,
+    query_error,
+    random_counts,
+)
+
+__all__ = [
+    "Ordering",
+    "QueryError",
+    "compare",
+    "cube_divergence",
+    "prefix_counts",
+    "query_error",
+    "random_counts",
+    "tuple_is_better",
+]

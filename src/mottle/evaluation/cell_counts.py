@@ -12,23 +12,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.queries import Condition
 from mottle.queries.cells.cells import Cells
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.known_totals import Known
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.release.cell_text import from_texts, to_texts
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.typing import Float64Array, Int64Array
 
 MOST_CELLS = 1 << 19
 _MOST_FITTED = 1 << 20
 _COUNT = "count"
-
-Float64s = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class Tally:
 
     column: PublishedColumn
     cells: pa.Array
-    counts: Int64s  # records that have each cell
+    counts: Int64Array  # records that have each cell
     whole: bool  # whether all records were counted, not a sample
 
     @property
@@ -45,7 +42,7 @@ class Tally:
         """How many records were counted."""
         return int(self.counts.sum())
 
-    def values(self) -> tuple[pa.Array, Float64s]:
+    def values(self) -> tuple[pa.Array, Float64Array]:
         """All values that cells name, the ends of ranges and the members of sets, with weights."""
         weights = self.counts.astype(np.float64)
         match self.column.form:
@@ -58,7 +55,7 @@ class Tally:
             case _:
                 return self.cells, weights
 
-    def shares(self, conditions: Sequence[Condition], degree: int = 0) -> Float64s:
+    def shares(self, conditions: Sequence[Condition], degree: int = 0) -> Float64Array:
         """[conditions, 3]: the share of the records expected, certain and possible to satisfy.
 
         ``degree`` is the least number of originals behind a record, as for `Queries`.

@@ -21,13 +21,14 @@ import pyarrow.compute as pc
 from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import DataError, UsageError, did_you_mean
 from mottle.queries._literals import is_number
-from mottle.queries.cells.atoms import Float64s, Int64s, Values
+from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import Cells
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, check_column
 from mottle.queries.engine import Queries
 from mottle.schema.model import SEPARATOR
+from mottle.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.release.data import Release
@@ -133,11 +134,17 @@ def learn(
     )
     return [
         _trained(
-            name, how, inputs[known], targets, weights[known],
-            encoder.encode(test), _test_targets(test, target, classes), seed,
+            name,
+            how,
+            inputs[known],
+            targets,
+            weights[known],
+            encoder.encode(test),
+            _test_targets(test, target, classes),
+            seed,
         )
         for name in models
-    ]  # fmt: skip
+    ]
 
 
 def learning_utility(
@@ -156,9 +163,15 @@ def learning_utility(
 
     def trained(source: Release | pa.Table, training: Training) -> list[Learned]:
         return learn(
-            source, test, target,
-            features=chosen, training=training, models=models, m=m, seed=seed,
-        )  # fmt: skip
+            source,
+            test,
+            target,
+            features=chosen,
+            training=training,
+            models=models,
+            m=m,
+            seed=seed,
+        )
 
     learned = trained(original, Training.ORIGINALS) + trained(release, Training.SAMPLES)
     if release.sensitive is None:
@@ -207,7 +220,7 @@ class _Encoder:
     def of(cls, train: Release | pa.Table, features: list[str], fit: str) -> _Encoder:
         return cls(Queries.of(train, fit), features)
 
-    def ranges(self) -> Float64s:
+    def ranges(self) -> Float64Array:
         """The cells of every record: means of numbers, shares of values."""
         parts = []
         for name in self.features:
@@ -220,13 +233,13 @@ class _Encoder:
             parts.append(self._cell_codes(cells)[cells.of_row])
         return np.concatenate(parts, axis=1)
 
-    def encode(self, table: pa.Table) -> Float64s:
+    def encode(self, table: pa.Table) -> Float64Array:
         """Rows of an ordinary table in the same numbers."""
         return np.concatenate(
             [self._encode_column(table.column(name), name) for name in self.features], axis=1
         )
 
-    def _encode_column(self, values: pa.ChunkedArray, name: str) -> Float64s:
+    def _encode_column(self, values: pa.ChunkedArray, name: str) -> Float64Array:
         cells = self.queries.column(name)
         if isinstance(cells, ItemCells):
             tested = cells_of_exact_sets(name, _lists(values, name))
@@ -242,10 +255,10 @@ class _Encoder:
         codes = pc.fill_null(
             pc.index_in(pc.cast(values, pa.string()), value_set=known), len(known)
         ).to_numpy()
-        columns: Float64s = np.eye(len(known) + 1)[codes][:, :-1]
+        columns: Float64Array = np.eye(len(known) + 1)[codes][:, :-1]
         return columns
 
-    def _cell_codes(self, cells: Cells) -> Float64s:
+    def _cell_codes(self, cells: Cells) -> Float64Array:
         if isinstance(cells, ItemCells):
             held = [cells.holding(item) for item in _frequent(cells)]
             return np.stack([*held, np.zeros(cells.count)], axis=1)
@@ -289,7 +302,7 @@ def _points(cells: Cells) -> list[str]:
     return texts
 
 
-def _as_numbers(values: pa.ChunkedArray) -> Float64s:
+def _as_numbers(values: pa.ChunkedArray) -> Float64Array:
     if pa.types.is_temporal(values.type):
         values = pc.cast(values, pa.date32(), safe=False).cast(pa.int32())
     numbers = pc.cast(values, pa.float64(), safe=False).to_numpy()
@@ -322,16 +335,22 @@ def _exact_labels(train: Release | pa.Table, target: str) -> list[Any]:
     return _labels(train.table, target)
 
 
-def _test_targets(test: pa.Table, target: str, classes: Any) -> Int64s:
+def _test_targets(test: pa.Table, target: str, classes: Any) -> Int64Array:
     """The class of every test row, -1 for one that never occurs in training or is missing."""
     places = {label: place for place, label in enumerate(classes.tolist())}
     return np.array([places.get(label, -1) for label in _labels(test, target)], np.int64)
 
 
 def _trained(
-    name: str, training: Training, inputs: Float64s, targets: Int64s, weights: Float64s,
-    test_inputs: Float64s, test_targets: Int64s, seed: int,
-) -> Learned:  # fmt: skip
+    name: str,
+    training: Training,
+    inputs: Float64Array,
+    targets: Int64Array,
+    weights: Float64Array,
+    test_inputs: Float64Array,
+    test_targets: Int64Array,
+    seed: int,
+) -> Learned:
     """Train one model and test it."""
     model = MODELS[name](seed)
     model.fit(inputs, targets, sample_weight=weights)
@@ -346,7 +365,7 @@ def _trained(
     )
 
 
-def _area(targets: Int64s, likely: Float64s) -> float:
+def _area(targets: Int64Array, likely: Float64Array) -> float:
     """Area under the ROC curve, by ranks; mean over the classes that can be told apart."""
     from scipy.stats import rankdata
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from mottle.audit.containment.coded_columns import comparable
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.evaluation.cell_counts import Tally, tallies
 from mottle.evaluation.release_rows import ROWS_PER_PART, Parts
 from mottle.io.batch_source import Source
 from mottle.io.parquet_rows import tables_of
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.release.original_values import in_published_type
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Original:
         for part in parts:
             yield pa.table(
                 {
-                    column.name: comparable(part.column(column.name).combine_chunks(), column)
+                    column.name: in_published_type(
+                        part.column(column.name).combine_chunks(), column
+                    )
                     for column in (*self.columns, *self.apart)
                 }
             )

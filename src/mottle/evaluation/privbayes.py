@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.errors import UsageError
+from mottle.typing import Int64Array
 
-Int64s = NDArray[np.int64]
 Table = tuple[list[int], NDArray[np.float64]]  # parents, and P(child | parents) as [..., child]
 
 BINS = 20  # of a number with more values, as DataSynthesizer makes them
@@ -107,15 +107,15 @@ def network_degree(rows: int, sizes: Sequence[int], epsilon: float) -> int:
 class _Encoded:
     """A column as small integers, and the way back."""
 
-    codes: Int64s
+    codes: Int64Array
     values: pa.Array  # distinct values in order, those of one code side by side
-    starts: Int64s  # first value of every code, and the end
+    starts: Int64Array  # first value of every code, and the end
 
     @property
     def size(self) -> int:
         return len(self.starts) - 1
 
-    def decode(self, codes: Int64s, random: np.random.Generator) -> pa.Array:
+    def decode(self, codes: Int64Array, random: np.random.Generator) -> pa.Array:
         """A value of each code, uniformly among those it stands for."""
         first, last = self.starts[codes], self.starts[codes + 1]
         return self.values.take(pa.array(first + random.integers(0, last - first)))
@@ -137,12 +137,15 @@ def _is_measured(data_type: pa.DataType) -> bool:
 
 
 _MEASURED = (
-    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_date,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_date,
     pa.types.is_timestamp,
-)  # fmt: skip
+)
 
 
-def _equal_widths(values: pa.Array) -> Int64s:
+def _equal_widths(values: pa.Array) -> Int64Array:
     """The bin of every value, without bins that no value falls into; missing is one of its own."""
     there = values.drop_null()
     if pa.types.is_date32(there.type):
@@ -157,7 +160,7 @@ def _equal_widths(values: pa.Array) -> Int64s:
     return np.unique(bins, return_inverse=True)[1].astype(np.int64)
 
 
-def _noisy_tables(codes: Int64s, degree: int, epsilon: float, seed: int) -> dict[int, Table]:
+def _noisy_tables(codes: Int64Array, degree: int, epsilon: float, seed: int) -> dict[int, Table]:
     """Ask DataSynthesizer: the noisy distribution of every column given its parents."""
     asked = {"codes": codes, "degree": degree, "epsilon": epsilon, "seed": seed}
     with tempfile.TemporaryDirectory(prefix="mottle-privbayes-") as folder:
@@ -173,7 +176,7 @@ def _noisy_tables(codes: Int64s, degree: int, epsilon: float, seed: int) -> dict
 
 def _draw(
     tables: dict[int, Table], sizes: Sequence[int], rows: int, random: np.random.Generator
-) -> Int64s:
+) -> Int64Array:
     """Rows from the network, column by column, parents first (the order of ``tables``)."""
     drawn = np.zeros((rows, len(sizes)), np.int64)
     for child, (parents, shares) in tables.items():
@@ -188,7 +191,9 @@ def _draw(
     return drawn
 
 
-def _draw_alone(codes: Int64s, size: int, epsilon: float, random: np.random.Generator) -> Int64s:
+def _draw_alone(
+    codes: Int64Array, size: int, epsilon: float, random: np.random.Generator
+) -> Int64Array:
     """A single column needs no network: its counts with Laplace noise."""
     counts = np.bincount(codes[:, 0], minlength=size) + random.laplace(0, 1 / epsilon, size)
     shares = np.maximum(counts, 0) + 1e-9

@@ -12,15 +12,13 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import UsageError
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.schema.model import Kind
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from mottle.typing import BoolArray, Int64Array
 
 
 class Ordering(StrEnum):
@@ -54,7 +52,7 @@ def compare(first: Release, second: Release) -> Ordering:
     return Ordering.WORSE if around.all() else Ordering.INCOMPARABLE
 
 
-def tuple_is_better(first: Release, second: Release) -> Bools:
+def tuple_is_better(first: Release, second: Release) -> BoolArray:
     """Whether the first release's tuple is better, for every row of the original table.
 
     >>> import mottle
@@ -69,7 +67,7 @@ def tuple_is_better(first: Release, second: Release) -> Bools:
     return within & ~around
 
 
-def _containment(first: Release, second: Release) -> tuple[Bools, Bools]:
+def _containment(first: Release, second: Release) -> tuple[BoolArray, BoolArray]:
     """By original row: whether first's tuple is within second's, and second's within first's."""
     columns = _common_columns(first, second)
     row_in_first, row_in_second = _row_around_original(first), _row_around_original(second)
@@ -106,8 +104,11 @@ def _common_columns(first: Release, second: Release) -> list[PublishedColumn]:
                 "Make both with the same representation.",
             )
         if (column.value_type, column.kind, column.order, column.hierarchy) != (
-            other.value_type, other.kind, other.order, other.hierarchy,
-        ):  # fmt: skip
+            other.value_type,
+            other.kind,
+            other.order,
+            other.hierarchy,
+        ):
             raise UsageError(
                 f"Column '{name}' has another type, kind, order or hierarchy in the other release.",
                 "Make both from the same table with the same schema.",
@@ -126,7 +127,7 @@ def _row_around_original(release: Release) -> pa.Array:
     return pa.array(np.argsort(original_of_row))
 
 
-def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> Bools:
+def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> BoolArray:
     """Whether each cell is contained in the other one of its row."""
     match column.form:
         case Form.RANGE:
@@ -139,7 +140,9 @@ def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> Bools
             return _nodes_inside(cells, others, column)
 
 
-def _ranges_inside(cells: pa.StructArray, others: pa.StructArray, column: PublishedColumn) -> Bools:
+def _ranges_inside(
+    cells: pa.StructArray, others: pa.StructArray, column: PublishedColumn
+) -> BoolArray:
     lowest, highest, missing = cells.flatten()
     other_lowest, other_highest, other_missing = others.flatten()
     only_missing = _truth(pc.is_null(lowest))
@@ -151,7 +154,7 @@ def _ranges_inside(cells: pa.StructArray, others: pa.StructArray, column: Publis
     return values_inside & (~_truth(missing) | _truth(other_missing))
 
 
-def _at_most(smaller: pa.Array, larger: pa.Array, column: PublishedColumn) -> Bools:
+def _at_most(smaller: pa.Array, larger: pa.Array, column: PublishedColumn) -> BoolArray:
     """Whether one value is at most the other; not where one of them is missing."""
     if column.kind is Kind.ORDERED:
         if column.order is None:
@@ -164,24 +167,24 @@ def _at_most(smaller: pa.Array, larger: pa.Array, column: PublishedColumn) -> Bo
     return _truth(pc.less_equal(smaller, larger))
 
 
-def _sets_inside(cells: pa.ListArray, others: pa.ListArray) -> Bools:
+def _sets_inside(cells: pa.ListArray, others: pa.ListArray) -> BoolArray:
     members, row_of = _members(cells)
     other_members, other_row_of = _members(others)
     together = pa.concat_arrays([members, other_members]).dictionary_encode("encode")
     codes = together.indices.to_numpy().astype(np.int64)
     keys = np.concatenate([row_of, other_row_of]) * len(together.dictionary) + codes
     found = np.isin(keys[: len(members)], keys[len(members) :])
-    inside: Bools = np.bincount(row_of[~found], minlength=len(cells)) == 0
+    inside: BoolArray = np.bincount(row_of[~found], minlength=len(cells)) == 0
     return inside
 
 
-def _members(cells: pa.ListArray) -> tuple[pa.Array, Int64s]:
+def _members(cells: pa.ListArray) -> tuple[pa.Array, Int64Array]:
     """All members of all sets, and the row of each."""
     sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy()
     return cells.flatten(), np.repeat(np.arange(len(cells)), sizes)
 
 
-def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> Bools:
+def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> BoolArray:
     """Whether every possible set of a cell is one of the other cell's.
 
     Where bases differ, the items have to be uncertain there; and so have the cell's own uncertain
@@ -208,11 +211,11 @@ def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> Bools:
     inside = apart + np.minimum(distance, free) <= other_distance
     inside[strange // universe] = False
     missing, other_missing = (_truth(part.flatten()[3]) for part in (cells, others))
-    within: Bools = ((distance < 0) | inside) & (~missing | other_missing)
+    within: BoolArray = ((distance < 0) | inside) & (~missing | other_missing)
     return within
 
 
-def _nodes_inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> Bools:
+def _nodes_inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> BoolArray:
     """A node is the interval of its leaves; the root holds the missing value as well."""
     hierarchy = column.hierarchy
     if hierarchy is None:
@@ -228,10 +231,10 @@ def _nodes_inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) ->
     missing, other_missing = (
         (every < 0) | (every == hierarchy.root) for every in (nodes, other_nodes)
     )
-    inside: Bools = ((nodes < 0) | leaves_inside) & (~missing | other_missing)
+    inside: BoolArray = ((nodes < 0) | leaves_inside) & (~missing | other_missing)
     return inside
 
 
-def _truth(flags: pa.Array) -> Bools:
+def _truth(flags: pa.Array) -> BoolArray:
     """Flags as NumPy; null is false."""
     return np.asarray(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)

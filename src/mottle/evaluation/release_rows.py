@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.io.parquet_rows import Rows, StoredRows, tables_of
 from mottle.io.write_release import PARQUET
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 
 ROWS_PER_PART = 1 << 17
 

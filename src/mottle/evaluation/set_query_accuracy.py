@@ -17,22 +17,21 @@ from mottle.evaluation.query_accuracy import Accuracy, measured
 from mottle.itemsets.data import SetData
 from mottle.queries import Estimates
 from mottle.release.set_release import SetRelease
+from mottle.typing import Int64Array
 
 QUESTIONS = 200
 PRESENT, ABSENT = (1, 2, 3), (2, 4)  # items in a question of type I and of type II
-
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
     """By item: the records that hold it, ascending."""
 
-    starts: Int64s  # [items + 1]
-    records: Int64s
+    starts: Int64Array  # [items + 1]
+    records: Int64Array
 
     @classmethod
-    def of(cls, items: Int64s, record_of: Int64s, universe: int) -> Index:
+    def of(cls, items: Int64Array, record_of: Int64Array, universe: int) -> Index:
         """From pairs of an item and a record, each pair once."""
         order = np.lexsort((record_of, items))
         counts = np.bincount(items, minlength=universe)
@@ -40,22 +39,22 @@ class Index:
         return cls(starts, record_of[order])
 
     @property
-    def counts(self) -> Int64s:
+    def counts(self) -> Int64Array:
         """How many records hold each item."""
         return np.diff(self.starts)
 
-    def of_item(self, item: int) -> Int64s:
+    def of_item(self, item: int) -> Int64Array:
         """The records that hold an item."""
         return self.records[self.starts[item] : self.starts[item + 1]]
 
-    def holding(self, items: Int64s) -> int:
+    def holding(self, items: Int64Array) -> int:
         """How many records hold all of the items."""
         found = self.of_item(int(items[0]))
         for item in items[1:].tolist():
             found = np.intersect1d(found, self.of_item(item), assume_unique=True)
         return len(found)
 
-    def without(self, items: Int64s, records: int) -> int:
+    def without(self, items: Int64Array, records: int) -> int:
         """How many of the records hold none of the items."""
         return records - len(np.unique(np.concatenate([self.of_item(i) for i in items.tolist()])))
 
@@ -144,7 +143,7 @@ def _items(number: int) -> str:
 
 
 def _answered(
-    words: str, asked: list[Int64s], release: Holders, original: Holders | None, *, absent: bool
+    words: str, asked: list[Int64Array], release: Holders, original: Holders | None, *, absent: bool
 ) -> Accuracy:
     def counted(index: Index) -> NDArray[np.float64]:
         if absent:
@@ -158,13 +157,13 @@ def _answered(
     return measured(words, answers, true)
 
 
-def _pairs(lists: pa.ChunkedArray, names: pa.Array) -> tuple[Int64s, Int64s]:
+def _pairs(lists: pa.ChunkedArray, names: pa.Array) -> tuple[Int64Array, Int64Array]:
     """Items by number, and the record of each."""
     items = pc.index_in(pc.list_flatten(lists), value_set=names).to_numpy().astype(np.int64)
     sizes = pc.list_value_length(lists).to_numpy().astype(np.int64)
     return items, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _split(keys: Int64s, universe: int) -> tuple[Int64s, Int64s]:
+def _split(keys: Int64Array, universe: int) -> tuple[Int64Array, Int64Array]:
     rows, items = np.divmod(keys, max(universe, 1))
     return items, rows

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from mottle.errors import UsageError
 from mottle.itemsets.arrow import is_list
 from mottle.queries._literals import is_number
-from mottle.queries.cells.atoms import Float64s
 from mottle.queries.conditions import Where, check_column
 from mottle.queries.engine import Queries
 from mottle.queries.group_by.selected_groups import expected_at
+from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
     from mottle.release.data import Release
@@ -143,7 +143,7 @@ class QueryError:
     asked: int
     dropped: int  # queries whose true count is 0
     within_bounds: int  # of all queries: the true count lies between certain and possible
-    errors: Float64s  # the relative errors themselves
+    errors: Float64Array  # the relative errors themselves
 
 
 def query_error(

@@ -17,7 +17,8 @@ from numba import njit
 
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, preimage, rows_of
-from mottle.itemsets.data import Bools, Int32s, Int64s, Sets
+from mottle.itemsets.data import Sets
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
 _ALL_VOTE = np.empty(0, np.bool_)
@@ -26,24 +27,26 @@ _ALL_VOTE = np.empty(0, np.bool_)
 class Votes(NamedTuple):
     """The outcome, once per *row*: the records of a complete block all have the same."""
 
-    row_of: Int32s  # [n]: the row of every published record
-    block_of: Int32s  # [rows]: the block of the graph that a row belongs to …
-    place_of: Int32s  # [rows]: … and the place there whose preimages voted
-    base_starts: Int64s  # [rows + 1]
-    base: Int32s  # items, ascending within a row
-    uncertain_starts: Int64s  # [rows + 1]
-    uncertain: Int32s  # items, ascending within a row
-    distance: Int32s  # [rows]
-    voters: Int32s  # [rows]: preimages that have a set
-    wrong: Int64s  # [rows]: items told wrongly, over all preimages; being missing is one more item
+    row_of: Int32Array  # [n]: the row of every published record
+    block_of: Int32Array  # [rows]: the block of the graph that a row belongs to …
+    place_of: Int32Array  # [rows]: … and the place there whose preimages voted
+    base_starts: Int64Array  # [rows + 1]
+    base: Int32Array  # items, ascending within a row
+    uncertain_starts: Int64Array  # [rows + 1]
+    uncertain: Int32Array  # items, ascending within a row
+    distance: Int32Array  # [rows]
+    voters: Int32Array  # [rows]: preimages that have a set
+    wrong: (
+        Int64Array  # [rows]: items told wrongly, over all preimages; being missing is one more item
+    )
 
     @property
-    def multiplicity(self) -> Int64s:
+    def multiplicity(self) -> Int64Array:
         """How many published records have each row."""
         return np.bincount(self.row_of, minlength=len(self.block_of))
 
 
-def vote(graph: Graph, sets: Sets, present: Bools = _ALL_VOTE) -> Votes:
+def vote(graph: Graph, sets: Sets, present: BoolArray = _ALL_VOTE) -> Votes:
     """Let the preimages of every published record vote.
 
     ``present`` [n] says which records have a set; without it, all. Cost O(n · degree · items),
@@ -83,7 +86,7 @@ def vote(graph: Graph, sets: Sets, present: Bools = _ALL_VOTE) -> Votes:
     return votes
 
 
-def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: Bools = _ALL_VOTE) -> int:
+def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: BoolArray = _ALL_VOTE) -> int:
     """Invariant 2: every preimage is a possible world of its published record.
 
     Returns the number of pairs looked at, or raises `PrivacyError`.
@@ -104,7 +107,13 @@ def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: Bools = _ALL_V
 
 @njit(cache=True, nogil=True)
 def _tally(
-    graph: Graph, sets: Sets, present: Bools, block: int, place: int, counts: Int32s, seen: Int32s
+    graph: Graph,
+    sets: Sets,
+    present: BoolArray,
+    block: int,
+    place: int,
+    counts: Int32Array,
+    seen: Int32Array,
 ) -> tuple[int, int]:
     """Count every item's votes; ``seen[:distinct]`` are the items that have any.
 
@@ -128,9 +137,16 @@ def _tally(
 
 @njit(cache=True, nogil=True)
 def _count(
-    graph: Graph, sets: Sets, present: Bools, block_of: Int32s, place_of: Int32s,
-    first: int, last: int, base_sizes: Int64s, uncertain_sizes: Int64s,
-) -> None:  # fmt: skip
+    graph: Graph,
+    sets: Sets,
+    present: BoolArray,
+    block_of: Int32Array,
+    place_of: Int32Array,
+    first: int,
+    last: int,
+    base_sizes: Int64Array,
+    uncertain_sizes: Int64Array,
+) -> None:
     counts, seen = np.zeros(sets.universe, np.int32), np.empty(sets.universe, np.int32)
     for row in range(first, last):
         block = block_of[row]
@@ -145,7 +161,9 @@ def _count(
 
 
 @njit(cache=True, nogil=True)
-def _fill(graph: Graph, sets: Sets, present: Bools, votes: Votes, first: int, last: int) -> None:
+def _fill(
+    graph: Graph, sets: Sets, present: BoolArray, votes: Votes, first: int, last: int
+) -> None:
     counts, seen = np.zeros(sets.universe, np.int32), np.empty(sets.universe, np.int32)
     in_base = np.zeros(sets.universe, np.bool_)
     for row in range(first, last):
@@ -184,7 +202,7 @@ def _fill(graph: Graph, sets: Sets, present: Bools, votes: Votes, first: int, la
 
 
 @njit(cache=True, nogil=True)
-def _sort(numbers: Int32s, size: int) -> None:
+def _sort(numbers: Int32Array, size: int) -> None:
     """Ascending, in place, by Shell's method."""
     gap = 1
     while gap < size // 3:
@@ -201,7 +219,9 @@ def _sort(numbers: Int32s, size: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _outside(graph: Graph, sets: Sets, present: Bools, votes: Votes, first: int, last: int) -> int:
+def _outside(
+    graph: Graph, sets: Sets, present: BoolArray, votes: Votes, first: int, last: int
+) -> int:
     """Count preimages that differ from the base in a certain item, or in too many items."""
     uncertain_in = np.full(sets.universe, -1, np.int64)
     outside = 0

@@ -13,13 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from mottle.errors import PrivacyError
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 
 class Graph(NamedTuple):
@@ -30,14 +27,14 @@ class Graph(NamedTuple):
     degree = block size that is the complete block of a homogeneous generalization.
     """
 
-    members: Int32s  # [n]: the original row at every position
-    starts: Int64s  # [blocks + 1]: first position of every block, then n
-    degrees: Int32s  # [blocks]: preimages per published record
-    edges: Int32s  # places inside the block, record after record; empty for rings
-    edge_starts: Int64s  # [blocks + 1]: where each block's edges begin; zeros for rings
+    members: Int32Array  # [n]: the original row at every position
+    starts: Int64Array  # [blocks + 1]: first position of every block, then n
+    degrees: Int32Array  # [blocks]: preimages per published record
+    edges: Int32Array  # places inside the block, record after record; empty for rings
+    edge_starts: Int64Array  # [blocks + 1]: where each block's edges begin; zeros for rings
 
     @classmethod
-    def rings(cls, members: Int32s, starts: Int64s, degrees: Int32s) -> Graph:
+    def rings(cls, members: Int32Array, starts: Int64Array, degrees: Int32Array) -> Graph:
         """Every block a ring of its own degree."""
         return cls(
             np.ascontiguousarray(members, np.int32),
@@ -48,7 +45,9 @@ class Graph(NamedTuple):
         )
 
     @classmethod
-    def explicit(cls, members: Int32s, starts: Int64s, degrees: Int32s, edges: Int32s) -> Graph:
+    def explicit(
+        cls, members: Int32Array, starts: Int64Array, degrees: Int32Array, edges: Int32Array
+    ) -> Graph:
         """Edges written out: block after block, published record after published record."""
         return cls(
             np.ascontiguousarray(members, np.int32),
@@ -64,11 +63,11 @@ class Graph(NamedTuple):
         return len(self.members)
 
     @property
-    def sizes(self) -> Int64s:
+    def sizes(self) -> Int64Array:
         """Records in each block."""
         return np.diff(self.starts)
 
-    def preimages(self, position: int) -> Int32s:
+    def preimages(self, position: int) -> Int32Array:
         """Positions of the originals that published record ``position`` may stand for."""
         block = int(np.searchsorted(self.starts, position, side="right")) - 1
         start = int(self.starts[block])
@@ -120,12 +119,12 @@ def join(graphs: Sequence[Graph]) -> Graph:
     )
 
 
-def _edge_starts(starts: Int64s, degrees: Int32s) -> Int64s:
+def _edge_starts(starts: Int64Array, degrees: Int32Array) -> Int64Array:
     """Where each block's edges begin when they are written out."""
     return np.concatenate([[0], np.cumsum(np.diff(starts) * degrees)]).astype(np.int64)
 
 
-def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
+def rows_of(graph: Graph) -> tuple[Int32Array, Int32Array, Int32Array]:
     """Rows of a cover: one per complete block, whose records are alike, one per record elsewhere.
 
     Returns the row of every published record, and the block and place of every row.
@@ -142,7 +141,7 @@ def rows_of(graph: Graph) -> tuple[Int32s, Int32s, Int32s]:
     return row_of.astype(np.int32), block_of.astype(np.int32), place_of.astype(np.int32)
 
 
-def is_order(items: Int32s | Int64s) -> bool:
+def is_order(items: Int32Array | Int64Array) -> bool:
     """Whether ``items`` holds each of 0 .. len - 1 exactly once.
 
     >>> is_order(np.array([2, 0, 1])), is_order(np.array([0, -1])), is_order(np.array([0, 0]))

@@ -8,7 +8,10 @@ from operator import and_
 from typing import Any
 
 from mottle.errors import DataError
-from mottle.guarantees.base import BetaLikeness, Guarantee, KAnonymity, LDiversity
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 
 _CAPS = (
     "The certificate does not say which sensitive values have caps of their own: give them again"

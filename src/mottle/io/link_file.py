@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mottle.errors import DataError, StorageError
 
 if TYPE_CHECKING:
-    from mottle.release.data import Links
+    from mottle.release.links import Links
 
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))

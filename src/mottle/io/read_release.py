@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
 from mottle.errors import DataError, StorageError
 from mottle.io.write_release import (
@@ -23,7 +23,8 @@ from mottle.io.write_release import (
     sha256_of,
 )
 from mottle.release.cell_text import from_texts, published_type, text_columns
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.schema.model import Kind, Role
 
 

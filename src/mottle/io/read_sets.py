@@ -15,7 +15,8 @@ from mottle.errors import DataError, StorageError, UsageError, did_you_mean
 from mottle.io.read_table import as_table
 from mottle.io.text.encodings import decode, known_encoding, utf8_sample, whole_content
 from mottle.itemsets.arrow import is_list, of_lists, of_text
-from mottle.itemsets.data import Int64s, SetData
+from mottle.itemsets.data import SetData
+from mottle.typing import Int64Array
 from mottle.utils.arrow import as_text, is_plain
 
 
@@ -233,7 +234,7 @@ def _lines(path: Path, encoding: str | None) -> pa.Array:
 
 
 def _one_each(
-    labels: pa.ChunkedArray, record_of: Int64s, name: str, source: str
+    labels: pa.ChunkedArray, record_of: Int64Array, name: str, source: str
 ) -> pa.ChunkedArray:
     """The label of every record, which has to be the same in all of its rows."""
     _, first = np.unique(record_of, return_index=True)

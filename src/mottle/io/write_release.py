@@ -20,7 +20,7 @@ from mottle.io.link_file import write_links
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
-    from mottle.release.data import Links
+    from mottle.release.links import Links
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
 SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"

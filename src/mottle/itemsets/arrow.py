@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.itemsets.data import Int64s, SetData
+from mottle.itemsets.data import SetData
+from mottle.typing import Int64Array
 from mottle.utils.arrow import as_text
 
 BLANKS = " \t"
@@ -24,7 +25,7 @@ def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> SetData:
 
     ``trim`` takes blanks around items away, and items of which nothing is left.
     """
-    record_of: list[Int64s] = []
+    record_of: list[Int64Array] = []
     items: list[pa.Array] = []
     first = 0
     for chunk in lists.chunks:

@@ -18,13 +18,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.errors import DataError
+from mottle.typing import Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
 from mottle.utils.arrow import as_text, is_plain
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-Words = NDArray[np.uint64]
-Bools = NDArray[np.bool_]
 
 NO_BITMAPS = np.empty((0, 0), np.uint64)
 _WORD = 64
@@ -35,9 +31,11 @@ _LARGEST_BITMAPS = 1 << 28  # bytes
 class Sets(NamedTuple):
     """Records as sets of item codes, in the form kernels take."""
 
-    starts: Int64s  # [n + 1]: where each record's items begin
-    items: Int32s  # codes, ascending and distinct within a record
-    words: Words  # [n, words]: the same as packed bitmaps, item 0 in the lowest bit; or [0, 0]
+    starts: Int64Array  # [n + 1]: where each record's items begin
+    items: Int32Array  # codes, ascending and distinct within a record
+    words: (
+        UInt64Array  # [n, words]: the same as packed bitmaps, item 0 in the lowest bit; or [0, 0]
+    )
     universe: int  # number of different items
 
     @property
@@ -46,11 +44,11 @@ class Sets(NamedTuple):
         return len(self.starts) - 1
 
     @property
-    def sizes(self) -> Int64s:
+    def sizes(self) -> Int64Array:
         """Items of every record."""
         return np.diff(self.starts)
 
-    def take(self, rows: Int64s | Int32s) -> Sets:
+    def take(self, rows: Int64Array | Int32Array) -> Sets:
         """The records ``rows``, in that order."""
         sizes = self.sizes[rows]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -72,8 +70,8 @@ class SetData:
     """
 
     names: pa.Array  # text of every item, by code
-    starts: Int64s  # [n + 1]: where each record's items begin
-    items: Int32s  # item codes, ascending and distinct within a record
+    starts: Int64Array  # [n + 1]: where each record's items begin
+    items: Int32Array  # item codes, ascending and distinct within a record
     labels: pa.ChunkedArray | None = None  # [n]: the sensitive label of every record
     label_name: str = "label"
     column: str = "items"  # the name of the sets in a release
@@ -106,7 +104,7 @@ class SetData:
 
     @classmethod
     def of_pairs(
-        cls, records: int, record_of: Int64s, values: pa.ChunkedArray | pa.Array
+        cls, records: int, record_of: Int64Array, values: pa.ChunkedArray | pa.Array
     ) -> SetData:
         """Records from (record number, item) pairs in any order; null items hold nothing."""
         notes = []
@@ -140,7 +138,7 @@ class SetData:
         return len(self.names)
 
     @property
-    def sizes(self) -> Int64s:
+    def sizes(self) -> Int64Array:
         """Items of every record."""
         return np.diff(self.starts)
 
@@ -170,11 +168,11 @@ class SetData:
 
 
 def words_for(universe: int) -> int:
-    """Words of a bitmap over so many items."""
+    """UInt64Array of a bitmap over so many items."""
     return max(-(-universe // _WORD), 1)
 
 
-def bitmaps(sets: Sets) -> Words:
+def bitmaps(sets: Sets) -> UInt64Array:
     """The records as packed bitmaps."""
     packed = np.zeros((sets.records, words_for(sets.universe)), np.uint64)
     parallel.over_rows(lambda first, last: _pack(sets, first, last, packed), sets.records)
@@ -213,7 +211,7 @@ def _times(count: int, thing: str) -> str:
     return f"{count:,} {thing.replace('item', 'items', 1)} were"
 
 
-def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64s, pa.Array]:
+def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64Array, pa.Array]:
     """Codes of the items and their names, by number where all of them are numbers.
 
     The order of names must not tell in what order items came in, so it is that of the text.
@@ -232,7 +230,7 @@ def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64s, pa.Array]:
 
 
 @njit(cache=True, nogil=True)
-def _pack(sets: Sets, first: int, last: int, packed: Words) -> None:
+def _pack(sets: Sets, first: int, last: int, packed: UInt64Array) -> None:
     for record in range(first, last):
         for place in range(sets.starts[record], sets.starts[record + 1]):
             item = sets.items[place]

@@ -14,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import NO_BITMAPS, Int32s, Int64s, Sets
+from mottle.itemsets.data import NO_BITMAPS, Sets
+from mottle.typing import Int32Array, Int64Array
 
 _RUN = 16  # records sorted by insertion before runs are merged
 
 
-def gray_order(sets: Sets, significance: Int64s | None = None) -> Int64s:
+def gray_order(sets: Sets, significance: Int64Array | None = None) -> Int64Array:
     """Records by ascending Gray rank; equal ones keep their order.
 
     ``significance`` lists the items from the most significant bit down; without it, by code. Cost
@@ -36,7 +37,7 @@ def gray_order(sets: Sets, significance: Int64s | None = None) -> Int64s:
     return _sort(sets.starts, sets.items, order, np.empty_like(order))
 
 
-def renumbered(sets: Sets, significance: Int64s) -> Sets:
+def renumbered(sets: Sets, significance: Int64Array) -> Sets:
     """The same lists with items numbered by their place in ``significance``; without bitmaps."""
     universe = sets.universe
     place_of = np.empty(universe, np.int64)
@@ -48,7 +49,7 @@ def renumbered(sets: Sets, significance: Int64s) -> Sets:
 
 
 @njit(cache=True, nogil=True)
-def _after(starts: Int64s, items: Int32s, one: int, other: int) -> bool:
+def _after(starts: Int64Array, items: Int32Array, one: int, other: int) -> bool:
     """Whether record ``one`` has a higher Gray rank than record ``other``."""
     here, there = starts[one], starts[other]
     held, held_there = starts[one + 1] - here, starts[other + 1] - there
@@ -67,7 +68,9 @@ def _after(starts: Int64s, items: Int32s, one: int, other: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _sort(starts: Int64s, items: Int32s, order: Int64s, spare: Int64s) -> Int64s:
+def _sort(
+    starts: Int64Array, items: Int32Array, order: Int64Array, spare: Int64Array
+) -> Int64Array:
     """A merge sort of ``order``, runs first by insertion."""
     size = order.size
     for first in range(0, size, _RUN):

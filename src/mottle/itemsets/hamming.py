@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Int32s, Int64s, Sets
-from mottle.kernels.vote_growth import ones
+from mottle.itemsets.bits import popcount
+from mottle.itemsets.data import Sets
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 
-def steps(sets: Sets, order: Int64s) -> Int32s:
+def steps(sets: Sets, order: Int64Array) -> Int32Array:
     """Distances from each record of an order to the next, and from the last back to the first.
 
     >>> from mottle.itemsets.data import SetData
@@ -28,7 +29,7 @@ def hamming(sets: Sets, one: int, other: int) -> np.int64:
     different: np.int64 = np.int64(0)
     if sets.words.shape[1] > 0:
         for word in range(sets.words.shape[1]):
-            different += np.int64(ones(sets.words[one, word] ^ sets.words[other, word]))
+            different += np.int64(popcount(sets.words[one, word] ^ sets.words[other, word]))
         return different
     here, end = sets.starts[one], sets.starts[one + 1]
     there, last = sets.starts[other], sets.starts[other + 1]
@@ -43,7 +44,7 @@ def hamming(sets: Sets, one: int, other: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def distances_within(sets: Sets, records: Int64s, distance: Int32s) -> None:
+def distances_within(sets: Sets, records: Int64Array, distance: Int32Array) -> None:
     """Fill ``distance[:s, :s]`` with the Hamming distances of s records."""
     for one in range(records.size):
         distance[one, one] = 0
@@ -54,7 +55,7 @@ def distances_within(sets: Sets, records: Int64s, distance: Int32s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _steps(sets: Sets, order: Int64s, first: int, last: int, found: Int32s) -> None:
+def _steps(sets: Sets, order: Int64Array, first: int, last: int, found: Int32Array) -> None:
     for place in range(first, last):
         after = place + 1 if place + 1 < order.size else 0
         found[place] = hamming(sets, order[place], order[after])

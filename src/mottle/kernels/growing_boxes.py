@@ -13,10 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Float64s, Int32s
 from mottle.kernels.ncp_growth import NODE, RANGE, SET, Scales, climb
-
-Int64s = NDArray[np.int64]
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _WORD = 64
 
@@ -24,12 +22,12 @@ _WORD = 64
 class Boxes(NamedTuple):
     """What the cells of many boxes hold, by box and column."""
 
-    word: Int64s  # [d + 1] SET: where the bits of a column begin, in words
+    word: Int64Array  # [d + 1] SET: where the bits of a column begin, in words
     held: NDArray[np.uint64]  # [boxes, words] SET: a bit for every value
-    lowest: Float64s  # [boxes, d] RANGE: positions
-    highest: Float64s
+    lowest: Float64Array  # [boxes, d] RANGE: positions
+    highest: Float64Array
     absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether a member has no value
-    node: Int32s  # [boxes, d] NODE
+    node: Int32Array  # [boxes, d] NODE
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +51,7 @@ def make_boxes(scales: Scales, count: int) -> Boxes:
 
 
 @njit(cache=True, nogil=True)
-def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
+def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> None:
     """Let a box hold one original."""
     boxes.held[box] = 0
     for column in range(scales.form.size):
@@ -65,7 +63,7 @@ def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def widen(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
+def widen(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> None:
     """Let a box hold one original more."""
     for column in range(scales.form.size):
         form, code = scales.form[column], original[column]
@@ -85,7 +83,7 @@ def widen(scales: Scales, boxes: Boxes, box: int, original: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def set_growths(
-    scales: Scales, boxes: Boxes, candidates: Int32s, count: int, cost: Float64s
+    scales: Scales, boxes: Boxes, candidates: Int32Array, count: int, cost: Float64Array
 ) -> None:
     """Set ``cost[:count, :count]`` to what each candidate would add to the loss of each box.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.graph.model import Int64s
+from mottle.typing import Int64Array
 
 NEVER = 1 << 62  # the key of an item that must not come to the top
 
@@ -15,12 +15,12 @@ NEVER = 1 << 62  # the key of an item that must not come to the top
 class Heap(NamedTuple):
     """A binary heap of the items 0 .. m - 1; all of them stay in it."""
 
-    items: Int64s  # [m]: the heap; items[0] has the lowest key
-    places: Int64s  # [m]: where each item stands in the heap
-    keys: Int64s  # [m]: by item
+    items: Int64Array  # [m]: the heap; items[0] has the lowest key
+    places: Int64Array  # [m]: where each item stands in the heap
+    keys: Int64Array  # [m]: by item
 
 
-def heap_of(keys: Int64s) -> Heap:
+def heap_of(keys: Int64Array) -> Heap:
     """All items with their keys.
 
     >>> heap = heap_of(np.array([30, 10, 20]))

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Float64s, Int32s
+from mottle.typing import Float64Array, Int32Array
 
 _FREE = -1
 
 
 @njit(cache=True, nogil=True)
 def match_rows(
-    cost: Float64s, size: int, column_of: Int32s, work: Int32s, prices: Float64s
+    cost: Float64Array, size: int, column_of: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
     """Fill ``column_of[:size]`` with the cheapest perfect matching of ``cost[:size, :size]``.
 
@@ -89,9 +89,16 @@ def match_rows(
 
 @njit(cache=True, nogil=True)
 def _augment(
-    cost: Float64s, size: int, start: int, column_of: Int32s, row_of: Int32s,
-    todo: Int32s, parent: Int32s, price: Float64s, distance: Float64s,
-) -> None:  # fmt: skip
+    cost: Float64Array,
+    size: int,
+    start: int,
+    column_of: Int32Array,
+    row_of: Int32Array,
+    todo: Int32Array,
+    parent: Int32Array,
+    price: Float64Array,
+    distance: Float64Array,
+) -> None:
     """Give the free row ``start`` a column along a shortest path of reassignments (Dijkstra)."""
     for column in range(size):
         todo[column] = column

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
+from mottle.encoding.domain import Codes, Domain, Form
 from mottle.kernels.vote_growth import (
     PLACES,
     ItemLists,
@@ -29,10 +29,7 @@ from mottle.kernels.vote_growth import (
     votes_loss,
 )
 from mottle.loss.ncp import items_held, node_penalties, range_scale
-
-Int64s = NDArray[np.int64]
-Int8s = NDArray[np.int8]
-Bools = NDArray[np.bool_]
+from mottle.typing import BoolArray, Float64Array, Int8Array, Int32Array, Int64Array
 
 SET, RANGE, NODE, BITS = 0, 1, 2, 3
 _FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
@@ -43,16 +40,16 @@ FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at mos
 class Scales(NamedTuple):
     """The loss of every column as arrays. Codes of column c lie at ``offset[c] + code``."""
 
-    form: Int8s  # [d]
-    step: Float64s  # [d] SET: cost of one more member; RANGE: of "or missing"
-    missing: Int32s  # [d] code of the missing value, -1 for none
-    offset: Int64s  # [d] where the codes of a column begin in flat arrays over all domains
-    position: Float64s  # [all codes] RANGE: weighted place of the value on its line
-    node: Int32s  # [all codes] NODE: the node of the value
-    parent: Int32s  # [all nodes] NODE: the node above; the root is its own
-    first_leaf: Int32s  # [all nodes] lowest code below the node
-    last_leaf: Int32s  # [all nodes] highest code below the node
-    penalty: Float64s  # [all nodes] weighted NCP of the node
+    form: Int8Array  # [d]
+    step: Float64Array  # [d] SET: cost of one more member; RANGE: of "or missing"
+    missing: Int32Array  # [d] code of the missing value, -1 for none
+    offset: Int64Array  # [d] where the codes of a column begin in flat arrays over all domains
+    position: Float64Array  # [all codes] RANGE: weighted place of the value on its line
+    node: Int32Array  # [all codes] NODE: the node of the value
+    parent: Int32Array  # [all nodes] NODE: the node above; the root is its own
+    first_leaf: Int32Array  # [all nodes] lowest code below the node
+    last_leaf: Int32Array  # [all nodes] highest code below the node
+    penalty: Float64Array  # [all nodes] weighted NCP of the node
     lists: ItemLists | None  # BITS: the items of every code; None where no column has sets
 
     @property
@@ -73,7 +70,7 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
     node = np.zeros(int(places.sum()), np.int32)
     rows = np.zeros(len(places), np.int64)
     lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
-    trees: list[tuple[Int32s, Int32s, Int32s, Float64s]] = []
+    trees: list[tuple[Int32Array, Int32Array, Int32Array, Float64Array]] = []
     nodes = 0
     all_weights = sum(domain.column.weight for domain in codes.domains)
     for column, domain in enumerate(codes.domains):
@@ -111,7 +108,7 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
 
 
 def bit_scales(
-    item_starts: Int64s, items: Int32s, universe: int, weights: Int32s, step: float
+    item_starts: Int64Array, items: Int32Array, universe: int, weights: Int32Array, step: float
 ) -> Scales:
     """The error of bit voting as the loss of a single column of sets.
 
@@ -147,7 +144,7 @@ def _places(domain: Domain) -> int:
     return PLACES * (domain.sets.universe + 1)
 
 
-def _item_lists(domain: Domain) -> tuple[Int64s, Int32s]:
+def _item_lists(domain: Domain) -> tuple[Int64Array, Int32Array]:
     """Sizes of the item lists of all codes, and the lists; the missing value is an item itself."""
     assert domain.sets is not None
     sizes, items = domain.sets.sets.sizes, domain.sets.sets.items
@@ -157,14 +154,16 @@ def _item_lists(domain: Domain) -> tuple[Int64s, Int32s]:
     return sizes.astype(np.int64), items
 
 
-def _joined_lists(step: Float64s, rows: Int64s, lists: list[tuple[Int64s, Int32s]]) -> ItemLists:
+def _joined_lists(
+    step: Float64Array, rows: Int64Array, lists: list[tuple[Int64Array, Int32Array]]
+) -> ItemLists:
     """The lists of all columns of sets, each of which weighs 1."""
     sizes = np.concatenate([sizes for sizes, _ in lists])
     items = np.concatenate([items for _, items in lists])
     return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
 
 
-def _tree(domain: Domain) -> tuple[Int32s, Int32s, Int32s, Float64s]:
+def _tree(domain: Domain) -> tuple[Int32Array, Int32Array, Int32Array, Float64Array]:
     """Parents, lowest and highest code and NCP of a hierarchy's nodes.
 
     The missing value becomes one more leaf below the root, numbered after the other nodes.
@@ -181,7 +180,7 @@ def _tree(domain: Domain) -> tuple[Int32s, Int32s, Int32s, Float64s]:
     return parents, first, last, penalty
 
 
-def _nodes_of_codes(domain: Domain) -> Int32s:
+def _nodes_of_codes(domain: Domain) -> Int32Array:
     """The node of every code: leaves come first among the nodes, the missing value last."""
     assert domain.hierarchy is not None
     nodes = np.arange(domain.size, dtype=np.int32)
@@ -196,9 +195,16 @@ def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
 
 @njit(cache=True, nogil=True)
 def add_growth(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
-    candidates: Int32s, count: int, marks: Int32s, mark: int, growth: Float64s,
-) -> None:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    candidates: Int32Array,
+    count: int,
+    marks: Int32Array,
+    mark: int,
+    growth: Float64Array,
+) -> None:
     """Set ``growth[:count]`` to what each candidate would add to the loss of a box.
 
     ``box[:members]`` are the records (rows of ``ordered`` [n, d]) a published record stands for,
@@ -209,16 +215,31 @@ def add_growth(
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_growth_of_one(
-                scales.lists, ordered, box, members, candidates[column], count, column,
-                marks[scales.offset[column] :], growth,
-            )  # fmt: skip
+                scales.lists,
+                ordered,
+                box,
+                members,
+                candidates[column],
+                count,
+                column,
+                marks[scales.offset[column] :],
+                growth,
+            )
 
 
 @njit(cache=True, nogil=True)
 def add_growths(
-    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
-    candidates: Int32s, size: int, stale: Bools, marks: Int32s, mark: int, cost: Float64s,
-) -> int:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    boxes: Int32Array,
+    members: int,
+    candidates: Int32Array,
+    size: int,
+    stale: BoolArray,
+    marks: Int32Array,
+    mark: int,
+    cost: Float64Array,
+) -> int:
     """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
 
     As `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
@@ -234,31 +255,58 @@ def add_growths(
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_growth_of_all(
-                scales.lists, ordered, boxes, members, candidates[column], size, column,
-                marks[scales.offset[column] :], cost,
-            )  # fmt: skip
+                scales.lists,
+                ordered,
+                boxes,
+                members,
+                candidates[column],
+                size,
+                column,
+                marks[scales.offset[column] :],
+                cost,
+            )
     return mark
 
 
 @njit(cache=True, nogil=True)
 def add_pulls(
-    scales: Scales, ordered: Int32s, boxes: Int32s, members: int,
-    candidates: Int32s, size: int, marks: Int32s, cost: Float64s,
-) -> None:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    boxes: Int32Array,
+    members: int,
+    candidates: Int32Array,
+    size: int,
+    marks: Int32Array,
+    cost: Float64Array,
+) -> None:
     """Add to ``cost[:size, :size]`` the pull of each box on each candidate, where boxes vote."""
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_pull_of_all(
-                scales.lists, ordered, boxes, members, candidates[column], size, column,
-                marks[scales.offset[column] :], cost,
-            )  # fmt: skip
+                scales.lists,
+                ordered,
+                boxes,
+                members,
+                candidates[column],
+                size,
+                column,
+                marks[scales.offset[column] :],
+                cost,
+            )
 
 
 @njit(cache=True, nogil=True)
 def _add_cell_growth(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
-    candidates: Int32s, count: int, marks: Int32s, mark: int, growth: Float64s,
-) -> None:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    candidates: Int32Array,
+    count: int,
+    marks: Int32Array,
+    mark: int,
+    growth: Float64Array,
+) -> None:
     """Set growth as in `add_growth` for all columns but those of sets."""
     for candidate in range(count):
         growth[candidate] = 0.0
@@ -282,9 +330,17 @@ def _add_cell_growth(
 
 @njit(cache=True, nogil=True)
 def _add_set_growth(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
-    codes: Int32s, count: int, column: int, marks: Int32s, mark: int, growth: Float64s,
-) -> None:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    codes: Int32Array,
+    count: int,
+    column: int,
+    marks: Int32Array,
+    mark: int,
+    growth: Float64Array,
+) -> None:
     """A value that no member has costs one step. Loops without branches, so that they run wide."""
     step = scales.step[column]
     last = column + 1 == scales.form.size
@@ -305,9 +361,16 @@ def _add_set_growth(
 
 @njit(cache=True, nogil=True)
 def _add_range_growth(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int,
-    codes: Int32s, count: int, column: int, offset: int, growth: Float64s,
-) -> None:  # fmt: skip
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    codes: Int32Array,
+    count: int,
+    column: int,
+    offset: int,
+    growth: Float64Array,
+) -> None:
     missing = scales.missing[column]
     step = scales.step[column]
     lowest, highest = np.inf, -np.inf
@@ -348,7 +411,7 @@ def climb(scales: Scales, node: int, code: int) -> int:
 
 @njit(cache=True, nogil=True)
 def box_loss(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, marks: Int32s, mark: int
+    scales: Scales, ordered: Int32Array, box: Int32Array, members: int, marks: Int32Array, mark: int
 ) -> float:
     """Loss of a published record that stands for ``box[:members]``; marks as in `add_growth`."""
     loss = 0.0
@@ -379,7 +442,12 @@ def box_loss(
 
 @njit(cache=True, nogil=True)
 def add_savings(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, counts: Int32s, saved: Float64s
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    counts: Int32Array,
+    saved: Float64Array,
 ) -> None:
     """Set ``saved[:members]`` to how much less is lost without each member of the box.
 
@@ -433,7 +501,7 @@ def add_savings(
 
 @njit(cache=True, nogil=True)
 def _extremes(
-    scales: Scales, ordered: Int32s, box: Int32s, members: int, column: int
+    scales: Scales, ordered: Int32Array, box: Int32Array, members: int, column: int
 ) -> tuple[int, int, int, int, int]:
     """Lowest, second lowest, highest, second highest code (-1: none), and how many are missing.
 

@@ -17,13 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.encoding.domain import Codes
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 LEAF = 8  # boxes below a leaf of the tree
 _MAY_BE_MISSING, _ONLY_MISSING = 1, 2  # what ``mask`` says of a range
@@ -37,18 +34,20 @@ class Index(NamedTuple):
     """
 
     scales: Scales
-    ordered: Int32s  # [n, d] the codes of the originals, by position
-    members: Int32s  # [n, k] row j: the originals box j has taken in
+    ordered: Int32Array  # [n, d] the codes of the originals, by position
+    members: Int32Array  # [n, k] row j: the originals box j has taken in
     leaves: int  # a power of two
-    entry_of: Int32s  # [n] where each box stands among the entries
-    hashed: Bools  # [d] SET: more values than bits, so that a bit only says "perhaps"
-    low: Float64s  # [entries, d] RANGE: lowest position
-    high: Float64s  # [entries, d] RANGE: highest position; NODE: largest penalty of a box
-    mask: Int64s  # [entries, d] SET: members by code modulo 64; RANGE: flags; NODE: the node
-    first: Int32s  # [entries] the first available box at or below the entry, n when there is none
+    entry_of: Int32Array  # [n] where each box stands among the entries
+    hashed: BoolArray  # [d] SET: more values than bits, so that a bit only says "perhaps"
+    low: Float64Array  # [entries, d] RANGE: lowest position
+    high: Float64Array  # [entries, d] RANGE: highest position; NODE: largest penalty of a box
+    mask: Int64Array  # [entries, d] SET: members by code modulo 64; RANGE: flags; NODE: the node
+    first: (
+        Int32Array  # [entries] the first available box at or below the entry, n when there is none
+    )
 
 
-def build(codes: Codes, ordered: Int32s, k: int) -> Index:
+def build(codes: Codes, ordered: Int32Array, k: int) -> Index:
     """An index in which every box stands for its own original alone. Cost O(n·(d·log n + k))."""
     n, d = ordered.shape
     leaves = 1 << max(-(-n // LEAF) - 1, 0).bit_length()
@@ -74,7 +73,9 @@ def build(codes: Codes, ordered: Int32s, k: int) -> Index:
 
 
 @njit(cache=True, nogil=True)
-def _tree_order(scales: Scales, ordered: Int32s, leaves: int, by_code: Int32s) -> Int32s:
+def _tree_order(
+    scales: Scales, ordered: Int32Array, leaves: int, by_code: Int32Array
+) -> Int32Array:
     """Originals in the order of the tree: each node halves its own by the column that pays most.
 
     A column pays the mean distance of two records half the node apart. ``by_code`` [d, n] are the
@@ -112,7 +113,7 @@ def _tree_order(scales: Scales, ordered: Int32s, leaves: int, by_code: Int32s) -
                 for place in range(moved):
                     by_code[column, kept + place] = right[place]
         width //= 2
-    order: Int32s = by_code[0]
+    order: Int32Array = by_code[0]
     return order
 
 
@@ -130,7 +131,7 @@ def _distance(scales: Scales, column: int, one: int, other: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def absorb(index: Index, box_of: Int32s, layer: int) -> float:
+def absorb(index: Index, box_of: Int32Array, layer: int) -> float:
     """Let box ``box_of[i]`` take in original i as its member ``layer``; all become available.
 
     Returns the growth of loss in all boxes together. Cost O(n·d).
@@ -285,7 +286,9 @@ def holds(index: Index, box: int, original: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def search(index: Index, original: int, unused_by: int, weights: Float64s, boxes: Int32s) -> int:
+def search(
+    index: Index, original: int, unused_by: int, weights: Float64Array, boxes: Int32Array
+) -> int:
     """Fill ``weights`` and ``boxes`` with the nearest available boxes, by (growth, position).
 
     Boxes that hold the original ``unused_by`` do not count; it equals ``original`` in all columns,
@@ -333,9 +336,11 @@ def search(index: Index, original: int, unused_by: int, weights: Float64s, boxes
                 if found == room:
                     limit, last = weights[room - 1], boxes[room - 1]
         if waiting == bottom + 2 and _is_before(
-            bounds[bottom], index.first[pending[bottom]],
-            bounds[bottom + 1], index.first[pending[bottom + 1]],
-        ):  # fmt: skip
+            bounds[bottom],
+            index.first[pending[bottom]],
+            bounds[bottom + 1],
+            index.first[pending[bottom + 1]],
+        ):
             pending[bottom], pending[bottom + 1] = pending[bottom + 1], pending[bottom]
             bounds[bottom], bounds[bottom + 1] = bounds[bottom + 1], bounds[bottom]
     return found

@@ -24,10 +24,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Float64s = NDArray[np.float64]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from mottle.itemsets.bits import popcount
+from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
 
 PULL = 0.5  # of the sum of squares
 PLACES = 3  # of an item in scratch space: how many hold it, what they weigh, a number given to it
@@ -36,18 +34,25 @@ PLACES = 3  # of an item in scratch space: how many hold it, what they weigh, a 
 class ItemLists(NamedTuple):
     """The items that codes of columns of sets stand for, list after list."""
 
-    step: Float64s  # [d] cost of a wrong bit
-    rows: Int64s  # [d] the list of the column's code 0
-    starts: Int64s  # [lists + 1] where the items of each list begin
-    items: Int32s  # each has `PLACES` in flat arrays over domains
-    weights: Int32s  # [lists] what a wrong bit of the list costs, in steps
+    step: Float64Array  # [d] cost of a wrong bit
+    rows: Int64Array  # [d] the list of the column's code 0
+    starts: Int64Array  # [lists + 1] where the items of each list begin
+    items: Int32Array  # each has `PLACES` in flat arrays over domains
+    weights: Int32Array  # [lists] what a wrong bit of the list costs, in steps
 
 
 @njit(cache=True, nogil=True)
 def add_growth_of_one(
-    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int,
-    codes: Int32s, count: int, column: int, votes: Int32s, growth: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    codes: Int32Array,
+    count: int,
+    column: int,
+    votes: Int32Array,
+    growth: Float64Array,
+) -> None:
     """Add to ``growth[:count]`` what each candidate costs as one more voter of a box."""
     if lists is None:
         return
@@ -79,9 +84,16 @@ def add_growth_of_one(
 
 @njit(cache=True, nogil=True)
 def add_growth_of_all(
-    lists: ItemLists | None, ordered: Int32s, boxes: Int32s, members: int,
-    codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    boxes: Int32Array,
+    members: int,
+    codes: Int32Array,
+    size: int,
+    column: int,
+    votes: Int32Array,
+    cost: Float64Array,
+) -> None:
     """Add to ``cost[:size, :size]`` what each candidate costs as one more voter of each box.
 
     Only items that some box publishes or may publish make a difference between candidates. Where
@@ -124,9 +136,19 @@ def add_growth_of_all(
         by_lists += starts[deciding[at] + 1] - starts[deciding[at]]
     if by_lists < size * size * words:
         _add_by_lists(
-            lists, codes, size, column, deciding, turning, is_certain, ends, spared,
-            starts, holders, cost,
-        )  # fmt: skip
+            lists,
+            codes,
+            size,
+            column,
+            deciding,
+            turning,
+            is_certain,
+            ends,
+            spared,
+            starts,
+            holders,
+            cost,
+        )
     else:
         held_by = _bitmaps(lists, codes, size, column, votes, words)
         _add_by_bits(
@@ -138,10 +160,19 @@ def add_growth_of_all(
 
 @njit(cache=True, nogil=True)
 def _add_by_lists(
-    lists: ItemLists, codes: Int32s, size: int, column: int,
-    deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
-    starts: Int32s, holders: Int32s, cost: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists,
+    codes: Int32Array,
+    size: int,
+    column: int,
+    deciding: Int32Array,
+    turning: Int32Array,
+    is_certain: NDArray[np.bool_],
+    ends: Int64Array,
+    spared: Int64Array,
+    starts: Int32Array,
+    holders: Int32Array,
+    cost: Float64Array,
+) -> None:
     """The costs of `add_growth_of_all` where candidates share few of the deciding items."""
     step = lists.step[column]
     weight, whole = np.empty(size), np.empty(size)
@@ -169,10 +200,18 @@ def _add_by_lists(
 
 @njit(cache=True, nogil=True)
 def _add_by_bits(
-    lists: ItemLists, codes: Int32s, size: int, column: int,
-    deciding: Int32s, turning: Int32s, is_certain: NDArray[np.bool_], ends: Int64s, spared: Int64s,
-    held_by: Words, cost: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists,
+    codes: Int32Array,
+    size: int,
+    column: int,
+    deciding: Int32Array,
+    turning: Int32Array,
+    is_certain: NDArray[np.bool_],
+    ends: Int64Array,
+    spared: Int64Array,
+    held_by: UInt64Array,
+    cost: Float64Array,
+) -> None:
     """The costs of `add_growth_of_all` from candidates as bitmaps over the deciding items."""
     step = lists.step[column]
     certain, either = np.empty(held_by.shape[1], np.uint64), np.empty(held_by.shape[1], np.uint64)
@@ -185,7 +224,7 @@ def _add_by_bits(
             bits = sure + lists.starts[row + 1] - lists.starts[row]
             for word in range(certain.size):
                 held = held_by[candidate, word]
-                bits -= ones(held & certain[word]) + ones(held & either[word])
+                bits -= popcount(held & certain[word]) + popcount(held & either[word])
             row_cost[candidate] += step * (lists.weights[row] * bits + spared[place])
         for at in range(first, last):
             if not is_certain[at]:
@@ -197,9 +236,16 @@ def _add_by_bits(
 
 @njit(cache=True, nogil=True)
 def add_pull_of_all(
-    lists: ItemLists | None, ordered: Int32s, boxes: Int32s, members: int,
-    codes: Int32s, size: int, column: int, votes: Int32s, cost: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    boxes: Int32Array,
+    members: int,
+    codes: Int32Array,
+    size: int,
+    column: int,
+    votes: Int32Array,
+    cost: Float64Array,
+) -> None:
     """Add to ``cost[:size, :size]`` the pull of each box on each candidate.
 
     With W the weight of a box and m its mean bitmap, a candidate x of weight w adds
@@ -231,7 +277,12 @@ def add_pull_of_all(
 
 @njit(cache=True, nogil=True)
 def votes_loss(
-    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int, column: int, votes: Int32s
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    column: int,
+    votes: Int32Array,
 ) -> float:
     """What all voters of a box pay."""
     if lists is None:
@@ -249,9 +300,14 @@ def votes_loss(
 
 @njit(cache=True, nogil=True)
 def add_voter_savings(
-    lists: ItemLists | None, ordered: Int32s, box: Int32s, members: int, column: int,
-    votes: Int32s, saved: Float64s,
-) -> None:  # fmt: skip
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    column: int,
+    votes: Int32Array,
+    saved: Float64Array,
+) -> None:
     """Add to ``saved[:members]`` what each voter pays and makes others pay: its growth among them.
 
     Of the other m - 1 voters, c - 1 hold an item that it holds and c one that it lacks.
@@ -285,21 +341,15 @@ def add_voter_savings(
 
 
 @njit(cache=True, nogil=True)
-def ones(word: np.uint64) -> np.int64:
-    """Number of bits set, by adding up ever wider fields."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True, nogil=True)
 def _count(
-    lists: ItemLists, ordered: Int32s, box: Int32s, members: int, column: int,
-    votes: Int32s, seen: Int32s,
-) -> tuple[int, int]:  # fmt: skip
+    lists: ItemLists,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    column: int,
+    votes: Int32Array,
+    seen: Int32Array,
+) -> tuple[int, int]:
     """Count who holds each item and what they weigh.
 
     ``seen[:distinct]`` are where the items held lie in ``votes``; returns distinct and all weight.
@@ -320,14 +370,16 @@ def _count(
 
 
 @njit(cache=True, nogil=True)
-def _forget(votes: Int32s, seen: Int32s, distinct: int) -> None:
+def _forget(votes: Int32Array, seen: Int32Array, distinct: int) -> None:
     for number in range(distinct):
         votes[seen[number]] = 0
         votes[seen[number] + 1] = 0
 
 
 @njit(cache=True, nogil=True)
-def _most_items(lists: ItemLists, ordered: Int32s, box: Int32s, members: int, column: int) -> int:
+def _most_items(
+    lists: ItemLists, ordered: Int32Array, box: Int32Array, members: int, column: int
+) -> int:
     """How many items the voters of a box hold together, repeats included."""
     held = 0
     for member in range(members):
@@ -338,7 +390,7 @@ def _most_items(lists: ItemLists, ordered: Int32s, box: Int32s, members: int, co
 
 @njit(cache=True, nogil=True)
 def _most_deciding(
-    lists: ItemLists, ordered: Int32s, boxes: Int32s, members: int, size: int, column: int
+    lists: ItemLists, ordered: Int32Array, boxes: Int32Array, members: int, size: int, column: int
 ) -> int:
     """How many items can be held by at least half of the voters of some box, box by box."""
     most = 0
@@ -350,8 +402,8 @@ def _most_deciding(
 
 @njit(cache=True, nogil=True)
 def _holders(
-    lists: ItemLists, codes: Int32s, size: int, column: int, votes: Int32s, numbers: int
-) -> tuple[Int32s, Int32s]:
+    lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, numbers: int
+) -> tuple[Int32Array, Int32Array]:
     """The candidates that hold each item that has a number, and where those of each begin."""
     starts = np.zeros(numbers + 1, np.int32)
     for candidate in range(size):
@@ -375,8 +427,8 @@ def _holders(
 
 @njit(cache=True, nogil=True)
 def _bitmaps(
-    lists: ItemLists, codes: Int32s, size: int, column: int, votes: Int32s, words: int
-) -> Words:
+    lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, words: int
+) -> UInt64Array:
     """The candidates as bitmaps over the items that have a number."""
     held_by = np.zeros((size, words), np.uint64)
     for candidate in range(size):
@@ -389,7 +441,9 @@ def _bitmaps(
 
 
 @njit(cache=True, nogil=True)
-def _split(deciding: Int32s, is_certain: NDArray[np.bool_], certain: Words, either: Words) -> int:
+def _split(
+    deciding: Int32Array, is_certain: NDArray[np.bool_], certain: UInt64Array, either: UInt64Array
+) -> int:
     """The certain items of a box, and these with the undecided ones, as bitmaps; how many are
     certain."""
     certain[:] = 0

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from mottle.encoding.encode import Codes, Int32s
+from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph, is_complete, preimage
+from mottle.typing import Int32Array
 from mottle.utils import parallel
 
 Labels: TypeAlias = "pa.Array | pa.ChunkedArray | Sequence[Any]"
@@ -111,7 +112,7 @@ def entropy(graph: Graph, codes: Codes) -> float:
     return float(np.average(shares, weights=[domain.column.weight for domain in codes.domains]))
 
 
-def _mixtures(graph: Graph, values: Int32s) -> tuple[float, float]:
+def _mixtures(graph: Graph, values: Int32Array) -> tuple[float, float]:
     """Over published records, the sums of the majority's share and of the entropy of ``values``."""
     ordered = values[graph.members]
     distinct = int(values.max()) + 1
@@ -123,7 +124,7 @@ def _mixtures(graph: Graph, values: Int32s) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def _sum_mixtures(
-    graph: Graph, ordered: Int32s, distinct: int, first: int, last: int
+    graph: Graph, ordered: Int32Array, distinct: int, first: int, last: int
 ) -> tuple[float, float]:
     counts = np.zeros(distinct, np.int32)
     majorities, entropies = 0.0, 0.0

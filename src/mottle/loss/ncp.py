@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Domain, Float64s
-from mottle.graph.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
+from mottle.encoding.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
+from mottle.encoding.domain import Codes, Domain
+from mottle.typing import Float64Array
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def measure(published: Cover, codes: Codes) -> Loss:
     )
 
 
-def ncp(cells: Cells, domain: Domain) -> Float64s:
+def ncp(cells: Cells, domain: Domain) -> Float64Array:
     """NCP of each cell of one column."""
     match cells:
         case RangeCells():
@@ -83,7 +84,7 @@ def range_scale(domain: Domain) -> tuple[float, float]:
     return extent + step, step
 
 
-def node_penalties(domain: Domain) -> Float64s:
+def node_penalties(domain: Domain) -> Float64Array:
     """NCP of every node of a column's hierarchy."""
     assert domain.hierarchy is not None
     leaves = domain.hierarchy.cardinality.astype(np.float64)
@@ -91,13 +92,13 @@ def node_penalties(domain: Domain) -> Float64s:
     return np.where(leaves == 1, 0.0, leaves / domain.size)
 
 
-def _ncp_of_ranges(cells: RangeCells, domain: Domain) -> Float64s:
+def _ncp_of_ranges(cells: RangeCells, domain: Domain) -> Float64Array:
     scale, step = range_scale(domain)
     present = cells.lowest >= 0
     width = np.where(present, domain.positions[cells.highest] - domain.positions[cells.lowest], 0.0)
-    penalty: Float64s = (width + step * (present & cells.missing)) / scale
+    penalty: Float64Array = (width + step * (present & cells.missing)) / scale
     return penalty
 
 
-def _ncp_of_nodes(cells: NodeCells, domain: Domain) -> Float64s:
+def _ncp_of_nodes(cells: NodeCells, domain: Domain) -> Float64Array:
     return np.where(cells.nodes < 0, 0.0, node_penalties(domain)[cells.nodes])

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import Graph, preimage
-from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.itemsets.data import Sets
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Float64s = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,9 @@ def error(graph: Graph, sets: Sets, votes: Votes) -> Error:
 class Lists(NamedTuple):
     """Sets of item codes, one after the other, each counting for one or more records."""
 
-    starts: Int64s
-    items: Int32s
-    weights: Int64s
+    starts: Int64Array
+    items: Int32Array
+    weights: Int64Array
     universe: int
 
     @classmethod
@@ -104,14 +102,14 @@ def pair_support_error(original: Lists, released: Lists, items: int = 50) -> flo
     return float((np.abs(before - after)[occurring] / before[occurring]).mean())
 
 
-def item_counts(lists: Lists) -> Int64s:
+def item_counts(lists: Lists) -> Int64Array:
     """How many records hold each item."""
     weights = np.repeat(lists.weights, np.diff(lists.starts))
     counted = np.bincount(lists.items, weights, minlength=lists.universe)
     return counted.astype(np.int64)
 
 
-def pair_counts(lists: Lists, items: Int64s) -> Int64s:
+def pair_counts(lists: Lists, items: Int64Array) -> Int64Array:
     """How many records hold each pair of ``items``: the upper triangle, row after row."""
     place_of = np.full(lists.universe, -1, np.int64)
     place_of[items] = np.arange(len(items))
@@ -122,11 +120,11 @@ def pair_counts(lists: Lists, items: Int64s) -> Int64s:
     holds[held[among], places[among]] = 1.0
     together = (holds * lists.weights[:, None].astype(np.float64)).T @ holds
     rows, columns = np.triu_indices(len(items), 1)
-    counts: Int64s = np.rint(together[rows, columns]).astype(np.int64)
+    counts: Int64Array = np.rint(together[rows, columns]).astype(np.int64)
     return counts
 
 
-def _answers(lists: Lists, asked: Int32s, wanted: int) -> Int64s:
+def _answers(lists: Lists, asked: Int32Array, wanted: int) -> Int64Array:
     """For every query, the number of records that hold exactly ``wanted`` of its items."""
     counts = parallel.over_blocks(
         lambda first, last: _count_matches(lists, asked[first:last], wanted),
@@ -136,7 +134,7 @@ def _answers(lists: Lists, asked: Int32s, wanted: int) -> Int64s:
 
 
 @njit(cache=True, nogil=True)
-def _count_matches(lists: Lists, asked: Int32s, wanted: int) -> Int64s:
+def _count_matches(lists: Lists, asked: Int32Array, wanted: int) -> Int64Array:
     counts = np.zeros(len(asked), np.int64)
     in_query = np.zeros(lists.universe, np.bool_)
     for query in range(len(asked)):
@@ -155,7 +153,13 @@ def _count_matches(lists: Lists, asked: Int32s, wanted: int) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def _errors(
-    graph: Graph, sets: Sets, votes: Votes, first: int, last: int, ratios: Float64s, flips: Float64s
+    graph: Graph,
+    sets: Sets,
+    votes: Votes,
+    first: int,
+    last: int,
+    ratios: Float64Array,
+    flips: Float64Array,
 ) -> None:
     """By row: flipped bits per item held and flipped bits, mean over its preimages."""
     in_base = np.zeros(sets.universe, np.bool_)

@@ -11,24 +11,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
-from mottle.graph.model import Int64s
+from mottle.encoding.domain import Codes, Domain, Form
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.loss.ncp import items_held
 from mottle.methods.refinement import DEALT_TOGETHER, Orders, table_orders
 from mottle.orderings.item_splits import split_order
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _THRESHOLDS = 8  # of a column whose codes have an order
 _APART = 0.5  # of a column's range that two halves lie apart, about
 
 
-def refinement_orders(codes: Codes, ordered: Int32s) -> Orders:
+def refinement_orders(codes: Codes, ordered: Int32Array) -> Orders:
     """Orders of the originals of a refinement, whose codes are ``ordered``."""
     if all(domain.sets is None for domain in codes.domains):
         return table_orders(ordered, codes.sizes)
     items, costs = _as_items(codes, ordered)
 
-    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+    def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = items.take(originals)
         alike = np.ones(len(originals), np.int32)
         taste = costs * random.random(len(costs))
@@ -38,7 +38,7 @@ def refinement_orders(codes: Codes, ordered: Int32s) -> Orders:
     return order
 
 
-def _as_items(codes: Codes, matrix: Int32s) -> tuple[Sets, Float64s]:
+def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
     """Records as sets, whatever their columns are, and what an item costs."""
     held_by, items, costs, before = [], [], [], 0
     for column, domain in enumerate(codes.domains):
@@ -54,7 +54,9 @@ def _as_items(codes: Codes, matrix: Int32s) -> tuple[Sets, Float64s]:
     return Sets(starts, listed, NO_BITMAPS, before), np.concatenate(costs)
 
 
-def _column_as_items(domain: Domain, own: Int32s) -> tuple[Int64s, Int64s, Float64s]:
+def _column_as_items(
+    domain: Domain, own: Int32Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
     """The record and the item of every pair, and what each item of the column costs."""
     if domain.sets is not None:
         sets = domain.sets.sets.take(own)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes
-from mottle.graph.model import Int32s, Int64s
-from mottle.guarantees.base import Demand, LDiversity
+from mottle.encoding.domain import Codes
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.methods.base import Arrangement, Draw, Effort, register
 from mottle.methods.fast07.partitioning import arrange
+from mottle.typing import Int32Array, Int64Array
 
 
 @register(
@@ -45,7 +46,7 @@ def anatomy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(arrange(by_group, starts).graph, facts, Draw.APART)
 
 
-def _draw_groups(values: Int32s, diversity: int, random: np.random.Generator) -> Int64s:
+def _draw_groups(values: Int32Array, diversity: int, random: np.random.Generator) -> Int64Array:
     """The group of every record; ``values`` are those of the records, bucket after bucket."""
     counts = np.bincount(values).astype(np.int64)
     ties = random.permutation(len(counts))
@@ -61,7 +62,12 @@ def _draw_groups(values: Int32s, diversity: int, random: np.random.Generator) ->
 
 @njit(cache=True, nogil=True)
 def _take_from_largest(
-    heap: Heap, starts: Int64s, left: Int64s, ties: Int64s, diversity: int, group_of: Int64s
+    heap: Heap,
+    starts: Int64Array,
+    left: Int64Array,
+    ties: Int64Array,
+    diversity: int,
+    group_of: Int64Array,
 ) -> None:
     """Set ``group_of`` for all records but those left over.
 

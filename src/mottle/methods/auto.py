@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mottle.encoding.encode import Codes
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.encoding.domain import Codes
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrange, Arrangement, Effort, SetColumns, register
 from mottle.methods.buckets.buckets import buckets
 from mottle.methods.freeform import block_size, freeform

@@ -9,20 +9,24 @@ from enum import StrEnum
 import numpy as np
 
 from mottle.assignment import assign
-from mottle.encoding.encode import Codes, Float64s, along_orders
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import along_orders
 from mottle.errors import UsageError
-from mottle.graph.model import Graph, Int32s, Int64s
-from mottle.guarantees.base import Demand, Guarantee, KAnonymity
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
 
 
-def _unsecret_lots(records: int) -> Int64s:
+def _unsecret_lots(records: int) -> Int64Array:
     """Lots for experiments with a method by itself; a run draws them from its secret."""
     return np.random.default_rng(0).permutation(records)
 
 
-def _unsecret_preview(graph: Graph) -> Int32s:
+def _unsecret_preview(graph: Graph) -> Int32Array:
     """A draw for experiments with a method by itself."""
     return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
 
@@ -32,12 +36,12 @@ class Decided:
     """What `buckets` decides for a whole table, for some of its records, which come in order."""
 
     buckets: int  # of most tables
-    profiles: Float64s  # [values, features]: where values lie
-    starts: Int64s | None = None  # where blocks begin, and the end …
-    seats: Int64s | None = None
+    profiles: Float64Array  # [values, features]: where values lie
+    starts: Int64Array | None = None  # where blocks begin, and the end …
+    seats: Int64Array | None = None
     """… or the seat of every record: first seat of its table + bucket, equally many in all
     buckets of a table; or -1 - the number of its plain group."""
-    first_seats: Int64s | None = None  # of every table
+    first_seats: Int64Array | None = None  # of every table
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,10 @@ class Effort:
     seconds: float | None = None  # None: until it is no longer worth it
     seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
     tell: Callable[[float], None] = field(default=lambda _: None)  # called with the loss so far
-    lots: Callable[[int], Int64s] = field(default=_unsecret_lots)
+    lots: Callable[[int], Int64Array] = field(default=_unsecret_lots)
     """A secret, uniformly random order of so many records, the same at every call: for choices
     among records with equal sensitive values, which privacy does rest on."""
-    preview: Callable[[Graph], Int32s] = field(default=_unsecret_preview)
+    preview: Callable[[Graph], Int32Array] = field(default=_unsecret_preview)
     """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
     methods that learn from what is already certain to be published."""
     decided: Decided | None = None
@@ -76,15 +80,6 @@ class SetColumns(StrEnum):
     REFUSED = "refused"
     ORDERED = "ordered"  # places along the Gray order of the sets
     VOTED = "voted"  # what bit voting loses is part of what it minimizes
-
-
-# For methods of which an adversary who knows them may try the minimality attack.
-DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
-
-
-def decides_by_both(decision: str) -> dict[str, str]:
-    """Facts for the certificate: decisions look at both, and which decision does."""
-    return {**DECIDES_BY_BOTH, "mixed_decision": decision}
 
 
 @dataclass(frozen=True)

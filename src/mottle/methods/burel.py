@@ -10,13 +10,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes, Float64s
-from mottle.graph.model import Graph, Int64s
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity, allowed
-from mottle.methods.base import Arrangement, Effort, decides_by_both, register
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.demand import Demand, allowed
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.methods.base import Arrangement, Effort, register
 from mottle.methods.buckets.bucketization import in_proportion
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place
+from mottle.typing import Float64Array, Int64Array
 
 _UNEQUAL = 2  # records per bucket by which the halves of a group may differ
 
@@ -48,7 +53,7 @@ def burel(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(graph, {"buckets": len(caps), "groups": len(groups), **mixed})
 
 
-def bucketize(counts: Int64s, caps: Float64s) -> tuple[Int64s, Float64s]:
+def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float64Array]:
     """The bucket of every value, as few as possible, and the cap of every bucket.
 
     Values are sorted by cap, which for β-likeness is by frequency, and cut into runs whose records
@@ -72,13 +77,13 @@ def bucketize(counts: Int64s, caps: Float64s) -> tuple[Int64s, Float64s]:
     return bucket_of, caps[order][edges[:-1]]
 
 
-def reallocate(sizes: Int64s, caps: Float64s, least: int) -> Int64s:
+def reallocate(sizes: Int64Array, caps: Float64Array, least: int) -> Int64Array:
     """How many records of every bucket each group gets, [groups, buckets].
 
     All buckets are halved, and their halves again, as long as both groups are within the caps and
     have at least ``least`` records (the paper's binary tree; equal nodes are split alike).
     """
-    known: dict[bytes, list[Int64s]] = {}
+    known: dict[bytes, list[Int64Array]] = {}
     leaves = []
     pending = [sizes.astype(np.int64)]
     while pending:
@@ -93,7 +98,7 @@ def reallocate(sizes: Int64s, caps: Float64s, least: int) -> Int64s:
     return np.stack(leaves)
 
 
-def halves(sizes: Int64s, caps: Float64s, least: int) -> list[Int64s]:
+def halves(sizes: Int64Array, caps: Float64Array, least: int) -> list[Int64Array]:
     """Two groups that share the buckets about equally, or nothing where that breaks a cap.
 
     Of bucket j the first group gets half, or as much more or less as the caps of both groups ask
@@ -116,7 +121,7 @@ def halves(sizes: Int64s, caps: Float64s, least: int) -> list[Int64s]:
     return []
 
 
-def fill(buckets: Int64s, groups: Int64s, random: np.random.Generator) -> Int64s:
+def fill(buckets: Int64Array, groups: Int64Array, random: np.random.Generator) -> Int64Array:
     """Places along the curve, group after group: each group takes what is nearest to a seed.
 
     ``buckets`` [n] are the buckets of the records along the curve. A group's seed is a random
@@ -129,7 +134,9 @@ def fill(buckets: Int64s, groups: Int64s, random: np.random.Generator) -> Int64s
 
 
 @njit(cache=True, nogil=True)
-def _fill(by_bucket: Int64s, starts: Int64s, groups: Int64s, seeds: Int64s) -> Int64s:
+def _fill(
+    by_bucket: Int64Array, starts: Int64Array, groups: Int64Array, seeds: Int64Array
+) -> Int64Array:
     """``by_bucket`` are the places of bucket after bucket, ascending, ``starts`` where each begins.
 
     Slots are numbered by bucket and place, with a border before and after every bucket. ``lower``
@@ -171,7 +178,7 @@ def _fill(by_bucket: Int64s, starts: Int64s, groups: Int64s, seeds: Int64s) -> I
 
 
 @njit(cache=True, nogil=True)
-def _first_there(upper: Int64s, slot: int) -> int:
+def _first_there(upper: Int64Array, slot: int) -> int:
     """The first slot from ``slot`` on whose record is still there."""
     last = slot
     while upper[last] != last:

@@ -15,9 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes, Int32s, along_orders
-from mottle.graph.model import Graph, Int64s
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import along_orders
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.methods._refinement_orders import refinement_orders
@@ -28,6 +30,7 @@ from mottle.methods.refinement import mean_loss, refine
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place as placed
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 BLOCK = 300  # records matched together
@@ -70,16 +73,16 @@ class Layout(NamedTuple):
     """Records in an order that keeps similar ones together, cut into blocks."""
 
     name: str
-    order: Int64s
-    starts: Int64s
+    order: Int64Array
+    starts: Int64Array
 
 
 class _Start(NamedTuple):
     """What refinement begins with."""
 
     layout: Layout
-    ordered: Int32s  # the codes in the order of the layout
-    preimages: Int32s  # [n, degree]: places in that order
+    ordered: Int32Array  # the codes in the order of the layout
+    preimages: Int32Array  # [n, degree]: places in that order
 
 
 def _best_start(codes: Codes, metric: Scales, degree: int) -> _Start:
@@ -95,7 +98,7 @@ def _best_start(codes: Codes, metric: Scales, degree: int) -> _Start:
     return min(matched, rings, key=lambda start: mean_loss(metric, start.ordered, start.preimages))
 
 
-def ring_preimages(starts: Int64s, degree: int) -> Int32s:
+def ring_preimages(starts: Int64Array, degree: int) -> Int32Array:
     """Of every place itself and those after it, around its block.
 
     >>> ring_preimages(np.array([0, 3, 5]), 2).tolist()
@@ -105,7 +108,7 @@ def ring_preimages(starts: Int64s, degree: int) -> Int32s:
     first, size = np.repeat(starts[:-1], sizes), np.repeat(sizes, sizes)
     place = np.arange(starts[-1]) - first
     around = (place[:, None] + np.arange(degree)) % size[:, None]
-    preimages: Int32s = (first[:, None] + around).astype(np.int32)
+    preimages: Int32Array = (first[:, None] + around).astype(np.int32)
     return preimages
 
 
@@ -137,7 +140,9 @@ def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> 
     return mean_loss(metric, ordered, match_in_blocks(metric, ordered, starts, degree))
 
 
-def match_in_blocks(metric: Scales, ordered: Int32s, starts: Int64s, degree: int) -> Int32s:
+def match_in_blocks(
+    metric: Scales, ordered: Int32Array, starts: Int64Array, degree: int
+) -> Int32Array:
     """Preimages [n, degree] of every record, all inside its block of the order."""
     preimages = np.empty((len(ordered), degree), np.int32)
     parallel.over_blocks(
@@ -151,7 +156,7 @@ def block_size(records: int, degree: int) -> int:
     return min(max(BLOCK, 3 * degree), records)
 
 
-def block_starts(records: int, size: int) -> Int64s:
+def block_starts(records: int, size: int) -> Int64Array:
     """Blocks of about ``size`` records, all of nearly the same size."""
     blocks = max(round(records / size), 1)
     return np.linspace(0, records, blocks + 1).astype(np.int64)
@@ -159,7 +164,12 @@ def block_starts(records: int, size: int) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def _match_blocks(
-    metric: Scales, ordered: Int32s, starts: Int64s, first: int, last: int, preimages: Int32s
+    metric: Scales,
+    ordered: Int32Array,
+    starts: Int64Array,
+    first: int,
+    last: int,
+    preimages: Int32Array,
 ) -> None:
     """Fill the preimages of blocks ``first .. last - 1``: layer 0 the record itself, then the
     cheapest assignment that repeats no edge, layer after layer."""

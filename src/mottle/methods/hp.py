@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.encode import Codes
+from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.methods.base import Arrangement, Effort, SetColumns, register
 from mottle.methods.nh.nh import lexicographic_partitions
 

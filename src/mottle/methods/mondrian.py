@@ -16,11 +16,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Float64s
-from mottle.graph.model import Graph, Int32s, Int64s
-from mottle.guarantees.base import ROUNDING, BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.demand import ROUNDING, Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
-from mottle.methods.base import Arrangement, Effort, decides_by_both, register
+from mottle.methods.base import Arrangement, Effort, register
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
 
@@ -92,10 +98,10 @@ class _Limits(NamedTuple):
     """What both sides of a cut must keep."""
 
     least: int  # records on a side
-    marks: Int32s  # [n, systems]: the marks of every record
-    caps: Float64s  # by mark: its highest share on a side
-    left: Int64s  # by mark: space to count in, all zero before and after
-    right: Int64s
+    marks: Int32Array  # [n, systems]: the marks of every record
+    caps: Float64Array  # by mark: its highest share on a side
+    left: Int64Array  # by mark: space to count in, all zero before and after
+    right: Int64Array
 
 
 def _least_within_caps(demand: Demand) -> int:
@@ -106,7 +112,7 @@ def _least_within_caps(demand: Demand) -> int:
 
 @njit(cache=True, nogil=True)
 def _cut_all(
-    prices: Scales, matrix: Int32s, limits: _Limits, tear: int, members: Int32s
+    prices: Scales, matrix: Int32Array, limits: _Limits, tear: int, members: Int32Array
 ) -> NDArray[np.bool_]:
     """Put ``members`` in the order of their groups; returns which places, n too, are starts."""
     records, attributes = matrix.shape
@@ -137,7 +143,12 @@ def _cut_all(
 
 @njit(cache=True, nogil=True)
 def _cut_widest(
-    matrix: Int32s, part: Int32s, widths: Float64s, limits: _Limits, relaxed: bool, scratch: Int32s
+    matrix: Int32Array,
+    part: Int32Array,
+    widths: Float64Array,
+    limits: _Limits,
+    relaxed: bool,
+    scratch: Int32Array,
 ) -> int:
     """Cut the widest attribute of which a cut is allowable; returns the left side's size or 0."""
     untried = widths.copy()
@@ -152,7 +163,12 @@ def _cut_widest(
 
 @njit(cache=True, nogil=True)
 def _cut(
-    matrix: Int32s, part: Int32s, attribute: int, limits: _Limits, relaxed: bool, scratch: Int32s
+    matrix: Int32Array,
+    part: Int32Array,
+    attribute: int,
+    limits: _Limits,
+    relaxed: bool,
+    scratch: Int32Array,
 ) -> int:
     """Cut ``part`` at the median of an attribute; returns the size of the left side, 0 for none."""
     size = part.size
@@ -175,9 +191,14 @@ def _cut(
 
 @njit(cache=True, nogil=True)
 def _is_within_caps(
-    matrix: Int32s, part: Int32s, attribute: int, median: int, left: int, equal_left: int,
+    matrix: Int32Array,
+    part: Int32Array,
+    attribute: int,
+    median: int,
+    left: int,
+    equal_left: int,
     limits: _Limits,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether both sides that `_divide` would make keep every mark within its cap."""
     systems = limits.marks.shape[1]
     if systems == 0:
@@ -204,7 +225,12 @@ def _is_within_caps(
 
 @njit(cache=True, nogil=True)
 def _divide(
-    matrix: Int32s, part: Int32s, attribute: int, median: int, equal_left: int, aside: Int32s
+    matrix: Int32Array,
+    part: Int32Array,
+    attribute: int,
+    median: int,
+    equal_left: int,
+    aside: Int32Array,
 ) -> int:
     """Move the left side of the cut to the front of ``part``; returns its size. Keeps the order."""
     left = right = 0
@@ -225,7 +251,7 @@ def _divide(
 
 
 @njit(cache=True, nogil=True)
-def _median(values: Int32s) -> tuple[int, int, int]:
+def _median(values: Int32Array) -> tuple[int, int, int]:
     """The upper median, how many values are below it and how many equal it; reorders ``values``.
 
     Quickselect with three-way partitions, so that many equal values do no harm.
@@ -261,7 +287,12 @@ def _middle_of_three(a: int, b: int, c: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _measure_widths(
-    prices: Scales, matrix: Int32s, part: Int32s, marks: Int32s, mark: int, widths: Float64s
+    prices: Scales,
+    matrix: Int32Array,
+    part: Int32Array,
+    marks: Int32Array,
+    mark: int,
+    widths: Float64Array,
 ) -> None:
     """Set ``widths`` to the weighted NCP of ``part`` in every attribute."""
     for attribute in range(matrix.shape[1]):

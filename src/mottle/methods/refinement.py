@@ -20,8 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Float64s, Int32s
-from mottle.graph.model import Int64s
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import (
     FORBIDDEN,
@@ -35,12 +33,13 @@ from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.base import Effort
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
+from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
-from mottle.utils.xorshift import Words, below, fraction
+from mottle.utils.xorshift import below, fraction
 
 # From originals that show where the published records lie, and the number of the pass, an order of
 # the published records that keeps similar ones together.
-Orders = Callable[[Int32s, int, np.random.Generator], Int64s]
+Orders = Callable[[Int32Array, int, np.random.Generator], Int64Array]
 
 DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
 LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
@@ -59,11 +58,11 @@ class Refined:
 
 def refine(
     scales: Scales,
-    ordered: Int32s,
+    ordered: Int32Array,
     orders: Orders,
-    preimages: Int32s,
+    preimages: Int32Array,
     effort: Effort,
-    piles: Int64s | None = None,
+    piles: Int64Array | None = None,
     together: int = DEALT_TOGETHER,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
@@ -96,11 +95,11 @@ def refine(
     return Refined(passes, "time limit")
 
 
-def table_orders(ordered: Int32s, sizes: Int64s) -> Orders:
+def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
     """Orders of coded records, in turns: lexicographic with the attributes in random order, which
     suits columns of few values, and by random median cuts, which suit numbers."""
 
-    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+    def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = ordered[originals]
         if number % 2 == 0:
             in_turn = lexicographic(shown, sizes, random.permutation(len(sizes)))
@@ -110,7 +109,7 @@ def table_orders(ordered: Int32s, sizes: Int64s) -> Orders:
     return order
 
 
-def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
+def mean_loss(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> float:
     """GCP of boxes."""
     losses = parallel.over_rows(
         lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
@@ -120,13 +119,13 @@ def mean_loss(scales: Scales, ordered: Int32s, preimages: Int32s) -> float:
 
 def _one_pass(
     scales: Scales,
-    ordered: Int32s,
+    ordered: Int32Array,
     orders: Orders,
-    preimages: Int32s,
+    preimages: Int32Array,
     random: np.random.Generator,
     number: int,
     until: float,
-    piles: Int64s | None,
+    piles: Int64Array | None,
     together: int,
 ) -> None:
     records, degree = preimages.shape
@@ -146,14 +145,22 @@ def _one_pass(
     def deal(first: int, last: int) -> None:
         if time.perf_counter() < until:
             _deal_again(
-                scales, scales.lists, ordered, preimages, order, starts, first, last, seeds,
+                scales,
+                scales.lists,
+                ordered,
+                preimages,
+                order,
+                starts,
+                first,
+                last,
+                seeds,
                 same_layer,
-            )  # fmt: skip
+            )
 
     parallel.over_blocks(deal, starts, rows_at_once=20_000)
 
 
-def _cut_piles(piles: Int64s) -> Int64s:
+def _cut_piles(piles: Int64Array) -> Int64Array:
     """Sets of about `DEALT_TOGETHER` records that lie within piles."""
     sizes = np.diff(piles)
     sets = np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
@@ -165,7 +172,7 @@ def _cut_piles(piles: Int64s) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def _sum_of_losses(
-    scales: Scales, ordered: Int32s, preimages: Int32s, first: int, last: int
+    scales: Scales, ordered: Int32Array, preimages: Int32Array, first: int, last: int
 ) -> float:
     marks = np.zeros(scales.position.size, np.int32)
     total = 0.0
@@ -176,7 +183,7 @@ def _sum_of_losses(
 
 
 @njit(cache=True, nogil=True)
-def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
+def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
     """All preimages but one."""
     kept = 0
     for other in range(box.size):
@@ -187,9 +194,17 @@ def _all_but(box: Int32s, layer: int, others: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def _deal_again(
-    scales: Scales, lists: ItemLists | None, ordered: Int32s, preimages: Int32s, order: Int32s,
-    starts: Int64s, first: int, last: int, seeds: Words, together: bool,
-) -> None:  # fmt: skip
+    scales: Scales,
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    preimages: Int32Array,
+    order: Int32Array,
+    starts: Int64Array,
+    first: int,
+    last: int,
+    seeds: UInt64Array,
+    together: bool,
+) -> None:
     """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
     ``together``: all records of a set give away the same layer. ``lists`` are those of the scales:
@@ -263,7 +278,12 @@ def _deal_again(
 
 @njit(cache=True, nogil=True)
 def _layer_to_give(
-    scales: Scales, ordered: Int32s, box: Int32s, counts: Int32s, saved: Float64s, state: Words
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    counts: Int32Array,
+    saved: Float64Array,
+    state: UInt64Array,
 ) -> int:
     """Choose a preimage by what it costs the box times a random number."""
     add_savings(scales, ordered, box, box.size, counts, saved)

@@ -12,12 +12,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Float64s
+from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
-from mottle.graph.model import Graph, Int32s, Int64s
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, Effort, register
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
 _ROUNDS = 3  # of looking for the farthest record from the last one found
@@ -59,12 +61,12 @@ def topdown(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
 class Boxes(NamedTuple):
     """What each of a few growing sets of records covers."""
 
-    lowest: Float64s  # [boxes, d] RANGE: weighted positions; above highest for missing alone
-    highest: Float64s  # [boxes, d]
+    lowest: Float64Array  # [boxes, d] RANGE: weighted positions; above highest for missing alone
+    highest: Float64Array  # [boxes, d]
     absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether the missing value is covered
-    node: Int32s  # [boxes, d] NODE: the common ancestor
-    marks: Int64s  # [boxes, all codes] SET: the box's stamp where the code is covered
-    stamp: Int64s  # [boxes]
+    node: Int32Array  # [boxes, d] NODE: the common ancestor
+    marks: Int64Array  # [boxes, all codes] SET: the box's stamp where the code is covered
+    stamp: Int64Array  # [boxes]
 
 
 def _new_boxes(prices: Scales) -> Boxes:
@@ -81,7 +83,7 @@ def _new_boxes(prices: Scales) -> Boxes:
 
 
 @njit(cache=True, nogil=True)
-def _open(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
+def _open(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None:
     """Let the box cover ``record`` (its codes) alone."""
     boxes.stamp[box] += 1
     for column in range(record.size):
@@ -93,7 +95,7 @@ def _open(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
+def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None:
     for column in range(record.size):
         value = prices.offset[column] + record[column]
         if prices.form[column] == SET:
@@ -109,7 +111,7 @@ def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> float:
+def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> float:
     """What taking in ``record`` would add to the loss of the box."""
     growth = 0.0
     for column in range(record.size):
@@ -132,7 +134,7 @@ def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32s) -> float:
     return growth
 
 
-def _split_all(prices: Scales, matrix: Int32s, k: int, members: Int32s) -> Int64s:
+def _split_all(prices: Scales, matrix: Int32Array, k: int, members: Int32Array) -> Int64Array:
     """First step: divide ``members`` until no cluster has 2k records; returns their starts."""
     boxes = _new_boxes(prices)
     aside = np.empty(len(members), np.int32)
@@ -149,7 +151,9 @@ def _split_all(prices: Scales, matrix: Int32s, k: int, members: Int32s) -> Int64
 
 
 @njit(cache=True, nogil=True)
-def _split(prices: Scales, matrix: Int32s, part: Int32s, boxes: Boxes, aside: Int32s) -> int:
+def _split(
+    prices: Scales, matrix: Int32Array, part: Int32Array, boxes: Boxes, aside: Int32Array
+) -> int:
     """Divide ``part`` between two far-apart seeds; returns the size of the first cluster.
 
     Records come in the order of ``part``, which is random, and join the cluster they cost less.
@@ -180,7 +184,9 @@ def _split(prices: Scales, matrix: Int32s, part: Int32s, boxes: Boxes, aside: In
 
 
 @njit(cache=True, nogil=True)
-def _farthest(prices: Scales, matrix: Int32s, part: Int32s, record: int, boxes: Boxes) -> int:
+def _farthest(
+    prices: Scales, matrix: Int32Array, part: Int32Array, record: int, boxes: Boxes
+) -> int:
     """The record of ``part`` that would lose most in one group with ``record``."""
     _open(prices, boxes, 0, matrix[record])
     farthest, most = part[1] if part[0] == record else part[0], 0.0
@@ -194,14 +200,16 @@ def _farthest(prices: Scales, matrix: Int32s, part: Int32s, record: int, boxes: 
 class Clusters(NamedTuple):
     """Clusters as linked lists of records; -1 ends a list."""
 
-    first: Int32s  # [clusters]
-    following: Int32s  # [n]: the next record of the same cluster
-    home: Int32s  # [n]: the cluster of every record
-    size: Int64s  # [clusters]
-    loss: Float64s  # [clusters]: weighted NCP
+    first: Int32Array  # [clusters]
+    following: Int32Array  # [n]: the next record of the same cluster
+    home: Int32Array  # [n]: the cluster of every record
+    size: Int64Array  # [clusters]
+    loss: Float64Array  # [clusters]: weighted NCP
 
 
-def _repair_all(prices: Scales, matrix: Int32s, k: int, members: Int32s, starts: Int64s) -> Int32s:
+def _repair_all(
+    prices: Scales, matrix: Int32Array, k: int, members: Int32Array, starts: Int64Array
+) -> Int32Array:
     """Second step: let clusters below k records merge or borrow; the cluster of every record."""
     boxes, clusters = _new_boxes(prices), _new_clusters(members, starts)
     growths, chosen = np.empty(len(members)), np.empty(k, np.int32)
@@ -209,7 +217,7 @@ def _repair_all(prices: Scales, matrix: Int32s, k: int, members: Int32s, starts:
     def measure(cluster: int) -> None:
         clusters.loss[cluster] = _cover(prices, matrix, clusters, cluster, boxes, 0)
 
-    def take_over(cluster: int, records: Int32s) -> None:
+    def take_over(cluster: int, records: Int32Array) -> None:
         donors = set(clusters.home[records].tolist())
         _move(clusters, records, cluster)
         for changed in donors | {cluster}:
@@ -232,7 +240,7 @@ def _repair_all(prices: Scales, matrix: Int32s, k: int, members: Int32s, starts:
     return clusters.home
 
 
-def _new_clusters(members: Int32s, starts: Int64s) -> Clusters:
+def _new_clusters(members: Int32Array, starts: Int64Array) -> Clusters:
     """The runs of ``members`` between ``starts`` as linked lists."""
     following = np.full(len(members), _END, np.int32)
     following[members[:-1]] = members[1:]
@@ -245,9 +253,14 @@ def _new_clusters(members: Int32s, starts: Int64s) -> Clusters:
 
 @njit(cache=True, nogil=True)
 def _best_partner(
-    prices: Scales, matrix: Int32s, k: int, clusters: Clusters, cluster: int, boxes: Boxes,
-    growths: Float64s,
-) -> tuple[int, float]:  # fmt: skip
+    prices: Scales,
+    matrix: Int32Array,
+    k: int,
+    clusters: Clusters,
+    cluster: int,
+    boxes: Boxes,
+    growths: Float64Array,
+) -> tuple[int, float]:
     """The cluster to merge with and what that adds to the loss; box 0 covers ``cluster``.
 
     Sets ``growths`` to what every record that can be borrowed would add to ``cluster``, infinite
@@ -281,9 +294,16 @@ def _best_partner(
 
 @njit(cache=True, nogil=True)
 def _choose_nearest(
-    prices: Scales, matrix: Int32s, k: int, clusters: Clusters, cluster: int, boxes: Boxes,
-    growths: Float64s, chosen: Int32s, limit: float,
-) -> bool:  # fmt: skip
+    prices: Scales,
+    matrix: Int32Array,
+    k: int,
+    clusters: Clusters,
+    cluster: int,
+    boxes: Boxes,
+    growths: Float64Array,
+    chosen: Int32Array,
+    limit: float,
+) -> bool:
     """Choose the records nearest to ``cluster`` that bring it to k; false if they add ``limit``.
 
     Every other cluster keeps k records. What theirs saves by giving some away is not counted.
@@ -313,7 +333,7 @@ def _choose_nearest(
 
 @njit(cache=True, nogil=True)
 def _cover(
-    prices: Scales, matrix: Int32s, clusters: Clusters, cluster: int, boxes: Boxes, box: int
+    prices: Scales, matrix: Int32Array, clusters: Clusters, cluster: int, boxes: Boxes, box: int
 ) -> float:
     """Let a box cover a cluster; returns its loss."""
     _open(prices, boxes, box, matrix[clusters.first[cluster]])
@@ -322,7 +342,7 @@ def _cover(
 
 @njit(cache=True, nogil=True)
 def _cover_too(
-    prices: Scales, matrix: Int32s, clusters: Clusters, cluster: int, boxes: Boxes, box: int
+    prices: Scales, matrix: Int32Array, clusters: Clusters, cluster: int, boxes: Boxes, box: int
 ) -> float:
     """Take a cluster into a box; returns what that adds to its loss."""
     growth = 0.0
@@ -335,7 +355,7 @@ def _cover_too(
 
 
 @njit(cache=True, nogil=True)
-def _move(clusters: Clusters, records: Int32s, cluster: int) -> None:
+def _move(clusters: Clusters, records: Int32Array, cluster: int) -> None:
     """Move records from their clusters to ``cluster``."""
     for record in records:
         home = clusters.home[record]

@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Int32s, Int64s
+from mottle.typing import Int32Array, Int64Array
 
 SHORTEST, LONGEST = 300, 350  # records of a segment (SET12 §5.1)
 
 
 def segments(
-    distances: Int32s | Int64s, shortest: int = SHORTEST, longest: int = LONGEST
-) -> Int64s:
+    distances: Int32Array | Int64Array, shortest: int = SHORTEST, longest: int = LONGEST
+) -> Int64Array:
     """Cut an order of n records: the first place of every segment, then n.
 
     ``distances`` [n] holds the distance from each record to the next. Not every n can be cut into
@@ -55,7 +55,7 @@ def feasible_bounds(records: int, shortest: int, longest: int) -> tuple[int, int
 
 
 @njit(cache=True, nogil=True)
-def _best_cuts(distances: Int64s, shortest: int, longest: int) -> Int64s:
+def _best_cuts(distances: Int64Array, shortest: int, longest: int) -> Int64Array:
     """For every i, the last breakpoint j of the best way to cut the first i records."""
     records = distances.size
     unreachable = np.iinfo(np.int64).max

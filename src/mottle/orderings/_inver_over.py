@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Int32s, Int64s, Sets, Words
+from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import distances_within
+from mottle.typing import Int32Array, Int64Array, UInt64Array
 from mottle.utils.xorshift import below, fraction
 
 POPULATION = 100
@@ -26,7 +27,7 @@ _PRICELESS = -(1 << 24)
 
 @njit(cache=True, nogil=True)
 def inver_over(
-    sets: Sets, order: Int64s, starts: Int64s, first: int, last: int, seeds: Words
+    sets: Sets, order: Int64Array, starts: Int64Array, first: int, last: int, seeds: UInt64Array
 ) -> None:
     """Shorten the paths of segments ``first .. last - 1`` of ``order``, in place."""
     largest = 0
@@ -54,7 +55,7 @@ def inver_over(
 
 
 @njit(cache=True, nogil=True)
-def _evolve(distance: Int32s, size: int, state: Words) -> Int32s:
+def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
     """The best tour of the last generation; the first one holds the order given."""
     tours = np.empty((POPULATION, size), np.int32)
     place_of = np.empty((POPULATION, size), np.int32)
@@ -87,12 +88,12 @@ def _evolve(distance: Int32s, size: int, state: Words) -> Int32s:
         if lengths.sum() - spare < 0.999 * (together - spare):
             together = lengths.sum()
             waited = 0
-    best: Int32s = tours[lengths.argmin()]
+    best: Int32Array = tours[lengths.argmin()]
     return best
 
 
 @njit(cache=True, nogil=True)
-def _length(distance: Int32s, tour: Int32s) -> int:
+def _length(distance: Int32Array, tour: Int32Array) -> int:
     total = 0
     for place in range(tour.size):
         total += distance[tour[place - 1], tour[place]]
@@ -101,9 +102,13 @@ def _length(distance: Int32s, tour: Int32s) -> int:
 
 @njit(cache=True, nogil=True)
 def _invert_over(
-    distance: Int32s, tours: Int32s, place_of: Int32s, child: Int32s, child_place: Int32s,
-    state: Words,
-) -> int:  # fmt: skip
+    distance: Int32Array,
+    tours: Int32Array,
+    place_of: Int32Array,
+    child: Int32Array,
+    child_place: Int32Array,
+    state: UInt64Array,
+) -> int:
     """Apply the operator to ``child``; returns how much longer it got."""
     size = child.size
     grown = 0

@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Bools, Int32s, Int64s, Sets, Words
+from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import distances_within
 from mottle.orderings._inver_over import inver_over
+from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
 from mottle.utils.xorshift import below
 
@@ -26,8 +27,8 @@ _REACH = 30  # a kick stays within so many records
 
 
 def shorten(
-    sets: Sets, order: Int64s, starts: Int64s, seed: int, *, genetic: bool = False
-) -> Int64s:
+    sets: Sets, order: Int64Array, starts: Int64Array, seed: int, *, genetic: bool = False
+) -> Int64Array:
     """Reorder the inside of every segment ``order[starts[s]:starts[s + 1]]`` to a shorter path.
 
     Memory O(longest segment²) per core.
@@ -50,7 +51,7 @@ def shorten(
 
 @njit(cache=True, nogil=True)
 def local_search(
-    sets: Sets, order: Int64s, starts: Int64s, first: int, last: int, seeds: Words
+    sets: Sets, order: Int64Array, starts: Int64Array, first: int, last: int, seeds: UInt64Array
 ) -> None:
     """Shorten the paths of segments ``first .. last - 1`` of ``order``, in place."""
     largest = 0
@@ -74,7 +75,7 @@ def local_search(
 
 
 @njit(cache=True, nogil=True)
-def _nearest(distance: Int32s, size: int, neighbours: int, near: Int32s) -> None:
+def _nearest(distance: Int32Array, size: int, neighbours: int, near: Int32Array) -> None:
     """The nearest other records of each, nearest first."""
     for one in range(size):
         filled = 0
@@ -92,7 +93,7 @@ def _nearest(distance: Int32s, size: int, neighbours: int, near: Int32s) -> None
 
 
 @njit(cache=True, nogil=True)
-def _search(distance: Int32s, near: Int32s, size: int, state: Words) -> Int32s:
+def _search(distance: Int32Array, near: Int32Array, size: int, state: UInt64Array) -> Int32Array:
     """Repair the path 0 .. size - 1 until no move helps, then kick and repair."""
     path = np.arange(size).astype(np.int32)
     place_of = path.copy()
@@ -125,7 +126,13 @@ def _search(distance: Int32s, near: Int32s, size: int, state: Words) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def _swap_parts(
-    distance: Int32s, path: Int32s, place_of: Int32s, old: Int32s, begin: int, one: int, two: int
+    distance: Int32Array,
+    path: Int32Array,
+    place_of: Int32Array,
+    old: Int32Array,
+    begin: int,
+    one: int,
+    two: int,
 ) -> int:
     """Let places begin+1 .. one and one+1 .. two change; returns how much longer it got."""
     place = begin + 1
@@ -149,9 +156,14 @@ def _swap_parts(
 
 @njit(cache=True, nogil=True)
 def _repair(
-    distance: Int32s, near: Int32s, path: Int32s, place_of: Int32s,
-    queue: Int32s, count: int, waiting: Bools,
-) -> int:  # fmt: skip
+    distance: Int32Array,
+    near: Int32Array,
+    path: Int32Array,
+    place_of: Int32Array,
+    queue: Int32Array,
+    count: int,
+    waiting: BoolArray,
+) -> int:
     """Make moves around the waiting records until none helps; returns how much shorter it got."""
     size = path.size
     gained = 0
@@ -179,7 +191,12 @@ def _repair(
 
 @njit(cache=True, nogil=True)
 def _two_opt(
-    distance: Int32s, near: Int32s, path: Int32s, place_of: Int32s, node: int, touched: Int32s
+    distance: Int32Array,
+    near: Int32Array,
+    path: Int32Array,
+    place_of: Int32Array,
+    node: int,
+    touched: Int32Array,
 ) -> int:
     """Put a near record next to ``node`` by turning the part between them, if that is shorter."""
     last = path.size - 1
@@ -216,7 +233,12 @@ def _two_opt(
 
 @njit(cache=True, nogil=True)
 def _or_opt(
-    distance: Int32s, near: Int32s, path: Int32s, place_of: Int32s, node: int, touched: Int32s
+    distance: Int32Array,
+    near: Int32Array,
+    path: Int32Array,
+    place_of: Int32Array,
+    node: int,
+    touched: Int32Array,
 ) -> int:
     """Move up to three records that end with ``node`` next to a near record, if that is shorter."""
     last = path.size - 1
@@ -257,15 +279,21 @@ def _or_opt(
                         touched[3], touched[4], touched[5] = far, wanted, behind
                         node_first = step == 1
                         _move(
-                            path, place_of, first, length,
-                            min(there, there + step), node_first != (side == 0),
-                        )  # fmt: skip
+                            path,
+                            place_of,
+                            first,
+                            length,
+                            min(there, there + step),
+                            node_first != (side == 0),
+                        )
                         return int(gain)
     return 0
 
 
 @njit(cache=True, nogil=True)
-def _move(path: Int32s, place_of: Int32s, first: int, length: int, left: int, turned: bool) -> None:
+def _move(
+    path: Int32Array, place_of: Int32Array, first: int, length: int, left: int, turned: bool
+) -> None:
     """Put ``path[first : first + length]``, turned around or not, behind place ``left``."""
     moved = path[first : first + length].copy()
     if left < first:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mottle.itemsets.data import Int64s, Sets
+from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import steps
 from mottle.orderings._breakpoints import segments
 from mottle.orderings._tsp import shorten
+from mottle.typing import Int64Array
 
 
-def gray_tsp_order(sets: Sets, seed: int, *, genetic: bool = False) -> Int64s:
+def gray_tsp_order(sets: Sets, seed: int, *, genetic: bool = False) -> Int64Array:
     """The Gray order, cut into segments where neighbours are close, each a short path inside.
 
     >>> from mottle.itemsets.data import SetData

@@ -11,18 +11,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Float64s
+from mottle.typing import Float64Array, UInt32Array, UInt64Array
 from mottle.utils import parallel
 
 BITS = 12  # per dimension, as in FAST07 §6.1
 _WORD = 64
 _POINTS_AT_ONCE = 512  # their coordinates stay in the fastest memory
 
-Cells = NDArray[np.uint32]
-Keys = NDArray[np.uint64]
 
-
-def hilbert(points: Float64s, bits: int = BITS) -> NDArray[np.int64]:
+def hilbert(points: Float64Array, bits: int = BITS) -> NDArray[np.int64]:
     """Rows of ``points`` [n, d] (coordinates from 0 to 1) in their order along the curve.
 
     Equal cells keep their order. Cost O(n·d·bits + n log n).
@@ -33,13 +30,13 @@ def hilbert(points: Float64s, bits: int = BITS) -> NDArray[np.int64]:
     return sort_keys(hilbert_keys(grid_cells(points, bits), bits))
 
 
-def grid_cells(points: Float64s, bits: int = BITS) -> Cells:
+def grid_cells(points: Float64Array, bits: int = BITS) -> UInt32Array:
     """The cells of a grid of 2^bits values per dimension in which the points lie."""
-    cells: Cells = np.rint(points * (2**bits - 1)).astype(np.uint32)
+    cells: UInt32Array = np.rint(points * (2**bits - 1)).astype(np.uint32)
     return cells
 
 
-def hilbert_keys(cells: Cells, bits: int = BITS) -> Keys:
+def hilbert_keys(cells: UInt32Array, bits: int = BITS) -> UInt64Array:
     """Places of ``cells`` [n, d] along the curve, as numbers of several words, highest first.
 
     >>> hilbert_keys(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], np.uint32), bits=1).ravel()
@@ -53,14 +50,14 @@ def hilbert_keys(cells: Cells, bits: int = BITS) -> Keys:
     return keys
 
 
-def sort_keys(keys: Keys) -> NDArray[np.int64]:
+def sort_keys(keys: UInt64Array) -> NDArray[np.int64]:
     """Rows by ascending key; equal keys keep their order."""
     if keys.shape[1] == 1:
         return np.argsort(keys[:, 0], kind="stable")
     return np.lexsort(keys.T[::-1])
 
 
-def key_gaps(keys: Keys) -> Float64s:
+def key_gaps(keys: UInt64Array) -> Float64Array:
     """Steps along the curve from each of the ascending ``keys`` to the next.
 
     In units of the highest word, and subtracted word by word before rounding: two keys of 84 bits
@@ -75,7 +72,7 @@ def key_gaps(keys: Keys) -> Float64s:
 
 
 @njit(cache=True, nogil=True)
-def key_distance(keys: Keys, low: int, high: int) -> float:
+def key_distance(keys: UInt64Array, low: int, high: int) -> float:
     """Steps along the curve from row ``low`` of ``keys`` to row ``high``, which is not below it."""
     distance = 0.0
     borrow = np.uint64(0)
@@ -87,13 +84,13 @@ def key_distance(keys: Keys, low: int, high: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _fill_gaps(keys: Keys, first: int, last: int, gaps: Float64s) -> None:
+def _fill_gaps(keys: UInt64Array, first: int, last: int, gaps: Float64Array) -> None:
     for row in range(first, last):
         gaps[row] = key_distance(keys, row, row + 1)
 
 
 @njit(cache=True, nogil=True)
-def _fill_keys(axes: Cells, bits: int, first: int, last: int, keys: Keys) -> None:
+def _fill_keys(axes: UInt32Array, bits: int, first: int, last: int, keys: UInt64Array) -> None:
     """Turn columns ``first .. last`` of ``axes`` [d, n] into keys.
 
     Step by step for many points at once, and without branches, so that each step is one vector
@@ -108,7 +105,7 @@ def _fill_keys(axes: Cells, bits: int, first: int, last: int, keys: Keys) -> Non
 
 
 @njit(cache=True, nogil=True)
-def _undo(points: Cells, bits: int) -> None:
+def _undo(points: UInt32Array, bits: int) -> None:
     """Inverse undo: from the top bit down, reflect or swap the lower bits as the curve turns."""
     for bit in range(bits - 1, 0, -1):
         lower = (np.uint32(1) << np.uint32(bit)) - np.uint32(1)
@@ -120,7 +117,7 @@ def _undo(points: Cells, bits: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _reflect_or_swap(first: Cells, other: Cells, bit: int, lower: np.uint32) -> None:
+def _reflect_or_swap(first: UInt32Array, other: UInt32Array, bit: int, lower: np.uint32) -> None:
     """Where ``other`` has the bit, reflect the lower bits of ``first``; else swap those of both."""
     for point in range(first.size):
         is_set = np.uint32(0) - (other[point] >> np.uint32(bit) & np.uint32(1))  # all ones or none
@@ -130,7 +127,7 @@ def _reflect_or_swap(first: Cells, other: Cells, bit: int, lower: np.uint32) -> 
 
 
 @njit(cache=True, nogil=True)
-def _gray_encode(points: Cells, bits: int) -> None:
+def _gray_encode(points: UInt32Array, bits: int) -> None:
     dimensions, count = points.shape
     for axis in range(1, dimensions):
         for point in range(count):
@@ -147,7 +144,7 @@ def _gray_encode(points: Cells, bits: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _interleave(points: Cells, bits: int, keys: Keys) -> None:
+def _interleave(points: UInt32Array, bits: int, keys: UInt64Array) -> None:
     """A key's bits are the axes' top bits, then their second bits, and so on."""
     dimensions, count = points.shape
     words = np.zeros(count, np.uint64)

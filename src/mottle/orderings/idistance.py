@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import vq
 
-from mottle.encoding.encode import Float64s
 from mottle.orderings.hilbert import hilbert
+from mottle.typing import Float64Array
 from mottle.utils import parallel
 
 CENTRES = 512  # FAST07 §5
@@ -25,10 +25,10 @@ class Distances(NamedTuple):
     """The one-dimensional mapping of a table."""
 
     order: NDArray[np.int64]  # [n]: rows by ascending key
-    keys: Float64s  # [n]: the key of every row
+    keys: Float64Array  # [n]: the key of every row
 
 
-def idistance(points: Float64s, seed: int, centres: int = CENTRES) -> Distances:
+def idistance(points: Float64Array, seed: int, centres: int = CENTRES) -> Distances:
     """Map ``points`` [n, d] (coordinates from 0 to 1) to one dimension.
 
     The centres of a tenth of the points (at least ``centres`` of them) are put in Hilbert order;
@@ -51,7 +51,7 @@ def idistance(points: Float64s, seed: int, centres: int = CENTRES) -> Distances:
     return Distances(along_curve[by_cluster], keys)
 
 
-def _centres(points: Float64s, count: int, random: np.random.Generator) -> Float64s:
+def _centres(points: Float64Array, count: int, random: np.random.Generator) -> Float64Array:
     """At most ``count`` cluster centres of a sample of the points (k-means by Lloyd's rounds)."""
     size = min(max(int(SAMPLE * len(points)), count), len(points))
     sample = points[random.choice(len(points), size, replace=False)]
@@ -68,7 +68,7 @@ def _centres(points: Float64s, count: int, random: np.random.Generator) -> Float
     return middle
 
 
-def _nearest(points: Float64s, middle: Float64s) -> tuple[NDArray[np.int64], Float64s]:
+def _nearest(points: Float64Array, middle: Float64Array) -> tuple[NDArray[np.int64], Float64Array]:
     """The nearest centre of every point and the distance to it."""
     parts = parallel.over_rows(lambda first, last: vq(points[first:last], middle), len(points))
     nearest = np.concatenate([part for part, _ in parts]).astype(np.int64)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.itemsets.data import Sets
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Float64s = NDArray[np.float64]
 
 _PIECES = 64  # about, that cores share
 
 
-def split_order(sets: Sets, weights: Int32s, piece: int, taste: Float64s | None = None) -> Int64s:
+def split_order(
+    sets: Sets, weights: Int32Array, piece: int, taste: Float64Array | None = None
+) -> Int64Array:
     """Records in the order of their pieces, split until these have at most ``piece`` records.
 
     Records count by their ``weights``; an item's evenness counts by ``taste``. Cost O(items held ·
@@ -47,8 +47,13 @@ def split_order(sets: Sets, weights: Int32s, piece: int, taste: Float64s | None 
 
 @njit(cache=True, nogil=True)
 def _split(
-    sets: Sets, weights: Int32s, piece: int, taste: Float64s, order: Int64s, pieces: Int64s
-) -> Int64s:
+    sets: Sets,
+    weights: Int32Array,
+    piece: int,
+    taste: Float64Array,
+    order: Int64Array,
+    pieces: Int64Array,
+) -> Int64Array:
     """Split pieces of ``order``, in place, until they have at most ``piece`` records.
 
     A piece is its first place, its end, and whether it is reflected. Returns those that are left.
@@ -95,7 +100,12 @@ def _split(
 
 @njit(cache=True, nogil=True)
 def _most_even(
-    sets: Sets, weights: Int32s, piece: Int64s, taste: Float64s, holding: Int64s, seen: Int64s
+    sets: Sets,
+    weights: Int32Array,
+    piece: Int64Array,
+    taste: Float64Array,
+    holding: Int64Array,
+    seen: Int64Array,
 ) -> int:
     """The item that divides a piece most evenly; -1 if none does."""
     distinct, total = 0, 0

@@ -45,10 +45,13 @@ class Packing:
             keys.append(keys[-1] if fits else (keys[-1] + 1 if keys else 0))
             left = (left if fits else _KEY_BITS) - width
         shifts = [
-            sum(width for width, other in zip(bits[place + 1 :], keys[place + 1 :], strict=True)
-                if other == key)
+            sum(
+                width
+                for width, other in zip(bits[place + 1 :], keys[place + 1 :], strict=True)
+                if other == key
+            )
             for place, key in enumerate(keys)
-        ]  # fmt: skip
+        ]
         return cls(tuple(map(int, attributes)), tuple(keys), tuple(shifts), tuple(bits))
 
     @property

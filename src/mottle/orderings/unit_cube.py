@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
-from mottle.graph.model import Int64s
+from mottle.encoding.domain import Codes, Domain, Form
 from mottle.loss.ncp import node_penalties, range_scale
 from mottle.orderings.lexicographic import by_cardinality
 from mottle.schema.model import Kind
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
-def place(codes: Codes) -> Float64s:
+def place(codes: Codes) -> Float64Array:
     """The records as points [n, dimensions] with coordinates between 0 and 1.
 
     Numbers, dates and ordered values lie at their position; hierarchy leaves in in-order position,
@@ -41,7 +41,7 @@ def place(codes: Codes) -> Float64s:
     return np.stack(columns).T if columns else np.zeros((codes.records, 0))
 
 
-def coordinates_of_values(domain: Domain, codes: Int32s) -> Float64s:
+def coordinates_of_values(domain: Domain, codes: Int32Array) -> Float64Array:
     """Where each value of a column lies between 0 and 1; ``codes`` are those of all records."""
     counts = np.bincount(codes, minlength=domain.size)
     if domain.form is Form.RANGE:
@@ -54,15 +54,15 @@ def coordinates_of_values(domain: Domain, codes: Int32s) -> Float64s:
     return coordinates
 
 
-def _on_a_line(domain: Domain) -> Float64s:
+def _on_a_line(domain: Domain) -> Float64Array:
     extent, _ = range_scale(domain)
-    coordinates: Float64s = (domain.positions - domain.positions[0]) / extent
+    coordinates: Float64Array = (domain.positions - domain.positions[0]) / extent
     if domain.missing >= 0:
         coordinates[domain.missing] = 1.0
     return coordinates
 
 
-def _in_a_hierarchy(domain: Domain, counts: Int64s) -> Float64s:
+def _in_a_hierarchy(domain: Domain, counts: Int64Array) -> Float64Array:
     """Leaves as they are met when frequent branches are walked first; the missing value last."""
     tree = domain.hierarchy
     assert tree is not None

@@ -16,29 +16,28 @@ from mottle import methods
 from mottle._version import __version__
 from mottle.assignment import WALKS, assign, check_assignment, check_layers
 from mottle.audit import AUDITS, basic_audit, full_audit
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.cover import check_covers, cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import DataError, PrivacyError, SchemaError, UsageError, did_you_mean
-from mottle.graph.cover import check_covers, cover
 from mottle.graph.degrees import describe_degrees, records_by_degree
-from mottle.graph.exposure import check_within_caps, exposure
-from mottle.graph.model import Graph, Int32s
-from mottle.guarantees.base import Demand, Guarantee
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import check_within_caps, exposure
 from mottle.io.read_table import as_table
 from mottle.loss.ncp import measure
 from mottle.methods import Arrangement, Draw, Effort
 from mottle.methods.het.dummy_records import add_dummies, note
-from mottle.release.data import (
-    Links,
-    PublishedColumn,
-    Release,
-    check_publishable,
-    check_published,
-    publish,
-)
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
+from mottle.release.links import Links
+from mottle.release.publish import check_publishable, check_published, publish
 from mottle.release.two_tables import INSTEAD, check_published_apart, disclosing, publish_apart
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Representation, Role, Schema, parse_word
+from mottle.typing import Int32Array
 from mottle.utils.csprng import Purpose, Secret
 
 STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
@@ -329,7 +328,7 @@ def decide_draw(method: str, arrangement: Arrangement, walk: str, unsafe: bool) 
     return (walk if unsafe or draw is Draw.WALK else str(draw)), unsafe
 
 
-def leak(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
+def leak(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
     """Invariant 4 as it stands after the papers' walk: measured, not enforced."""
     found = exposure(graph, truth, demand)
     measured = {

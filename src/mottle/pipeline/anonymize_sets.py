@@ -14,8 +14,8 @@ from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.graph.bit_voting import check_worlds, vote
 from mottle.graph.degrees import describe_degrees, records_by_degree
-from mottle.graph.exposure import check_within_caps
 from mottle.guarantees.base import Guarantee
+from mottle.guarantees.exposure import check_within_caps
 from mottle.io.read_sets import as_sets
 from mottle.itemsets.data import SetData
 from mottle.loss.set_errors import error
@@ -33,7 +33,7 @@ from mottle.pipeline.anonymize import (
     describe_values,
     leak,
 )
-from mottle.release.data import Links
+from mottle.release.links import Links
 from mottle.release.set_release import SetRelease, check_names, check_published, publish
 from mottle.schema.model import Schema
 from mottle.utils.csprng import Purpose, Secret

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mottle.queries.cells.atoms import Bools, Float64s
 from mottle.queries.cells.cells import Moments
 from mottle.queries.estimate import Estimate
+from mottle.typing import BoolArray, Float64Array
 
 _ROUNDING = 1e-12  # differences of squares below this share of them are none
 
@@ -17,15 +17,15 @@ _ROUNDING = 1e-12  # differences of squares below this share of them are none
 class Summands:
     """What every record that may satisfy the conditions adds to a sum, as a random number."""
 
-    likely: Float64s  # [records]: that it adds its number at all
-    first: Float64s  # expected addend
-    second: Float64s  # expected square of the addend
-    lowest: Float64s  # of its number, if it adds it
-    highest: Float64s
-    certain: Bools  # whether it adds its number for certain
+    likely: Float64Array  # [records]: that it adds its number at all
+    first: Float64Array  # expected addend
+    second: Float64Array  # expected square of the addend
+    lowest: Float64Array  # of its number, if it adds it
+    highest: Float64Array
+    certain: BoolArray  # whether it adds its number for certain
 
     @classmethod
-    def of(cls, others: Float64s, numbers: Moments) -> Summands:
+    def of(cls, others: Float64Array, numbers: Moments) -> Summands:
         """Join the likelihoods by other columns with the numbers that fit, by record."""
         rows = (others >= 0) & (numbers.share >= 0)
         likely = others[rows]
@@ -61,7 +61,7 @@ class Summands:
         error = np.sqrt(variance.sum()) / records
         return Estimate(float(min(max(mean, least), most)), least, most, float(error))
 
-    def _largest(self, ends: Float64s) -> float:
+    def _largest(self, ends: Float64Array) -> float:
         """The largest mean: with the certain records, those others that raise it the most."""
         begin, others = ends[self.certain], np.sort(ends[~self.certain])[::-1]
         sums = begin.sum() + np.concatenate([[0.0], np.cumsum(others)])

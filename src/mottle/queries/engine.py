@@ -20,8 +20,7 @@ from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands
-from mottle.queries.cells.atoms import Float64s, Int64s
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Int32s
+from mottle.queries.cells.cells import IMPOSSIBLE, Cells
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, read_where
@@ -33,6 +32,7 @@ from mottle.queries.fitting.sensitive_lift import contexts_of, lift
 from mottle.queries.group_by import all_groups
 from mottle.queries.two_tables import Apart
 from mottle.schema.model import Role
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Queries:
 
     names: tuple[str, ...]  # of the columns in `codes`
     cells: tuple[Cells, ...]  # of every column
-    codes: Int32s  # [columns, n]: the cell of every record
+    codes: Int32Array  # [columns, n]: the cell of every record
     apart: Apart | None = None  # sensitive values, when published in a table of their own
     lacking: Mapping[str, UsageError] = field(default_factory=dict)  # columns, and what they lack
 
@@ -174,7 +174,7 @@ class Queries:
         """`group_by` for every subset of the columns, one below the other."""
         return all_groups.cube(self, columns, where, breaks)
 
-    def likelihoods(self, conditions: Mapping[str, Conditions]) -> Float64s:
+    def likelihoods(self, conditions: Mapping[str, Conditions]) -> Float64Array:
         """How likely each record satisfies conditions: exactly 1 for certain, -1 for impossible."""
         own, hidden = self.split(conditions)
         places, starts, shares = self._shares(own)
@@ -201,7 +201,7 @@ class Queries:
         expected, certain, possible, error = self._count_together([conditions])[:, 0].tolist()
         return Estimate(expected, certain, possible, error)
 
-    def _count_together(self, asked: Sequence[Mapping[str, Conditions]]) -> Float64s:
+    def _count_together(self, asked: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each question."""
         own = [self.split(conditions)[0] for conditions in asked]
         answers = np.empty((4, len(asked)))
@@ -241,7 +241,9 @@ class Queries:
             by_row = self.apart.moments(column, hidden)
         return Summands.of(self.likelihoods(conditions), by_row)
 
-    def _shares(self, conditions: Mapping[str, Conditions]) -> tuple[Int64s, Int64s, Float64s]:
+    def _shares(
+        self, conditions: Mapping[str, Conditions]
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
         """The columns asked about, and one after the other the shares of their cells."""
         places = np.array([self.names.index(name) for name in conditions], np.int64)
         shares = [
@@ -291,9 +293,15 @@ def _degree(release: Release, which: str = "min") -> int:
 
 @njit(cache=True, nogil=True)
 def _add_up(
-    codes: Int32s, widths: Int64s, places: Int64s, starts: Int64s, shares: Float64s,
-    first: int, last: int, answers: Float64s,
-) -> None:  # fmt: skip
+    codes: Int32Array,
+    widths: Int64Array,
+    places: Int64Array,
+    starts: Int64Array,
+    shares: Float64Array,
+    first: int,
+    last: int,
+    answers: Float64Array,
+) -> None:
     """Answer questions ``first .. last - 1`` by one pass over the records for each.
 
     Records are taken a few hundred at a time and column by column, without a branch, which is
@@ -327,9 +335,14 @@ def _add_up(
 
 @njit(cache=True, nogil=True)
 def _multiply(
-    codes: Int32s, places: Int64s, starts: Int64s, shares: Float64s,
-    first: int, last: int, likely: Float64s,
-) -> None:  # fmt: skip
+    codes: Int32Array,
+    places: Int64Array,
+    starts: Int64Array,
+    shares: Float64Array,
+    first: int,
+    last: int,
+    likely: Float64Array,
+) -> None:
     """The likelihoods of records ``first .. last - 1``, as of `Queries.likelihoods`."""
     for row in range(first, last):
         product = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mottle.queries.cells.atoms import Float64s
+from mottle.typing import Float64Array
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Estimate:
 class Estimates:
     """The answers to many questions, an array for each part."""
 
-    expected: Float64s
-    certain: Float64s
-    possible: Float64s
-    error: Float64s
+    expected: Float64Array
+    certain: Float64Array
+    possible: Float64Array
+    error: Float64Array
 
     def __len__(self) -> int:
         return len(self.expected)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mottle.queries.cells.atoms import Bools, Float64s, Int64s
 from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Moments
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.conditions import Conditions
 from mottle.queries.estimate import Estimate
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +26,10 @@ class Apart:
     """The sensitive values of every group, and the groups of the records."""
 
     columns: Mapping[str, Cells]  # sensitive columns: the cell of every row of the second table
-    group_of_value: Int64s  # [values]: the group of every row of the second table
-    counts: Int64s  # [values]: how often the group has these values
-    group_of_row: Int64s  # [n]: the group of every record
-    sizes: Int64s  # [groups]
+    group_of_value: Int64Array  # [values]: the group of every row of the second table
+    counts: Int64Array  # [values]: how often the group has these values
+    group_of_row: Int64Array  # [n]: the group of every record
+    sizes: Int64Array  # [groups]
 
     @classmethod
     def of(cls, published: pa.Table, sensitive: pa.Table) -> Apart:
@@ -50,7 +50,7 @@ class Apart:
             sizes=np.bincount(group_of_row),
         )
 
-    def fitting(self, conditions: Mapping[str, Conditions]) -> Bools:
+    def fitting(self, conditions: Mapping[str, Conditions]) -> BoolArray:
         """Which rows of the second table satisfy conditions."""
         fits = np.ones(len(self.counts), np.bool_)
         for name, wanted in conditions.items():
@@ -58,18 +58,18 @@ class Apart:
             fits &= cells.shares(wanted)[cells.of_row] > 0
         return fits
 
-    def by_group(self, fits: Bools, weights: Float64s | None = None) -> Float64s:
+    def by_group(self, fits: BoolArray, weights: Float64Array | None = None) -> Float64Array:
         """How many of every group's values those are, or the sum of their weights."""
         counted = self.counts[fits] * (1.0 if weights is None else weights[fits])
         totals = np.bincount(self.group_of_value[fits], counted, minlength=len(self.sizes))
         return totals.astype(np.float64)
 
-    def count(self, matching: Bools, conditions: Mapping[str, Conditions]) -> Estimate:
+    def count(self, matching: BoolArray, conditions: Mapping[str, Conditions]) -> Estimate:
         """How many of the matching records have sensitive values that satisfy conditions."""
         among = np.bincount(self.group_of_row[matching], minlength=len(self.sizes))
         return dealt_out(among, self.by_group(self.fitting(conditions)), self.sizes)
 
-    def shares(self, conditions: Mapping[str, Conditions]) -> Float64s:
+    def shares(self, conditions: Mapping[str, Conditions]) -> Float64Array:
         """How likely every record satisfies conditions; 1 for certain, -1 for impossible."""
         fitting = self.by_group(self.fitting(conditions))
         shares = np.where(fitting > 0, fitting / self.sizes, IMPOSSIBLE)
@@ -97,7 +97,7 @@ class Apart:
         return Moments(*(part[self.group_of_row] for part in parts))
 
 
-def dealt_out(among: Int64s, fitting: Float64s, sizes: Int64s) -> Estimate:
+def dealt_out(among: Int64Array, fitting: Float64Array, sizes: Int64Array) -> Estimate:
     """The sum of hypergeometric counts over groups.
 
     >>> dealt_out(np.array([2]), np.array([3.0]), np.array([4]))  # 2 of 4 records, 3 of 4 values

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mottle.encoding.cover import SetCells
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.bit_voting import Votes
-from mottle.graph.cover import SetCells
 from mottle.graph.model import is_order
-from mottle.itemsets.data import Int32s, SetData
+from mottle.itemsets.data import SetData
 from mottle.release import set_cell_text
-from mottle.release.data import Links, PublishedColumn, reordered
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
 from mottle.release.possible_worlds import PossibleWorlds
+from mottle.release.publish import reordered
 from mottle.schema.model import Role
+from mottle.typing import Int32Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,7 +148,7 @@ def publish(data: SetData, votes: Votes, links: Links) -> pa.Table:
     return pa.table(arrays, schema=pa.schema(fields))
 
 
-def _cells(names: pa.Array, votes: Votes, rows: Int32s) -> pa.Array:
+def _cells(names: pa.Array, votes: Votes, rows: Int32Array) -> pa.Array:
     parts = [
         _lists(names, SetCells(votes.base_starts, votes.base).take(rows)),
         _lists(names, SetCells(votes.uncertain_starts, votes.uncertain).take(rows)),

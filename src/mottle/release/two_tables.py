@@ -16,9 +16,12 @@ import pyarrow as pa
 
 from mottle.encoding.encode import codes_of_values
 from mottle.errors import PrivacyError
-from mottle.graph.model import Int64s, is_order
-from mottle.release.data import Links, PublishedColumn, reordered
+from mottle.graph.model import is_order
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
+from mottle.release.publish import reordered
 from mottle.schema.model import Role, Schema
+from mottle.typing import Int64Array
 
 INSTEAD = "exact quasi-identifiers with a group number; sensitive values by group in a second table"
 _DISCLOSURE = (
@@ -104,7 +107,7 @@ def disclosing(certificate: dict[str, Any], sensitive: pa.Table) -> dict[str, An
 
 
 def _sensitive_table(
-    table: pa.Table, schema: Schema, links: Links, groups: Int64s, name: str
+    table: pa.Table, schema: Schema, links: Links, groups: Int64Array, name: str
 ) -> pa.Table:
     """How often each group has which values: a row for each, by group and then by value."""
     columns = [
@@ -124,7 +127,7 @@ def _sensitive_table(
     return pa.table([*arrays, pa.array(counts)], schema=_schema_of(described))
 
 
-def _groups_of_rows(links: Links) -> Int64s:
+def _groups_of_rows(links: Links) -> Int64Array:
     """The number of every row's group, from 1 on in the order in which groups first appear."""
     blocks, first, inverse = np.unique(links.block_of_row, return_index=True, return_inverse=True)
     number = np.empty(len(blocks), np.int64)

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Domain, Form, Int32s
-from mottle.guarantees.base import Demand
+from mottle.encoding.domain import Domain, Form
+from mottle.guarantees.demand import Demand
+from mottle.typing import Int32Array, Int64Array
 
 MOST_GROUPS = 1000
 LEAST_TOTAL = 5  # records counted together, as statistical offices have it
-Int64s = NDArray[np.int64]
 
 
 def least_total(demand: Demand) -> int:
@@ -43,12 +42,12 @@ class Totals:
     missing: int = -1  # the group of the missing value, -1 if none is missing
 
     @classmethod
-    def of(cls, domain: Domain, codes: Int32s, least: int) -> Totals | None:
+    def of(cls, domain: Domain, codes: Int32Array, least: int) -> Totals | None:
         """Count, in groups of at least ``least`` records; None where values cannot be told."""
         return cls.of_counts(domain, np.bincount(codes, minlength=domain.size), least)
 
     @classmethod
-    def of_counts(cls, domain: Domain, counts: Int64s, least: int) -> Totals | None:
+    def of_counts(cls, domain: Domain, counts: Int64Array, least: int) -> Totals | None:
         """The same, from how often each code occurs."""
         rows = int(counts.sum())
         if domain.sets is not None or rows < least:
@@ -76,12 +75,12 @@ class Totals:
 
 @dataclass(frozen=True)
 class _Groups:
-    named: Int64s  # the codes that name groups
+    named: Int64Array  # the codes that name groups
     counts: list[int]
     missing: int
 
 
-def _count_ranges(counts: Int64s, missing: int, least: int) -> _Groups:
+def _count_ranges(counts: Int64Array, missing: int, least: int) -> _Groups:
     """Neighbouring values together until there are enough; the last ones with those before."""
     absent = int(counts[missing]) if missing >= 0 else 0
     known = counts[:missing] if missing >= 0 else counts
@@ -106,7 +105,7 @@ def _count_ranges(counts: Int64s, missing: int, least: int) -> _Groups:
     return _Groups(np.array(starts, np.int64), sums, group)
 
 
-def _count_values(counts: Int64s, missing: int, least: int) -> _Groups:
+def _count_values(counts: Int64Array, missing: int, least: int) -> _Groups:
     """Every value that is frequent enough, and the rest, if need be with the rarest of those."""
     order = np.argsort(-counts, kind="stable")
     frequent = int(np.searchsorted(-counts[order], -least, side="right"))

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.evaluation.cell_counts import Tally, tallies
 from mottle.evaluation.release_rows import Parts
 from mottle.release.cell_text import to_text
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.report.frequent_items import frequent_items
 from mottle.report.histogram_bins import MISSING, Bins, bins_of, missing_condition
 from mottle.report.svg import Bar, horizontal, percent, shortened, vertical

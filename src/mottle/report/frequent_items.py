@@ -5,19 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from mottle.report.svg import Bar
+from mottle.typing import Int64Array
 
 MOST_ITEMS = 15
-
-Int64s = NDArray[np.int64]
 
 
 def frequent_items(
     cells: pa.Array,
-    counts: Int64s,
-    original: tuple[pa.Array, Int64s] | None,
+    counts: Int64Array,
+    original: tuple[pa.Array, Int64Array] | None,
 ) -> list[Bar]:
     """The most frequent items, with the shares of the records that hold them.
 
@@ -53,17 +51,17 @@ def _text(item: object) -> str:
     return "(empty)" if item == "" else str(item)
 
 
-def _pairs(lists: pa.Array, names: pa.Array) -> Int64s:
+def _pairs(lists: pa.Array, names: pa.Array) -> Int64Array:
     """A number for every pair of a set and an item of it that has a name."""
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     items = pc.index_in(lists.flatten().cast(names.type), value_set=names)
     known = items.is_valid().to_numpy(zero_copy_only=False)
     places = np.repeat(np.arange(len(sizes)), sizes)[known]
-    pairs: Int64s = places * len(names) + items.drop_null().to_numpy()
+    pairs: Int64Array = places * len(names) + items.drop_null().to_numpy()
     return pairs
 
 
-def _records(pairs: Int64s, counts: Int64s, universe: int) -> Int64s:
+def _records(pairs: Int64Array, counts: Int64Array, universe: int) -> Int64Array:
     places, items = np.divmod(pairs, max(universe, 1))
     held = np.bincount(items, counts[places], minlength=universe)
     return held.astype(np.int64)

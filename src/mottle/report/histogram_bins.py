@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.evaluation.cell_counts import Float64s, Tally
+from mottle.evaluation.cell_counts import Tally
 from mottle.hierarchy.tree import Hierarchy
 from mottle.queries import Condition
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Kind
+from mottle.typing import Float64Array
 
 MOST_BARS = 12
 MISSING = "missing"
@@ -66,7 +67,7 @@ def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
     )
 
 
-def _most_frequent(values: pa.Array, weights: Float64s, *, whole: bool) -> Bins:
+def _most_frequent(values: pa.Array, weights: Float64Array, *, whole: bool) -> Bins:
     """The values that occur most, and all others together; a few values all, in their order."""
     coded = values.dictionary_encode()
     known = coded.is_valid().to_numpy(zero_copy_only=False)
@@ -97,8 +98,9 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
     levels = hierarchy.ancestors.T
     level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * MOST_BARS)
     nodes = list(dict.fromkeys(level.tolist()))
-    labels = tuple("all values" if hierarchy.labels[node] == "*" else hierarchy.labels[node]
-                   for node in nodes)  # fmt: skip
+    labels = tuple(
+        "all values" if hierarchy.labels[node] == "*" else hierarchy.labels[node] for node in nodes
+    )
     members = [np.flatnonzero(level == node) for node in nodes]
     conditions = [
         Condition(values=tuple(hierarchy.leaves[leaf] for leaf in leaves)) for leaves in members
@@ -106,7 +108,7 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
     return Bins(labels, tuple(conditions))
 
 
-def _ranges(values: pa.Array, weights: Float64s) -> Bins:
+def _ranges(values: pa.Array, weights: Float64Array) -> Bins:
     """Ranges of one round width over numbers or days; one more for the few far above all others."""
     weights = weights[values.is_valid().to_numpy(zero_copy_only=False)]
     known = values.drop_null()
@@ -134,7 +136,7 @@ def _ranges(values: pa.Array, weights: Float64s) -> Bins:
     return Bins(tuple(labels), tuple(conditions), tuple(texts))
 
 
-def _quantile(numbers: Float64s, weights: Float64s, share: float) -> float:
+def _quantile(numbers: Float64Array, weights: Float64Array, share: float) -> float:
     """The number up to which this share of the weights lies; infinite ones do not count."""
     finite = np.flatnonzero(np.isfinite(numbers))
     order = finite[np.argsort(numbers[finite], kind="stable")]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mottle.assignment import WALKS
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.evaluation.release_rows import Parts
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 

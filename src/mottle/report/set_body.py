@@ -19,7 +19,7 @@ from mottle.evaluation.set_query_accuracy import Holders, measure_questions
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import SetData
 from mottle.methods.sets import registered
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.release.set_release import SetRelease
 from mottle.report.body import Body, Examples, Owner, shown
 from mottle.report.columns import ColumnReport, describe

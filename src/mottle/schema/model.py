@@ -381,9 +381,17 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
 
 _ENTRIES = ("columns", "rest", "release")
 _OPTIONS = (
-    "role", "kind", "weight", "order", "hierarchy", "separator", "representation", "breaks", "bins",
+    "role",
+    "kind",
+    "weight",
+    "order",
+    "hierarchy",
+    "separator",
+    "representation",
+    "breaks",
+    "bins",
     "cells",
-)  # fmt: skip
+)
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:

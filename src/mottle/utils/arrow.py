@@ -25,12 +25,21 @@ def is_plain(data_type: pa.DataType) -> bool:
 
 
 _PLAIN_TYPES = (
-    pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32,
-    pa.types.is_float64, pa.types.is_decimal128, pa.types.is_decimal256, pa.types.is_string,
+    pa.types.is_null,
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_decimal128,
+    pa.types.is_decimal256,
+    pa.types.is_string,
     pa.types.is_large_string,
-    pa.types.is_binary, pa.types.is_date, pa.types.is_time, pa.types.is_timestamp,
+    pa.types.is_binary,
+    pa.types.is_date,
+    pa.types.is_time,
+    pa.types.is_timestamp,
     pa.types.is_duration,
-)  # fmt: skip
+)
 
 
 def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

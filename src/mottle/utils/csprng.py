@@ -20,8 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.errors import UsageError
-
-Words = NDArray[np.uint32]
+from mottle.typing import UInt32Array
 
 # A stream is one uint32 array: 16 words of cipher input, 16 words of output, the next word to read.
 _OUTPUT = 16
@@ -68,7 +67,7 @@ class Secret:
         return cls(hashlib.sha256(f"mottle seed {number}".encode()).digest(), number)
 
     @property
-    def words(self) -> Words:
+    def words(self) -> UInt32Array:
         """The key as the eight little-endian words ChaCha20 takes."""
         return np.frombuffer(self.key, dtype="<u4").astype(np.uint32)
 
@@ -117,7 +116,7 @@ def _quarter_round(
 
 
 @njit(cache=True, nogil=True)
-def _next_block(stream: Words) -> None:
+def _next_block(stream: UInt32Array) -> None:
     """Fill the output words with the next ChaCha20 block and advance the counter."""
     x0, x1, x2, x3 = stream[0], stream[1], stream[2], stream[3]
     x4, x5, x6, x7 = stream[4], stream[5], stream[6], stream[7]
@@ -140,7 +139,7 @@ def _next_block(stream: Words) -> None:
 
 
 @njit(cache=True, nogil=True)
-def open_stream(stream: Words, key: Words, purpose: int, number: int) -> None:
+def open_stream(stream: UInt32Array, key: UInt32Array, purpose: int, number: int) -> None:
     """Point ``stream`` at the beginning of stream ``number`` for ``purpose`` under ``key``."""
     stream[0] = 0x61707865
     stream[1] = 0x3320646E
@@ -156,7 +155,7 @@ def open_stream(stream: Words, key: Words, purpose: int, number: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _next_word(stream: Words) -> np.uint32:
+def _next_word(stream: UInt32Array) -> np.uint32:
     if stream[_CURSOR] == 16:
         _next_block(stream)
     word: np.uint32 = stream[_OUTPUT + stream[_CURSOR]]
@@ -165,7 +164,7 @@ def _next_word(stream: Words) -> np.uint32:
 
 
 @njit(cache=True, nogil=True)
-def below(stream: Words, bound: int) -> np.int64:
+def below(stream: UInt32Array, bound: int) -> np.int64:
     """A uniform integer in ``0 .. bound - 1`` (Lemire's multiply-and-reject, exactly uniform)."""
     wide = np.uint64(bound)
     product = np.uint64(_next_word(stream)) * wide
@@ -179,7 +178,7 @@ def below(stream: Words, bound: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def shuffle(stream: Words, items: NDArray[np.int64]) -> None:
+def shuffle(stream: UInt32Array, items: NDArray[np.int64]) -> None:
     """Put ``items`` into a uniformly random order, in place (Fisher and Yates)."""
     for i in range(items.size - 1, 0, -1):
         j = below(stream, i + 1)
@@ -187,7 +186,7 @@ def shuffle(stream: Words, items: NDArray[np.int64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _permutation(key: Words, purpose: int, size: int) -> NDArray[np.int64]:
+def _permutation(key: UInt32Array, purpose: int, size: int) -> NDArray[np.int64]:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, purpose, 0)
     items = np.arange(size)
@@ -196,7 +195,7 @@ def _permutation(key: Words, purpose: int, size: int) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _numbers(key: Words, size: int, bound: int) -> NDArray[np.int64]:
+def _numbers(key: UInt32Array, size: int, bound: int) -> NDArray[np.int64]:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _NUMBERS, 0)
     items = np.empty(size, np.int64)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from mottle.typing import UInt64Array
 
 
 @njit(cache=True, nogil=True)
-def fraction(state: Words) -> float:
+def fraction(state: UInt64Array) -> float:
     """A number in [0, 1) by Marsaglia's xorshift; ``state[0]`` is not 0 and moves on."""
     word = state[0]
     word ^= word << np.uint64(13)
@@ -21,6 +20,6 @@ def fraction(state: Words) -> float:
 
 
 @njit(cache=True, nogil=True)
-def below(state: Words, bound: int) -> int:
+def below(state: UInt64Array, bound: int) -> int:
     """A whole number in ``0 .. bound - 1``."""
     return int(fraction(state) * bound)

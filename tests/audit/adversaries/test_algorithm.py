@@ -25,9 +25,14 @@ def algorithm(table, release, **options):
 @pytest.mark.parametrize("method", ["buckets", "het-greedy"])
 def test_the_papers_walk_is_caught_and_permuted_buckets_pass(crowd, method):
     unsafe = anonymize(
-        crowd, SCHEMA, LDiversity(3), method=method, effort=0, seed=1,
+        crowd,
+        SCHEMA,
+        LDiversity(3),
+        method=method,
+        effort=0,
+        seed=1,
         unsafe_paper_randomization=True,
-    )  # fmt: skip
+    )
     guessed, frequent = algorithm(crowd, unsafe)
     assert guessed.passed is False
     assert guessed.achieved > 1.2 * guessed.allowed
@@ -51,9 +56,14 @@ def test_groups_pass(crowd, method, guarantee):
 def test_the_learned_rule_knows_what_striking_out_knows(crowd):
     """Nobody tells it to strike out repeated values: it learns that from simulated runs."""
     unsafe = anonymize(
-        crowd, SCHEMA, LDiversity(3), method="het-greedy", effort=0, seed=2,
+        crowd,
+        SCHEMA,
+        LDiversity(3),
+        method="het-greedy",
+        effort=0,
+        seed=2,
         unsafe_paper_randomization=True,
-    )  # fmt: skip
+    )
     guesses = algorithm(crowd, unsafe)[0].details["guesses"]
     assert guesses["learned"]["guesses"] == crowd.num_rows
     assert guesses["learned"]["right"] > guesses["seen once"]["right"] - 0.05

@@ -23,11 +23,18 @@ LI = pa.table(
         "age": ["2*"] * 3 + [">=40"] * 3 + ["3*"] * 3,
         "salary": [3, 4, 5, 6, 11, 8, 7, 9, 10],
         "disease": [
-            "gastric ulcer", "gastritis", "stomach cancer", "gastritis", "flu", "bronchitis",
-            "bronchitis", "pneumonia", "stomach cancer",
+            "gastric ulcer",
+            "gastritis",
+            "stomach cancer",
+            "gastritis",
+            "flu",
+            "bronchitis",
+            "bronchitis",
+            "pneumonia",
+            "stomach cancer",
         ],
     }
-)  # fmt: skip
+)
 
 
 def test_the_example_of_t_closeness():

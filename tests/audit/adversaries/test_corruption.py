@@ -63,8 +63,10 @@ def test_matches_left_are_those_of_the_graph_without_the_known(case):
 def bucketed(buckets: int, size: int) -> Graph:
     """A block of so many buckets; layer b of every record is some preimage in bucket b."""
     places = np.arange(buckets * size)
-    rows = [[b * size + (place + b * (place // size)) % size for b in range(buckets)]
-            for place in places]  # fmt: skip
+    rows = [
+        [b * size + (place + b * (place // size)) % size for b in range(buckets)]
+        for place in places
+    ]
     degrees, starts = np.array([buckets]), np.array([0, len(places)])
     return Graph.explicit(places, starts, degrees, np.array(rows))
 
@@ -101,9 +103,11 @@ def test_the_worst_case_knows_one_of_each_unit_and_no_more(draw):
     table = [[b * 3 + (place + b * (place // 3)) % 3 for b in range(3)] for place in range(9)]
     edges = np.array(table if draw == "buckets" else ring)
     graph = Graph.explicit(
-        np.arange(12), np.array([0, 9, 12]), np.array([3, 3]),
+        np.arange(12),
+        np.array([0, 9, 12]),
+        np.array([3, 3]),
         np.concatenate([edges.ravel(), np.tile(np.arange(3), 3)]),
-    )  # fmt: skip
+    )
     links = edges_of_graph(graph, assign(graph, Secret.draw(seed=1), draw))
     steps = _worst_case(links, draw, _rule(links, draw), 0)
     exposed = [2, 7, 6] if draw == "buckets" else [8]  # two of three buckets tell the third

@@ -13,7 +13,8 @@ from mottle.audit.containment.coded_columns import CodedColumn
 from mottle.audit.sensitive.baseline import told_by_others
 from mottle.audit.sensitive.learners import counts_by_containment, log_likelihoods, possible_worlds
 from mottle.graph.model import Graph
-from mottle.release.data import Links, PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
 from mottle.schema.model import Role
 
 SCHEMA = Schema.of(
@@ -55,8 +56,11 @@ def test_sound_releases_pass_and_tell_baseline_and_ceiling(crowd, diverse):
     found = learning(crowd, diverse)
     assert found.passed
     assert set(found.details["attacks"]) == {
-        "naïve Bayes", "naïve Bayes, Laplace", "gradient boosting", "deFinetti",
-    }  # fmt: skip
+        "naïve Bayes",
+        "naïve Bayes, Laplace",
+        "gradient boosting",
+        "deFinetti",
+    }
     assert 0.1 < found.details["majority"] < 0.25
     assert 0 < found.details["gradient boosting on the original"] < 0.3  # values follow nothing
 
@@ -117,10 +121,12 @@ def test_naive_bayes_is_that_of_the_paper(alpha):
     totals = np.array([1.0, 2.0])
     found = log_likelihoods([COLUMN, COLUMN], counts, totals, alpha, np.array([0, 2]))
     expected = [
-        [total / 3 * ((counts[0][row][value] + alpha) / (total + alpha * 3)) ** 2
-         for value, total in enumerate(totals)]
+        [
+            total / 3 * ((counts[0][row][value] + alpha) / (total + alpha * 3)) ** 2
+            for value, total in enumerate(totals)
+        ]
         for row in (0, 2)
-    ]  # fmt: skip
+    ]
     assert np.exp(found) == pytest.approx(np.array(expected))
 
 

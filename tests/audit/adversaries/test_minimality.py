@@ -23,8 +23,11 @@ def victims(copies: int) -> pa.Table:
     Cutting the young ones off would be fair only if exactly one of them had x. It was not done.
     """
     young, old = 3, 20
-    ages = [100 * copy + (0 if person < young else 1)
-            for copy in range(copies) for person in range(young + old)]  # fmt: skip
+    ages = [
+        100 * copy + (0 if person < young else 1)
+        for copy in range(copies)
+        for person in range(young + old)
+    ]
     ill = ["x"] * 2 + ["y0"] + ["x"] * 9 + [f"y{number}" for number in range(1, 12)]
     return pa.table({"age": ages, "ill": ill * copies})
 

@@ -19,7 +19,7 @@ from mottle import (
     UsageError,
     anonymize,
 )
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
 
 SCHEMA = Schema.of(

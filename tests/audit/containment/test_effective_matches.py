@@ -22,9 +22,9 @@ from mottle.audit import (
     match_different_assignments,
     verify,
 )
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.release.cell_text import published_type
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Kind
 
 CONTINENTS = Hierarchy.from_rows(

@@ -24,9 +24,10 @@ def coded(draw: st.DrawFn) -> list[CodedColumn]:
         cells = draw(
             st.lists(
                 st.lists(st.integers(0, 9), unique=True, max_size=6).map(sorted),
-                min_size=records, max_size=records,
+                min_size=records,
+                max_size=records,
             )
-        )  # fmt: skip
+        )
         pairs = [list(zip(cell[::2], cell[1::2], strict=False)) for cell in cells]
         columns.append(
             CodedColumn(

@@ -15,7 +15,7 @@ from mottle.audit.containment.assignment_graph import assignment_graph
 from mottle.audit.containment.coded_columns import code_columns
 from mottle.audit.containment.lists import distinct_lists
 from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds, unlike_votes
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.release.cell_text import published_type
 from mottle.release.possible_worlds import PossibleWorlds

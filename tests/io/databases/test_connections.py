@@ -203,10 +203,16 @@ def test_native_types_of_postgresql(postgresql: str, release: Release) -> None:
         " WHERE attrelid = 'research.open'::regclass AND attnum > 0 ORDER BY attnum",
     )
     assert types == [
-        ("age", "int8range"), ("age_may_be_missing", "boolean"), ("sex", "text[]"),
-        ("size_lo", "text"), ("size_hi", "text"), ("born", "daterange"), ("place", "text"),
-        ("diagnosis", "text"), ("note", "text"),
-    ]  # fmt: skip
+        ("age", "int8range"),
+        ("age_may_be_missing", "boolean"),
+        ("sex", "text[]"),
+        ("size_lo", "text"),
+        ("size_hi", "text"),
+        ("born", "daterange"),
+        ("place", "text"),
+        ("diagnosis", "text"),
+        ("note", "text"),
+    ]
     cells = release.table.column("age").to_pylist()
     expected = sum(cell["lo"] is not None and cell["lo"] <= 30 <= cell["hi"] for cell in cells)
     assert rows(postgresql, "SELECT count(*) FROM research.open WHERE age @> 30::bigint") == [

@@ -33,8 +33,11 @@ TYPES = (
     ("7::HUGEINT", pa.decimal128(38, 0), Decimal(7)),
     ("1.5::DECIMAL(10, 2)", pa.decimal128(10, 2), Decimal("1.50")),
     ("'x'::ENUM('x', 'y')", pa.string(), "x"),
-    ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::UUID", pa.string(),
-     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+    (
+        "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::UUID",
+        pa.string(),
+        "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    ),
     ("'101'::BIT", pa.string(), "101"),
     ("DATE '2020-01-31'", pa.date32(), dt.date(2020, 1, 31)),
     ("TIMESTAMP '2020-01-31 10:00'", pa.timestamp("us"), dt.datetime(2020, 1, 31, 10)),
@@ -42,7 +45,7 @@ TYPES = (
     ("TIME '10:30'", pa.time64("us"), dt.time(10, 30)),
     ("['a', NULL]", pa.list_(pa.string()), ["a", None]),
     ("'x'::BLOB", pa.binary(), b"x"),
-)  # fmt: skip
+)
 
 
 def test_every_type_arrives_as_what_it_is(file: Path) -> None:
@@ -72,8 +75,12 @@ def test_other_types_are_refused_with_a_cast_that_works(file: Path, expression, 
 
 
 def test_mistakes_say_what_there_is_and_quote_no_cells(file: Path) -> None:
-    fill(file, "CREATE SCHEMA clinic", "CREATE TABLE clinic.people AS SELECT 'Ms Unknown' AS name",
-         "CREATE TABLE visits(day DATE)")  # fmt: skip
+    fill(
+        file,
+        "CREATE SCHEMA clinic",
+        "CREATE TABLE clinic.people AS SELECT 'Ms Unknown' AS name",
+        "CREATE TABLE visits(day DATE)",
+    )
     with pytest.raises(UsageError, match=r"Did you mean 'clinic\.people'"):
         mottle.read_database(file, table="clinic.peple")
     with pytest.raises(UsageError, match=r"Its tables: clinic\.people, visits"):

@@ -29,8 +29,11 @@ TYPES = (
     ("0.00012::numeric(2, 5)", pa.decimal128(5, 5), D("0.00012")),
     ("1.250::numeric", pa.decimal128(3, 2), D("1.25")),
     ("42.00::numeric", pa.int64(), 42),
-    ("123456789012345678901234567890123456789012.5::numeric", pa.decimal256(43, 1),
-     D("123456789012345678901234567890123456789012.5")),
+    (
+        "123456789012345678901234567890123456789012.5::numeric",
+        pa.decimal256(43, 1),
+        D("123456789012345678901234567890123456789012.5"),
+    ),
     ("-42::numeric", pa.int64(), -42),
     ("12.34::money", pa.decimal128(4, 2), D("12.34")),
     ("true", pa.bool_(), True),
@@ -38,20 +41,26 @@ TYPES = (
     ("'x'::varchar(9)", pa.string(), "x"),
     ("'ok'::mood", pa.string(), "ok"),
     ("5::positive", pa.int32(), 5),
-    ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", pa.string(),
-     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+    (
+        "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid",
+        pa.string(),
+        "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    ),
     ("'10.0.0.1'::inet", pa.string(), "10.0.0.1/32"),
     ("'[1]'::jsonb", pa.string(), "[1]"),
     ("B'101'", pa.string(), "101"),
     ("date '2020-01-31'", pa.date32(), dt.date(2020, 1, 31)),
     ("timestamp '2020-01-31 10:00'", pa.timestamp("us"), dt.datetime(2020, 1, 31, 10)),
-    ("timestamptz '2020-01-31 10:00+02'", pa.timestamp("us", "UTC"),
-     dt.datetime(2020, 1, 31, 8, tzinfo=UTC)),
+    (
+        "timestamptz '2020-01-31 10:00+02'",
+        pa.timestamp("us", "UTC"),
+        dt.datetime(2020, 1, 31, 8, tzinfo=UTC),
+    ),
     ("time '10:30'", pa.time64("us"), dt.time(10, 30)),
     ("'\\x00ff'::bytea", pa.binary(), b"\x00\xff"),
     ("'{a,NULL}'::text[]", pa.list_(pa.string()), ["a", None]),
     ("'{1,2}'::int[]", pa.list_(pa.int32()), [1, 2]),
-)  # fmt: skip
+)
 
 
 def test_every_type_arrives_as_what_it_is(postgresql) -> None:
@@ -76,7 +85,7 @@ REFUSED = (
     ("interval '1 day'", 'extract(epoch FROM "cell")::float8'),
     ("ROW(1, 2)::pair", '"cell"::text'),
     ("'{1.5}'::numeric[]", '"cell"::text[]'),
-)  # fmt: skip
+)
 
 
 def test_other_types_are_refused_with_a_cast_that_works(postgresql) -> None:
@@ -97,7 +106,7 @@ STRANGE = (
     ("'-infinity'::timestamp", "outside the years 1 to 9999"),
     ("'0044-03-15 BC'::date", "outside the years 1 to 9999"),
     ("10::numeric ^ 90", "mottle reads up to 76"),
-)  # fmt: skip
+)
 
 
 def test_values_without_a_place_in_arrow_name_the_column(postgresql_server) -> None:
@@ -156,8 +165,12 @@ def test_a_query_may_end_with_a_comment(postgresql_server) -> None:
 
 
 def test_unknown_tables_suggest_the_nearest(postgresql) -> None:
-    run(postgresql, "CREATE SCHEMA clinic", "CREATE TABLE people(age int)",
-        "CREATE TABLE clinic.visits(day date)")  # fmt: skip
+    run(
+        postgresql,
+        "CREATE SCHEMA clinic",
+        "CREATE TABLE people(age int)",
+        "CREATE TABLE clinic.visits(day date)",
+    )
     with pytest.raises(UsageError, match="Did you mean 'people'"):
         mottle.read_database(postgresql, table="People")
     with pytest.raises(UsageError, match=r"Did you mean 'clinic\.visits'"):
@@ -174,7 +187,7 @@ MISTAKEN = (
     (" ; ", "query is empty"),
     ("DELETE FROM people RETURNING age", "read-only transaction"),
     ("CREATE TABLE x(a int)", "no columns"),
-)  # fmt: skip
+)
 
 
 def test_queries_that_cannot_be_right_say_why(postgresql) -> None:
@@ -190,16 +203,23 @@ def test_failing_computations_do_not_quote_cells(postgresql) -> None:
     with pytest.raises(DataError, match="failed to compute") as refused:
         mottle.read_database(postgresql, query="SELECT name::int FROM people")
     assert "Unknown" not in str(refused.value)
-    run(postgresql, "CREATE TABLE late AS SELECT i, CASE WHEN i = 300000 THEN 'Ms Unknown' ELSE"
-        " '1' END AS name FROM generate_series(1, 300000) i")  # fmt: skip
+    run(
+        postgresql,
+        "CREATE TABLE late AS SELECT i, CASE WHEN i = 300000 THEN 'Ms Unknown' ELSE"
+        " '1' END AS name FROM generate_series(1, 300000) i",
+    )
     with pytest.raises(DataError, match="failed to compute") as refused:
         mottle.read_database(postgresql, query="SELECT name::int FROM late")
     assert "Unknown" not in str(refused.value)
 
 
 def test_a_table_without_the_privilege_to_read_it(postgresql, postgresql_server) -> None:
-    run(postgresql, "CREATE TABLE people(age int)", "DROP ROLE IF EXISTS guest",
-        "CREATE ROLE guest LOGIN PASSWORD 'guest'")  # fmt: skip
+    run(
+        postgresql,
+        "CREATE TABLE people(age int)",
+        "DROP ROLE IF EXISTS guest",
+        "CREATE ROLE guest LOGIN PASSWORD 'guest'",
+    )
     as_guest = postgresql.replace(postgresql.split("@", 1)[0], "postgresql://guest:guest")
     with pytest.raises(StorageError, match="permission denied for table people"):
         mottle.read_database(as_guest, table="people")

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import Release, Schema
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError, MottleError, StorageError, UsageError
 from mottle.io.databases import check_database_place
 from mottle.release import set_cell_text as worlds
 from mottle.release.cell_text import from_text, from_texts, text_columns
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Kind, Role
 
 
@@ -72,43 +72,80 @@ def test_every_form_and_type_survives(url: str) -> None:
     largest = 2**63 - 1
     number, date, ordered, category = Kind.NUMBER, Kind.DATE, Kind.ORDERED, Kind.CATEGORY
     columns: list[tuple[PublishedColumn, list[object]]] = [
-        (generalized("age", number, "range", pa.int64()),
-         [between(28, 39), between(5, 5), between(1, 2, True), NOTHING]),
-        (generalized("small", number, "range", pa.int8()),
-         [between(-128, 127), between(0, 0), between(1, 2), between(3, 4)]),
-        (generalized("int_end", number, "range", pa.int32()),
-         [between(0, 2**31 - 1), between(0, 0), between(1, 2), between(3, 4)]),
-        (generalized("end", number, "range", pa.int64()),
-         [between(-largest - 1, largest), between(0, 0), between(1, 2), NOTHING]),
-        (generalized("wide", number, "range", pa.decimal128(38, 0)),
-         [between(Decimal(2**64), Decimal(2**70)), NOTHING, between(Decimal(1), Decimal(2)),
-          between(Decimal(0), Decimal(0))]),
-        (generalized("price", number, "range", pa.decimal128(10, 2)),
-         [between(low, high), between(low, low), NOTHING, between(high, high, True)]),
-        (generalized("weight", number, "range", pa.float64()),
-         [between(0.1, 0.1 + 0.2), between(-1e300, 5e-324), between(1.5, 1e22), NOTHING]),
-        (generalized("single", number, "range", pa.float32()),
-         [between(0.5, 1.5), between(-2.0, -2.0), NOTHING, between(1e10, 3e10)]),
-        (generalized("born", date, "range", pa.date32()),
-         [between(day, other), between(day, day), between(dt.date(1, 1, 1), day, True), NOTHING]),
-        (generalized("size", ordered, "range", pa.string()),
-         [between("S", "L"), between("M", "M"), between("S", "M", True), NOTHING]),
-        (generalized("grade", ordered, "range", pa.int64()),
-         [between(3, 1), between(2, 2), between(3, 2, True), NOTHING]),
-        (generalized("sex", category, "set", pa.string()),
-         [["f", "m"], ["f"], ["f", None], [None]]),
-        (generalized("years", number, "set", pa.int32()),
-         [[1, 2, 3], [-7], [4, None], [None]]),
-        (generalized("flag", category, "set", pa.bool_()),
-         [[False, True], [True], [False, None], [None]]),
-        (generalized("rate", number, "set", pa.float64()),
-         [[0.1 + 0.2, 1.0], [1e-300], [2.5, None], [None]]),
-        (generalized("cost", number, "set", pa.decimal128(10, 2)),
-         [[low, high], [low], [high, None], [None]]),
-        (generalized("days", date, "set", pa.date32()),
-         [[day, other], [day], [other, None], [None]]),
-        (generalized("place", Kind.HIERARCHY, "node", pa.string()),
-         ["Europe", "*", r"a{b|c}\d..", None]),
+        (
+            generalized("age", number, "range", pa.int64()),
+            [between(28, 39), between(5, 5), between(1, 2, True), NOTHING],
+        ),
+        (
+            generalized("small", number, "range", pa.int8()),
+            [between(-128, 127), between(0, 0), between(1, 2), between(3, 4)],
+        ),
+        (
+            generalized("int_end", number, "range", pa.int32()),
+            [between(0, 2**31 - 1), between(0, 0), between(1, 2), between(3, 4)],
+        ),
+        (
+            generalized("end", number, "range", pa.int64()),
+            [between(-largest - 1, largest), between(0, 0), between(1, 2), NOTHING],
+        ),
+        (
+            generalized("wide", number, "range", pa.decimal128(38, 0)),
+            [
+                between(Decimal(2**64), Decimal(2**70)),
+                NOTHING,
+                between(Decimal(1), Decimal(2)),
+                between(Decimal(0), Decimal(0)),
+            ],
+        ),
+        (
+            generalized("price", number, "range", pa.decimal128(10, 2)),
+            [between(low, high), between(low, low), NOTHING, between(high, high, True)],
+        ),
+        (
+            generalized("weight", number, "range", pa.float64()),
+            [between(0.1, 0.1 + 0.2), between(-1e300, 5e-324), between(1.5, 1e22), NOTHING],
+        ),
+        (
+            generalized("single", number, "range", pa.float32()),
+            [between(0.5, 1.5), between(-2.0, -2.0), NOTHING, between(1e10, 3e10)],
+        ),
+        (
+            generalized("born", date, "range", pa.date32()),
+            [between(day, other), between(day, day), between(dt.date(1, 1, 1), day, True), NOTHING],
+        ),
+        (
+            generalized("size", ordered, "range", pa.string()),
+            [between("S", "L"), between("M", "M"), between("S", "M", True), NOTHING],
+        ),
+        (
+            generalized("grade", ordered, "range", pa.int64()),
+            [between(3, 1), between(2, 2), between(3, 2, True), NOTHING],
+        ),
+        (
+            generalized("sex", category, "set", pa.string()),
+            [["f", "m"], ["f"], ["f", None], [None]],
+        ),
+        (generalized("years", number, "set", pa.int32()), [[1, 2, 3], [-7], [4, None], [None]]),
+        (
+            generalized("flag", category, "set", pa.bool_()),
+            [[False, True], [True], [False, None], [None]],
+        ),
+        (
+            generalized("rate", number, "set", pa.float64()),
+            [[0.1 + 0.2, 1.0], [1e-300], [2.5, None], [None]],
+        ),
+        (
+            generalized("cost", number, "set", pa.decimal128(10, 2)),
+            [[low, high], [low], [high, None], [None]],
+        ),
+        (
+            generalized("days", date, "set", pa.date32()),
+            [[day, other], [day], [other, None], [None]],
+        ),
+        (
+            generalized("place", Kind.HIERARCHY, "node", pa.string()),
+            ["Europe", "*", r"a{b|c}\d..", None],
+        ),
         (unchanged("text", pa.string()), ["a,'\"b", "", None, "ü\n\\"]),
         (unchanged("tiny", pa.uint8()), [0, 255, None, 1]),
         (unchanged("half", pa.float32()), [0.5, None, -1.5, 2.0]),
@@ -116,11 +153,13 @@ def test_every_form_and_type_survives(url: str) -> None:
         (unchanged("exact", pa.decimal128(12, 3)), [Decimal("1.500"), None, low * 1000, high]),
         (unchanged("yes", pa.bool_()), [True, False, None, True]),
         (unchanged("day", pa.date32()), [day, None, other, dt.date(1, 1, 1)]),
-        (unchanged("moment", pa.timestamp("ms")),
-         [dt.datetime(2020, 1, 31, 10, 0, 1), None, dt.datetime(1900, 1, 1), None]),
+        (
+            unchanged("moment", pa.timestamp("ms")),
+            [dt.datetime(2020, 1, 31, 10, 0, 1), None, dt.datetime(1900, 1, 1), None],
+        ),
         (unchanged("bytes", pa.binary()), [b"\x00\xff", None, b"", b"x"]),
         (unchanged("nothing", pa.null()), [None] * 4),
-    ]  # fmt: skip
+    ]
     release = release_of(columns)
     written = mottle.write_database(release, url, "open")
     assert written == ["open", "open_readable", "open_certificate"]
@@ -287,12 +326,16 @@ def test_many_batches_keep_the_order_of_the_release(url: str) -> None:
     rows = 70_000
     release = release_of(
         [
-            (generalized("age", Kind.NUMBER, "range", pa.int64()),
-             [between(row, row + 1) for row in range(rows)]),
-            (generalized("sex", Kind.CATEGORY, "set", pa.string()),
-             [["f", "m"] if row % 3 else ["f"] for row in range(rows)]),
+            (
+                generalized("age", Kind.NUMBER, "range", pa.int64()),
+                [between(row, row + 1) for row in range(rows)],
+            ),
+            (
+                generalized("sex", Kind.CATEGORY, "set", pa.string()),
+                [["f", "m"] if row % 3 else ["f"] for row in range(rows)],
+            ),
         ]
-    )  # fmt: skip
+    )
     mottle.write_database(release, url, "open")
     shown = mottle.read_database(url, query="SELECT * FROM open_readable")
     assert shown.column("age").to_pylist() == [f"{row}..{row + 1}" for row in range(rows)]

@@ -41,8 +41,12 @@ def fill(file: Path, *statements: str) -> None:
         ("TEXT", "'2020-01-31', NULL", pa.date32(), [dt.date(2020, 1, 31), None]),
         ("DATE", "'2020-01-31', '2020-02-30'", pa.string(), ["2020-01-31", "2020-02-30"]),
         ("DATE", "NULL", pa.date32(), [None]),
-        ("TIMESTAMP", "'2020-01-31 10:00:00', '2020-01-31T10:00:00.5'", pa.timestamp("us"),
-         [dt.datetime(2020, 1, 31, 10), dt.datetime(2020, 1, 31, 10, 0, 0, 500_000)]),
+        (
+            "TIMESTAMP",
+            "'2020-01-31 10:00:00', '2020-01-31T10:00:00.5'",
+            pa.timestamp("us"),
+            [dt.datetime(2020, 1, 31, 10), dt.datetime(2020, 1, 31, 10, 0, 0, 500_000)],
+        ),
         ("TIMESTAMP", "'2020-01-31 10:00:00+02:00'", pa.string(), ["2020-01-31 10:00:00+02:00"]),
         ("BOOLEAN", "1, 0, NULL", pa.bool_(), [True, False, None]),
         ("BOOLEAN", "1, 2", pa.int64(), [1, 2]),
@@ -52,7 +56,7 @@ def fill(file: Path, *statements: str) -> None:
         ("VARCHAR(9)", "NULL", pa.string(), [None]),
         ("DECIMAL(9, 2)", "'1.50', 2", pa.float64(), [1.5, 2.0]),
     ],
-)  # fmt: skip
+)
 def test_a_column_gets_the_one_type_that_holds_its_values(
     file: Path, declared: str, values: str, kind: pa.DataType, expected: list[object]
 ) -> None:
@@ -146,9 +150,18 @@ def test_a_release_reads_well_with_sqlite_itself(file: Path, release: Release) -
     connection = sqlite3.connect(file)
     names = [row[1] for row in connection.execute("PRAGMA table_info(open)")]
     assert names == [
-        "age_lo", "age_hi", "age_may_be_missing", "sex", "size_lo", "size_hi", "born_lo",
-        "born_hi", "place", "diagnosis", "note",
-    ]  # fmt: skip
+        "age_lo",
+        "age_hi",
+        "age_may_be_missing",
+        "sex",
+        "size_lo",
+        "size_hi",
+        "born_lo",
+        "born_hi",
+        "place",
+        "diagnosis",
+        "note",
+    ]
     sexes = [json.loads(cell) for (cell,) in connection.execute("SELECT sex FROM open")]
     assert sexes == release.table.column("sex").to_pylist()
     shown = connection.execute("SELECT sex FROM open_readable").fetchall()

@@ -54,9 +54,10 @@ def test_brackets_hold_exactly_the_numbers_they_say(low, width, low_open, high_o
     assert strange == 0
     inside = [n for n in range(-60, 120) if cell["lo"] <= n <= cell["hi"]]
     assert inside == [
-        n for n in range(low, high + 1)
+        n
+        for n in range(low, high + 1)
         if not (low_open and n == low) and not (high_open and n == high)
-    ]  # fmt: skip
+    ]
 
 
 def test_open_bounds_of_floats_decimals_and_dates_leave_the_bound_out():
@@ -81,8 +82,9 @@ def test_bounds_beyond_the_type_are_its_limits():
 def test_words_for_anything_and_for_missing():
     cells, _ = intervals([ANYTHING, NOTHING], AGES)
     assert cells == [
-        {"lo": 18, "hi": 71, "missing": True}, {"lo": None, "hi": None, "missing": True},
-    ]  # fmt: skip
+        {"lo": 18, "hi": 71, "missing": True},
+        {"lo": None, "hi": None, "missing": True},
+    ]
 
 
 @pytest.mark.parametrize("text", ["adult", "20-", "[20, 40", "20-40-60", "2020-01-01", "Europe"])

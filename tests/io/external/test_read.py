@@ -9,7 +9,7 @@ import pytest
 
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, Schema, SchemaError, UsageError
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.io.external.read import read_foreign
 
 ORIGINAL = pa.table(

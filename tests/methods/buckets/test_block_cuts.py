@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.methods.buckets.block_cuts import (
     Borders,
     Judge,

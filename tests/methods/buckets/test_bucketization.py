@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle.guarantees.base import allowed
+from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.bucketization import (
     attainable_beta,
     diverse_fill,

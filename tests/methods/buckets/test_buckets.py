@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Caps, GuaranteeError, KAnonymity, LDiversity, Schema, anonymize
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
-from mottle.graph.cover import cover
-from mottle.graph.exposure import exposure
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import exposure
 from mottle.methods import Arrangement, Draw, Effort
 from mottle.methods.buckets import buckets as module
 from mottle.methods.buckets import records

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle.guarantees.base import allowed
+from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.plan import Values, is_group, make_plan
 
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.kernels.heap import heap_of, settle
 from mottle.kernels.ncp_growth import box_loss, scales
 from mottle.methods.fast07.diverse_partitioning import diverse_groups, merged_sizes

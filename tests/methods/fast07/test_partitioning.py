@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import Hierarchy, Schema
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.loss.ncp import measure
 from mottle.methods.fast07 import partitioning
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle import LDiversity, Schema, anonymize
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.methods.het.dummy_records import add_dummies, note
 
 

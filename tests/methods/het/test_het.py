@@ -13,9 +13,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from mottle import BetaLikeness, KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
-from mottle.encoding.encode import Codes, encode
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import FORBIDDEN, scales
 from mottle.methods import Draw, Effort
 from mottle.methods.het import het

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import Hierarchy, KAnonymity, Schema, anonymize, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
-from mottle.guarantees.base import Demand
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import add_growth, scales
 from mottle.loss.ncp import measure
 from mottle.schema.model import Representation
@@ -66,9 +67,16 @@ class Iteration:
         for box, members in enumerate(boxes):
             grown = np.empty(self.n)
             add_growth(
-                metric, ordered, np.array(members, np.int32), len(members),
-                candidates, self.n, marks, box + 1, grown,
-            )  # fmt: skip
+                metric,
+                ordered,
+                np.array(members, np.int32),
+                len(members),
+                candidates,
+                self.n,
+                marks,
+                box + 1,
+                grown,
+            )
             self.weight[:, box] = grown
 
     def edges(self, original: int) -> list[tuple[float, int, int]]:

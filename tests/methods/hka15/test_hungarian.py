@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from mottle import Hierarchy, KAnonymity, Schema, UsageError, anonymize, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
-from mottle.guarantees.base import Demand
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
 from mottle.loss.ncp import measure
 from mottle.methods.hka15 import hungarian as hungarian_file

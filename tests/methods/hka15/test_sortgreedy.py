@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle import Schema, datasets, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import cover
-from mottle.guarantees.base import Demand
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
 from mottle.loss.ncp import measure
 from mottle.methods.hka15.sortgreedy import _sift_down
 from mottle.schema.model import Representation

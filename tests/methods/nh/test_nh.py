@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
-from mottle.encoding.encode import Codes, encode
-from mottle.guarantees.base import Demand
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
 from mottle.methods import Draw
 from mottle.methods.nh.diverse_partitions import diverse_partitions
 from mottle.methods.nh.nh import lexicographic_partitions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle.graph.bit_voting import vote
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import SetData
 from mottle.loss.set_errors import error
 from mottle.methods import Effort

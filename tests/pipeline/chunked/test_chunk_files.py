@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from mottle.errors import PrivacyError
 from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
 from mottle.pipeline.chunked.measurements import Measured
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
 from mottle.utils.csprng import Secret
 

@@ -105,9 +105,14 @@ def test_a_defect_in_a_report_does_not_cost_the_release(
     internal = InternalReport(tmp_path / "i.html", Owner(None)) if flavour == "internal" else None
     with caplog.at_level(logging.WARNING):
         engine.anonymize(
-            people, SCHEMA, KAnonymity(5), tmp_path / "out", internal=internal,
-            report=internal is None, **RUN,
-        )  # fmt: skip
+            people,
+            SCHEMA,
+            KAnonymity(5),
+            tmp_path / "out",
+            internal=internal,
+            report=internal is None,
+            **RUN,
+        )
     path = tmp_path / "out" / "report.html" if internal is None else internal.path
     page = path.read_text(encoding="utf-8")
     assert "could not be made (ZeroDivisionError)" in page
@@ -136,9 +141,13 @@ def test_the_link_file_is_that_of_the_release(
     of_person = table.column("income").take(pa.array(edges.truth)).to_pylist()
     assert release.table.column("income").to_pylist() == of_person
     report = mottle.audit_release(
-        table, release, private=links, guarantee=guarantee,
-        schema=SCHEMA.covering(table.column_names), adversaries=["linkage", "links"],
-    )  # fmt: skip
+        table,
+        release,
+        private=links,
+        guarantee=guarantee,
+        schema=SCHEMA.covering(table.column_names),
+        adversaries=["linkage", "links"],
+    )
     assert report.passed
     assert not hidden(tmp_path)
 
@@ -241,9 +250,13 @@ def test_a_database_gets_what_a_folder_would_get(
         engine.anonymize(people, SCHEMA, KAnonymity(5), place, **RUN)
     with pytest.raises(UsageError, match="with a folder"):
         engine.anonymize(
-            people, SCHEMA, KAnonymity(5), place, overwrite=True,
+            people,
+            SCHEMA,
+            KAnonymity(5),
+            place,
+            overwrite=True,
             internal=InternalReport(tmp_path / "i.html", Owner(None)),
-        )  # fmt: skip
+        )
 
 
 def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
@@ -279,11 +292,30 @@ def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
 
 def test_the_command_line_asks_for_all_of_it(people: Path, tmp_path: Path) -> None:
     run = [
-        "anonymize", str(people), "--qi", ",".join(QI), "--id", "person_id", "--sensitive",
-        "diagnosis", "--rest", "insensitive", "--k", "5", "--memory", "2GB", "--seconds", "0",
-        "-o", str(tmp_path / "out"), "--private", str(tmp_path / "links.parquet"),
-        "--internal-report", str(tmp_path / "internal.html"), "--report-examples",
-    ]  # fmt: skip
+        "anonymize",
+        str(people),
+        "--qi",
+        ",".join(QI),
+        "--id",
+        "person_id",
+        "--sensitive",
+        "diagnosis",
+        "--rest",
+        "insensitive",
+        "--k",
+        "5",
+        "--memory",
+        "2GB",
+        "--seconds",
+        "0",
+        "-o",
+        str(tmp_path / "out"),
+        "--private",
+        str(tmp_path / "links.parquet"),
+        "--internal-report",
+        str(tmp_path / "internal.html"),
+        "--report-examples",
+    ]
     result = CliRunner().invoke(app, run)
     assert result.exit_code == 0, result.output
     assert "report.html" in result.output
@@ -301,10 +333,25 @@ def test_the_command_line_streams_into_a_database(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = [
-        "anonymize", str(people), "--qi", ",".join(QI), "--id", "person_id", "--rest",
-        "insensitive", "--k", "5", "--memory", "2GB", "--method", "nh",
-        "--to", "sqlite:///open.db", "--to-table", "people",
-    ]  # fmt: skip
+        "anonymize",
+        str(people),
+        "--qi",
+        ",".join(QI),
+        "--id",
+        "person_id",
+        "--rest",
+        "insensitive",
+        "--k",
+        "5",
+        "--memory",
+        "2GB",
+        "--method",
+        "nh",
+        "--to",
+        "sqlite:///open.db",
+        "--to-table",
+        "people",
+    ]
     result = CliRunner().invoke(app, run)
     assert result.exit_code == 0, result.output
     assert "people_readable" in result.output

@@ -104,9 +104,14 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     table, path = people
     frame = session.read.parquet(str(path))
     released = mottle_spark.anonymize(
-        frame, SCHEMA, guarantee, staging=tmp_path / "staging", method=method, effort=effort,
+        frame,
+        SCHEMA,
+        guarantee,
+        staging=tmp_path / "staging",
+        method=method,
+        effort=effort,
         chunk_rows=1200,
-    )  # fmt: skip
+    )
     memory = mottle.anonymize(table, SCHEMA, guarantee, method=method, effort=effort)
     assert memory.gcp is not None
     assert released.certificate["engine"]["chunks"] == 2
@@ -145,9 +150,13 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
     for seed in (1, 2):  # chance alone moves single runs by one or two percent
         run = {"method": "buckets", "effort": 0, "seed": seed}
         released = mottle_spark.anonymize(
-            session.read.parquet(str(tmp_path / "people.parquet")), schema, guarantee,
-            staging=tmp_path / "staging", chunk_rows=chunk_rows, **run,
-        )  # fmt: skip
+            session.read.parquet(str(tmp_path / "people.parquet")),
+            schema,
+            guarantee,
+            staging=tmp_path / "staging",
+            chunk_rows=chunk_rows,
+            **run,
+        )
         memory = mottle.anonymize(table, schema, guarantee, **run)
         for decided in ("blocks", "scouts"):
             assert released.certificate["method"][decided] == memory.certificate["method"][decided]
@@ -167,9 +176,13 @@ def test_a_database_gets_the_release_of_a_cluster(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     released = mottle_spark.anonymize(
-        session.read.parquet(str(people[1])), SCHEMA, KAnonymity(5), staging=tmp_path / "staging",
-        method="nh", chunk_rows=1200,
-    )  # fmt: skip
+        session.read.parquet(str(people[1])),
+        SCHEMA,
+        KAnonymity(5),
+        staging=tmp_path / "staging",
+        method="nh",
+        chunk_rows=1200,
+    )
     released.save(DatabaseTable("duckdb:///open.duckdb", "people"))
     assert mottle.read_database("open.duckdb", table="people_readable").num_rows == ROWS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["open.duckdb", "staging"]
@@ -205,9 +218,13 @@ def test_a_killed_executor_leaves_one_whole_release(
 
     monkeypatch.setattr(mottle_spark, "publish_chunk", publish_or_die)
     released = mottle_spark.anonymize(
-        session.read.parquet(str(path)), SCHEMA, KAnonymity(5), staging=tmp_path / "staging",
-        method="nh", chunk_rows=400,
-    )  # fmt: skip
+        session.read.parquet(str(path)),
+        SCHEMA,
+        KAnonymity(5),
+        staging=tmp_path / "staging",
+        method="nh",
+        chunk_rows=400,
+    )
     assert marker.exists()
     assert released.certificate["engine"]["chunks"] == 6
     released.save(tmp_path / "out")

@@ -92,9 +92,18 @@ def test_a_table_of_a_database_is_streamed_from_the_command_line(
     filled: str, tmp_path: Path
 ) -> None:
     done = command(
-        "anonymize", filled, "--table", "people", *OPTIONS, "--method", "nh", "--memory", "1GB",
-        "-o", tmp_path / "out",
-    )  # fmt: skip
+        "anonymize",
+        filled,
+        "--table",
+        "people",
+        *OPTIONS,
+        "--method",
+        "nh",
+        "--memory",
+        "1GB",
+        "-o",
+        tmp_path / "out",
+    )
     assert done.exit_code == 0, done.output
     assert mottle.read_release(tmp_path / "out").certificate["engine"]["name"] == "streaming"
     check_whole(tmp_path / "out")
@@ -116,9 +125,14 @@ def test_batches_are_written_down_as_they_come(postgresql: str, tmp_path: Path) 
             yield batch
 
     engine.anonymize(
-        pa.RecordBatchReader.from_batches(reader.schema, watched()), SCHEMA, KAnonymity(5),
-        tmp_path / "out", method="nh", source="people", report=False,
-    )  # fmt: skip
+        pa.RecordBatchReader.from_batches(reader.schema, watched()),
+        SCHEMA,
+        KAnonymity(5),
+        tmp_path / "out",
+        method="nh",
+        source="people",
+        report=False,
+    )
     assert len(grown) > 2
     assert grown[-1] > grown[1] > 0
 
@@ -158,9 +172,13 @@ def test_a_killed_run_goes_on_even_if_rows_come_in_another_order(
             seen.update({path.name: path.stat().st_mtime_ns for path in stage.glob("chunk-*")})
 
     engine.anonymize(
-        database_batches(postgresql, table="turned"), SCHEMA, KAnonymity(5), folder, progress=look,
+        database_batches(postgresql, table="turned"),
+        SCHEMA,
+        KAnonymity(5),
+        folder,
+        progress=look,
         **RUN,
-    )  # fmt: skip
+    )
     assert {name: seen[name] for name in done} == done
     check_whole(folder)
 
@@ -170,9 +188,13 @@ def test_other_rows_start_afresh(postgresql: str, tmp_path: Path) -> None:
     fill_postgresql(postgresql, mottle.datasets.population(ROWS, seed=6))
     with pytest.raises(KeyboardInterrupt):
         engine.anonymize(
-            database_batches(postgresql, table="people"), SCHEMA, KAnonymity(5), folder,
-            progress=interrupt_at("chunks", 0.5), **RUN,
-        )  # fmt: skip
+            database_batches(postgresql, table="people"),
+            SCHEMA,
+            KAnonymity(5),
+            folder,
+            progress=interrupt_at("chunks", 0.5),
+            **RUN,
+        )
     (stage,) = hidden(folder)
     secret = (stage / "secret").read_text()
     fill_postgresql(postgresql)
@@ -183,9 +205,13 @@ def test_other_rows_start_afresh(postgresql: str, tmp_path: Path) -> None:
             told.append((stage / "secret").read_text())
 
     engine.anonymize(
-        database_batches(postgresql, table="people"), SCHEMA, KAnonymity(5), folder, progress=look,
+        database_batches(postgresql, table="people"),
+        SCHEMA,
+        KAnonymity(5),
+        folder,
+        progress=look,
         **RUN,
-    )  # fmt: skip
+    )
     assert told != [secret]
     check_whole(folder)
 
@@ -222,9 +248,13 @@ def test_a_connection_killed_in_a_second_attempt_keeps_the_first(
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         engine.anonymize(
-            database_batches(postgresql, table="people"), SCHEMA, KAnonymity(5), folder,
-            progress=interrupt_at("chunks", 0.5), **RUN,
-        )  # fmt: skip
+            database_batches(postgresql, table="people"),
+            SCHEMA,
+            KAnonymity(5),
+            folder,
+            progress=interrupt_at("chunks", 0.5),
+            **RUN,
+        )
     (stage,) = hidden(folder)
     kept = sorted(path.name for path in stage.glob("chunk-*.json"))
     with pytest.raises(StorageError, match="was lost"):

@@ -130,9 +130,13 @@ def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
     for stage, share in (("sort", 0.1), ("chunks", 0.3), ("write", 0.5)):
         with pytest.raises(KeyboardInterrupt):
             engine.anonymize(
-                people, SCHEMA, KAnonymity(5), tmp_path / "a", progress=interrupt_at(stage, share),
+                people,
+                SCHEMA,
+                KAnonymity(5),
+                tmp_path / "a",
+                progress=interrupt_at(stage, share),
                 **run,
-            )  # fmt: skip
+            )
     engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "a", **run)
     engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
@@ -143,16 +147,23 @@ def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> 
     data = tmp_path / "people.parquet"
     pq.write_table(mottle.datasets.population(9000, seed=5), data)
     schema = Schema.of(
-        quasi_identifying=["age", "sex", "education"], identifying=["person_id"],
-        sensitive=["income"], bins={"income": 10}, rest="insensitive",
-    )  # fmt: skip
+        quasi_identifying=["age", "sex", "education"],
+        identifying=["person_id"],
+        sensitive=["income"],
+        bins={"income": 10},
+        rest="insensitive",
+    )
     run = {"method": "buckets", "chunk_rows": 2000, "effort": 0, "seed": 9}
     for share in (0.2, 0.6):
         with pytest.raises(KeyboardInterrupt):
             engine.anonymize(
-                data, schema, LDiversity(5), tmp_path / "a",
-                progress=interrupt_at("chunks", share), **run,
-            )  # fmt: skip
+                data,
+                schema,
+                LDiversity(5),
+                tmp_path / "a",
+                progress=interrupt_at("chunks", share),
+                **run,
+            )
     certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run)
     assert certificate["method"]["scouts"] > 0
     engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)

@@ -108,9 +108,14 @@ def test_buckets_lose_in_chunks_what_they_lose_in_memory(
     for seed in (1, 2, 3):  # chance alone moves single runs by one or two percent
         run = {"method": "buckets", "effort": 0, "seed": seed}
         certificate = engine.anonymize(
-            tmp_path / "people.parquet", schema, guarantee, tmp_path / "out", chunk_rows=chunk_rows,
-            overwrite=True, **run,
-        )  # fmt: skip
+            tmp_path / "people.parquet",
+            schema,
+            guarantee,
+            tmp_path / "out",
+            chunk_rows=chunk_rows,
+            overwrite=True,
+            **run,
+        )
         memory = mottle.anonymize(table, schema, guarantee, **run)
         assert (
             certificate["engine"]["chunks"] > 16_000 // chunk_rows
@@ -210,7 +215,7 @@ def test_several_sensitive_columns_are_capped_jointly_and_each(
     )
     certificate = engine.anonymize(
         tmp_path / "people.parquet", schema, LDiversity(2), tmp_path / "out", effort=0
-    )  # fmt: skip
+    )
     memory = mottle.anonymize(table, schema, LDiversity(2), effort=0)
     assert certificate["sensitive"] == memory.certificate["sensitive"]
     assert certificate["checks"][3]["measured"]["highest_share_of_cap"] <= 1
@@ -224,9 +229,14 @@ def test_text_files_get_the_types_they_would_get_in_memory(
     pa.csv.write_csv(table, path)
     schema = population[1].with_rest("insensitive")
     engine.anonymize(
-        path, schema, KAnonymity(5), tmp_path / "out", method="nh", chunk_rows=1000,
+        path,
+        schema,
+        KAnonymity(5),
+        tmp_path / "out",
+        method="nh",
+        chunk_rows=1000,
         text=TextOptions(missing=["none"]),
-    )  # fmt: skip
+    )
     original = mottle.read_table(path, missing=["none"])
     memory = mottle.anonymize(original, schema, KAnonymity(5), method="nh")
     memory.save(tmp_path / "memory")

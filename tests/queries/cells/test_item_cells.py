@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mottle
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import UsageError
+from mottle.evaluation import Ordering, compare, random_counts
 from mottle.evaluation.learning import learn
 from mottle.evaluation.release_order import _worlds_inside
-from mottle.queries import Condition, Ordering, Queries, compare, random_counts
+from mottle.queries import Condition, Queries
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
 from mottle.queries.cells.item_cells import EVEN, ItemCells
 from mottle.release.cell_text import published_type
@@ -147,8 +148,11 @@ def test_exact_lists_are_certain():
     made = cells_of_exact_sets("x", pa.array([["a"], [], None, ["a", "b"]], LISTS))
     assert made.shares((Condition(values=("a",)),))[made.of_row].tolist() == [1, -1, -1, 1]
     assert made.shares((Condition(known=False, missing=True),))[made.of_row].tolist() == [
-        -1, -1, 1, -1
-    ]  # fmt: skip
+        -1,
+        -1,
+        1,
+        -1,
+    ]
 
 
 def test_many_uncertain_items_do_not_overflow():
@@ -231,9 +235,14 @@ def test_what_sets_cannot_answer_is_refused(release: mottle.Release, ask: object
 def test_models_learn_from_items(patients: pa.Table, release: mottle.Release):
     for training in ("samples", "ranges"):
         found = learn(
-            release, patients, "marital_status",
-            features=["diagnoses"], training=training, models=["logistic regression"], m=2,
-        )  # fmt: skip
+            release,
+            patients,
+            "marital_status",
+            features=["diagnoses"],
+            training=training,
+            models=["logistic regression"],
+            m=2,
+        )
         assert found[0].auc > 0.6
 
 

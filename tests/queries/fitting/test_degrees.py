@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Form, KAnonymity, Kind, Release, Role, Schema
+from mottle.evaluation import query_error, random_counts
 from mottle.hierarchy.tree import Hierarchy
-from mottle.queries import Queries, query_error, random_counts
+from mottle.queries import Queries
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.degrees import (
     MOST_CLASSES,
@@ -23,7 +24,7 @@ from mottle.queries.fitting.degrees import (
     relative_widths,
     tell_apart,
 )
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 
 VALUES = "abcdef"
@@ -222,9 +223,12 @@ def test_bounds_stay_and_expected_counts_lie_between_them(
     rows = release.table.num_rows
     asked, before = Queries.of(release), Queries.of(without_records(release))
     wheres: list[Any] = [
-        {"x": value}, {"y": (None, number)}, {"x": value, "y": (number, 9)},
-        {"x": [value, "a"], "illness": "s"}, {},
-    ]  # fmt: skip
+        {"x": value},
+        {"y": (None, number)},
+        {"x": value, "y": (number, 9)},
+        {"x": [value, "a"], "illness": "s"},
+        {},
+    ]
     for where in wheres:
         now, then = asked.count(where), before.count(where)
         assert (now.certain, now.possible) == (then.certain, then.possible)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import Form, KAnonymity, Kind, Release, Role, Schema
-from mottle.queries import Queries, query_error, random_counts
+from mottle.evaluation import query_error, random_counts
+from mottle.queries import Queries
 from mottle.queries.fitting.sensitive_lift import contexts_of
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 
 VALUES = "abcd"

@@ -41,12 +41,14 @@ def answer(release: Release, where: str) -> Estimate:
         ("born < '1960-01-01'", {"born": Condition(high="1960-01-01", high_open=True)}),
         ("size >= 'M'", {"size": ("M", None)}),
         ("place = 'Europe'", {"place": "Europe"}),
-        ("place <> 'South' AND diagnosis = ''", {"place": Condition(excluded=("South",)),
-                                                "diagnosis": ""}),
+        (
+            "place <> 'South' AND diagnosis = ''",
+            {"place": Condition(excluded=("South",)), "diagnosis": ""},
+        ),
         ("AGE = 27 AND \"Sex\" = 'm'", {"age": 27, "sex": "m"}),
         ("release.age = 27", {"age": 27}),
     ],
-)  # fmt: skip
+)
 def test_conditions_mean_what_they_mean_in_python(
     release: Release, sql: str, where: dict[str, Any]
 ) -> None:

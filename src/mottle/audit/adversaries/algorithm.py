@@ -21,14 +21,13 @@ import numpy as np
 from scipy.stats import binom, chi2
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s
-from mottle.audit.containment.index import Float64s
 from mottle.audit.links.edges import Edges, Part
 from mottle.audit.links.redraw import Redraw, describe, edges_to, heaviest, redraw_of, some_blocks
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.accuracy import Accuracy
 from mottle.audit.sensitive.published_values import Seen
 from mottle.audit.view import Evidence, View
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _MOST_EDGES = 2_000_000  # of the blocks that are attacked; of more, some blocks are drawn
 _WORLDS = 200  # repeated draws that say what is chance …
@@ -83,13 +82,13 @@ def algorithm(view: View, evidence: Evidence) -> Iterator[Outcome]:
 class _Guess(NamedTuple):
     """A rule's guesses: the values of these edges, so many of them equally good."""
 
-    chosen: Bools  # [edges, by original]
-    ties: Int64s  # [people]
-    whom: Bools  # [people]: about whom a guess is made
+    chosen: BoolArray  # [edges, by original]
+    ties: Int64Array  # [people]
+    whom: BoolArray  # [people]: about whom a guess is made
 
 
 def _guesses(
-    seen: Seen, own: Int32s, part: Part, redraw: Redraw, seed: int, examined: dict[str, object]
+    seen: Seen, own: Int32Array, part: Part, redraw: Redraw, seed: int, examined: dict[str, object]
 ) -> Outcome:
     """The best of all rules against what the caps allow."""
     edges = part.edges
@@ -147,13 +146,13 @@ def _guesses(
     return Outcome(f"{name}: {_RIGHT}", worst.right, worst.allowed, passed, facts)
 
 
-def _is_own(people: Int64s, values_seen: Int32s, own: Int32s) -> Bools:
+def _is_own(people: Int64Array, values_seen: Int32Array, own: Int32Array) -> BoolArray:
     """By edge: whether the value published there is the original's own."""
     return np.asarray(values_seen == own[people])
 
 
 def _rules(
-    edges: Edges, marks: Int32s, own: Int32s, seen: Seen, redraw: Redraw, seed: int
+    edges: Edges, marks: Int32Array, own: Int32Array, seen: Seen, redraw: Redraw, seed: int
 ) -> dict[str, _Guess]:
     """What every rule guesses from the release; the learned ones look at other parts of it."""
     starts, records = edges.matches
@@ -184,7 +183,7 @@ def _rules(
     return rules
 
 
-def _scores(edges: Edges, own: Int32s, seen: Seen, redraw: Redraw, seed: int) -> Float64s:
+def _scores(edges: Edges, own: Int32Array, seen: Seen, redraw: Redraw, seed: int) -> Float64Array:
     """By fold of people: how often a value of each class is the own one, learned from the others.
 
     The lessons are runs of the same draw on graphs like the one attacked: its other half, or the
@@ -209,17 +208,18 @@ def _scores(edges: Edges, own: Int32s, seen: Seen, redraw: Redraw, seed: int) ->
     return np.asarray((hits + _DOUBT * usual) / (cases + _DOUBT))
 
 
-def _folds(edges: Edges, seed: int) -> Int64s:
+def _folds(edges: Edges, seed: int) -> Int64Array:
     """By original: 0 or 1 by lot, the same for all that hang together; all 0 if all do."""
     number = np.unique(edges.clusters, return_inverse=True)[1].ravel()
     lots = np.random.default_rng(seed).permutation(int(number.max()) + 1) % 2
     return np.asarray(lots[number], np.int64)
 
 
-def _classes(times: Int32s, kinds: Int32s, rarer: Int32s) -> Int64s:
+def _classes(times: Int32Array, kinds: Int32Array, rarer: Int32Array) -> Int64Array:
     """One number for how often a value is seen, among how many, and how rare it is."""
-    parts = [np.minimum(part, most - 1) for part, most in
-             zip((times, kinds, rarer), _MOST, strict=True)]  # fmt: skip
+    parts = [
+        np.minimum(part, most - 1) for part, most in zip((times, kinds, rarer), _MOST, strict=True)
+    ]
     return np.asarray((parts[0] * _MOST[1] + parts[1]) * _MOST[2] + parts[2], np.int64)
 
 

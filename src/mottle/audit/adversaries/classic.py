@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Int64s
 from mottle.audit.containment.compact import group_rows
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.published_values import same_numbers
@@ -29,10 +29,10 @@ from mottle.audit.sensitive.shares import (
     values_of,
 )
 from mottle.audit.view import Evidence, View
-from mottle.encoding.encode import codes_of_values
 from mottle.errors import SchemaError, UsageError, did_you_mean
 from mottle.io.read_table import as_table
-from mottle.schema.model import Column, Role
+from mottle.schema.model import Role
+from mottle.typing import Int64Array
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _single_names(data: object) -> tuple[pa.Table, dict[str, list[str]]]:
     return as_table(data), again
 
 
-def _measure(table: pa.Table, groups: Int64s, sensitive: list[str]) -> Classic:
+def _measure(table: pa.Table, groups: Int64Array, sensitive: list[str]) -> Classic:
     sizes = np.bincount(groups)
     return Classic(
         rows=len(groups),
@@ -128,17 +128,32 @@ def _measure(table: pa.Table, groups: Int64s, sensitive: list[str]) -> Classic:
     )
 
 
-def _codes(table: pa.Table, name: str) -> tuple[Int64s, bool]:
+def _codes(table: pa.Table, name: str) -> tuple[Int64Array, bool]:
     """A column by rank of its values, missing last; and whether it is of numbers, none missing."""
     column = table.column(name)
-    codes, known = codes_of_values(column, Column(name=name, role=Role.SENSITIVE))
-    missing = codes < 0
     kind = column.type
+    values = _plain_values(column)
+    known = pc.unique(values).drop_null()
+    known = known.take(pc.sort_indices(known))
+    codes = pc.fill_null(pc.index_in(values, value_set=known), -1).to_numpy()
+    missing = codes < 0
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return np.where(missing, len(known), codes).astype(np.int64), is_number and not missing.any()
 
 
-def _diversity(table: pa.Table, name: str, groups: Int64s) -> Diversity:
+def _plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values that can be compared: categories as what they stand for, NaN as missing."""
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    if pa.types.is_binary(column.type) or pa.types.is_null(column.type):
+        return pc.cast(column, pa.string())
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        return pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one value
+    return column
+
+
+def _diversity(table: pa.Table, name: str, groups: Int64Array) -> Diversity:
     codes, ordered = _codes(table, name)
     counts = np.bincount(codes)
     measured = by_group(
@@ -161,7 +176,7 @@ def _diversity(table: pa.Table, name: str, groups: Int64s) -> Diversity:
     )
 
 
-def recursive_c(groups: Int64s, codes: Int64s, l: int) -> float:  # noqa: E741 - the papers' name
+def recursive_c(groups: Int64Array, codes: Int64Array, l: int) -> float:  # noqa: E741 - the papers' name
     """The bound of recursive (c, ℓ)-diversity: it holds for every c above, and for no other.
 
     In a class with counts r1 ≥ r2 ≥ … it asks r1 < c (rℓ + … + rm). Infinite when some class has

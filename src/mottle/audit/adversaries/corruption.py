@@ -22,11 +22,11 @@ import numpy as np
 
 from mottle.assignment import WALKS
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Bools, Int64s
 from mottle.audit.links.corrupted_draws import best_guess_after_one
 from mottle.audit.links.edges import Edges, chosen_part
 from mottle.audit.report import Outcome
 from mottle.audit.view import Evidence, View
+from mottle.typing import BoolArray, Int64Array
 
 _SHARES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)  # of all people, known at random
 _MOST_KNOWN = 9  # people known in the worst case
@@ -35,7 +35,7 @@ _TARGETS = 20
 _SINGLE = 200  # people taken for known one at a time
 _WORK = 100_000_000  # edges looked at in search of the worst case
 
-Left = Callable[[Bools], Int64s]
+Left = Callable[[BoolArray], Int64Array]
 
 
 @register(
@@ -79,7 +79,7 @@ def _rule(links: Edges, draw: str) -> Left:
     return links.effective_matches
 
 
-def _units(links: Edges, clusters: Int64s, *, buckets: bool) -> Int64s:
+def _units(links: Edges, clusters: Int64Array, *, buckets: bool) -> Int64Array:
     """By original: a number for all whose records one known link gives away; -1 for none.
 
     In a complete block everybody is drawn for himself. Else it is the whole block, or the bucket:
@@ -96,7 +96,7 @@ def _units(links: Edges, clusters: Int64s, *, buckets: bool) -> Int64s:
     return np.where(alone, -1, units.ravel())
 
 
-def _left_by_unit(links: Edges, units: Int64s, known: Bools) -> Int64s:
+def _left_by_unit(links: Edges, units: Int64Array, known: BoolArray) -> Int64Array:
     """Matches left when everybody of a unit goes the same way: as many fewer as units are known."""
     clusters = links.clusters
     matches = np.bincount(links.originals, minlength=links.records)
@@ -111,7 +111,7 @@ def _left_by_unit(links: Edges, units: Int64s, known: Bools) -> Int64s:
     return np.where(known, 0, left).astype(np.int64)
 
 
-def _step(left: Int64s, known: Bools) -> dict[str, Any]:
+def _step(left: Int64Array, known: BoolArray) -> dict[str, Any]:
     """What is left to the others, in numbers."""
     others = left[~known]
     return {

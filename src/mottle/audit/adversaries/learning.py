@@ -24,8 +24,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s
-from mottle.audit.containment.index import Float64s
 from mottle.audit.links.edges import Edges
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.accuracy import Accuracy, judge
@@ -38,6 +36,7 @@ from mottle.audit.sensitive.learners import (
 )
 from mottle.audit.sensitive.published_values import Seen
 from mottle.audit.view import Evidence, View
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _MOST_VALUES = 200
 _SAMPLE = 8_000  # records learned from by boosting, and people guessed
@@ -50,10 +49,10 @@ _ALPHAS = {"naïve Bayes": 0.0, "naïve Bayes, Laplace": 1.0}
 class _Learned(NamedTuple):
     """Guesses about some people by one attack."""
 
-    people: Int64s
-    guesses: Int32s
-    sure: Float64s  # belief in the guess, by its share in the whole table
-    unseen: Int32s | None = None  # guesses learned without the own record
+    people: Int64Array
+    guesses: Int32Array
+    sure: Float64Array  # belief in the guess, by its share in the whole table
+    unseen: Int32Array | None = None  # guesses learned without the own record
 
 
 @register(
@@ -74,7 +73,7 @@ def learning(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield _played(measure, view, evidence, seen, own)
 
 
-def _played(measure: str, view: View, evidence: Evidence, seen: Seen, own: Int32s) -> Outcome:
+def _played(measure: str, view: View, evidence: Evidence, seen: Seen, own: Int32Array) -> Outcome:
     generator = np.random.default_rng(view.seed)
     people = _some(view.people.num_rows, _MOST_PEOPLE, generator)
     half = _halves(view, evidence, generator)
@@ -107,8 +106,9 @@ def _played(measure: str, view: View, evidence: Evidence, seen: Seen, own: Int32
             "caps_of_guesses": found.caps,
             "sigma": found.accuracy.sigma,
         }
-    best = max(float((learned.guesses == own[learned.people]).mean())
-               for learned in attacks.values())  # fmt: skip
+    best = max(
+        float((learned.guesses == own[learned.people]).mean()) for learned in attacks.values()
+    )
     if not seen.capped or not judged:
         return Outcome(measure, best, details=facts)
     verdicts = [found.accuracy.passed for found in judged.values()]
@@ -120,7 +120,7 @@ def _played(measure: str, view: View, evidence: Evidence, seen: Seen, own: Int32
     return Outcome(measure, worst.right, worst.allowed, passed, facts)
 
 
-def _some(count: int, most: int, generator: np.random.Generator) -> Int64s:
+def _some(count: int, most: int, generator: np.random.Generator) -> Int64Array:
     """All numbers below ``count``, or some of them drawn at random."""
     if count <= most:
         return np.arange(count)
@@ -133,8 +133,8 @@ def _some(count: int, most: int, generator: np.random.Generator) -> Int64s:
 class _Halves(NamedTuple):
     """Records and people dealt into two halves, each person where the own record is."""
 
-    of_record: Bools
-    of_person: Bools
+    of_record: BoolArray
+    of_person: BoolArray
 
 
 def _halves(view: View, evidence: Evidence, generator: np.random.Generator) -> _Halves | None:
@@ -155,7 +155,7 @@ class _Judged(NamedTuple):
 
 
 def _judge(
-    learned: _Learned, own: Int32s, seen: Seen, clusters: Int64s, together: float
+    learned: _Learned, own: Int32Array, seen: Seen, clusters: Int64Array, together: float
 ) -> _Judged:
     """Right guesses about people whose records were seen, against what may be right.
 
@@ -178,13 +178,13 @@ def _judge(
     return _Judged(accuracy, float(unseen.mean()), float(caps.mean()))
 
 
-def _clusters(view: View, evidence: Evidence) -> Int64s:
+def _clusters(view: View, evidence: Evidence) -> Int64Array:
     if evidence.links is not None:
         return evidence.links.clusters
     return np.arange(view.people.num_rows)
 
 
-def _facts(learned: _Learned, own: Int32s, seen: Seen) -> dict[str, Any]:
+def _facts(learned: _Learned, own: Int32Array, seen: Seen) -> dict[str, Any]:
     """Accuracy, and for the most exposed how much more often right than by their values' shares."""
     right = learned.guesses == own[learned.people]
     exposed = np.argsort(-learned.sure, kind="stable")
@@ -198,14 +198,14 @@ def _facts(learned: _Learned, own: Int32s, seen: Seen) -> dict[str, Any]:
     }
 
 
-def _best(scores: Float64s, seen: Seen) -> tuple[Int32s, Float64s]:
+def _best(scores: Float64Array, seen: Seen) -> tuple[Int32Array, Float64Array]:
     """The likeliest value of every row of probabilities, and its gain over the whole table."""
     guesses = np.argmax(scores, axis=1).astype(np.int32)
     usual = np.maximum(seen.values.overall[guesses], 1e-12)
     return guesses, scores[np.arange(len(guesses)), guesses] / usual
 
 
-def _normal(logs: Float64s, seen: Seen) -> Float64s:
+def _normal(logs: Float64Array, seen: Seen) -> Float64Array:
     """Logarithms as probabilities; the shares of the whole table where all are impossible."""
     highest = logs.max(axis=1, keepdims=True)
     possible = np.isfinite(highest)
@@ -218,7 +218,7 @@ def _normal(logs: Float64s, seen: Seen) -> Float64s:
 
 
 def _combined(
-    people: Int64s, by_half: list[tuple[Int32s, Float64s]], half: _Halves | None
+    people: Int64Array, by_half: list[tuple[Int32Array, Float64Array]], half: _Halves | None
 ) -> _Learned:
     """Guesses taught with the own half, and those taught with the other; or by all at once."""
     if half is None:
@@ -229,7 +229,7 @@ def _combined(
     return _Learned(people, guesses.astype(np.int32), sure, unseen.astype(np.int32))
 
 
-def _bayes(view: View, seen: Seen, people: Int64s, half: _Halves | None) -> dict[str, _Learned]:
+def _bayes(view: View, seen: Seen, people: Int64Array, half: _Halves | None) -> dict[str, _Learned]:
     """Naïve Bayes exactly as HET §6 defines it, classic and corrected."""
     counted = [_counted(view, seen, taught) for taught in _lessons(half)]
     return {
@@ -245,28 +245,30 @@ def _bayes(view: View, seen: Seen, people: Int64s, half: _Halves | None) -> dict
     }
 
 
-def _lessons(half: _Halves | None) -> list[Bools | None]:
+def _lessons(half: _Halves | None) -> list[BoolArray | None]:
     """The records that each model is taught with: all, or either half."""
     return [None] if half is None else [~half.of_record, half.of_record]
 
 
-def _counted(view: View, seen: Seen, taught: Bools | None) -> tuple[list[Float64s], Float64s]:
+def _counted(
+    view: View, seen: Seen, taught: BoolArray | None
+) -> tuple[list[Float64Array], Float64Array]:
     """By quasi-identifier the records of each value that contain each code; and all of a value."""
     mixtures = seen.mixtures
     if taught is not None:
         number = np.flatnonzero(taught)
         keep = csr_array((np.ones(len(number)), (number, number)), shape=(len(taught), len(taught)))
         mixtures = (keep @ mixtures).tocsr()
-    totals: Float64s = np.asarray(mixtures.sum(axis=0), np.float64).ravel()
+    totals: Float64Array = np.asarray(mixtures.sum(axis=0), np.float64).ravel()
     return [counts_by_containment(column, mixtures) for column in view.columns], totals
 
 
-def _drawn_values(seen: Seen, records: Int64s, generator: np.random.Generator) -> Int32s:
+def _drawn_values(seen: Seen, records: Int64Array, generator: np.random.Generator) -> Int32Array:
     """The value of some records; of those published apart, one of their group."""
     marks = seen.marks[records]
     if seen.groups is None:
         return marks
-    sums: Float64s = np.cumsum(seen.mixtures[records].toarray(), axis=1)
+    sums: Float64Array = np.cumsum(seen.mixtures[records].toarray(), axis=1)
     lots = generator.random((len(records), 1)) * sums[:, -1:]
     return np.asarray((lots > sums).sum(axis=1), np.int32)
 
@@ -280,7 +282,7 @@ def _boosting(
     kinds = len(seen.values.overall)
     records = np.flatnonzero(seen.marks >= 0)
 
-    def taught_by(taught: Bools | None) -> tuple[Int32s, Float64s]:
+    def taught_by(taught: BoolArray | None) -> tuple[Int32Array, Float64Array]:
         known = records if taught is None else records[taught[records]]
         known = known[_some(len(known), _SAMPLE, generator)]
         rows = possible_worlds(view.columns, known, generator)
@@ -291,8 +293,8 @@ def _boosting(
 
 
 def _taught_by_originals(
-    view: View, seen: Seen, own: Int32s, people: Int64s, generator: np.random.Generator
-) -> Float64s:
+    view: View, seen: Seen, own: Int32Array, people: Int64Array, generator: np.random.Generator
+) -> Float64Array:
     """What boosting believes of some people, [people, values], taught by others' originals."""
     codes = np.stack([column.codes for column in view.columns], axis=1).astype(np.float64)
     side = generator.permutation(len(own)) % 2 == 0
@@ -307,7 +309,7 @@ def _taught_by_originals(
     return beliefs
 
 
-def _together(edges: Edges, seen: Seen, people: Int64s, beliefs: Float64s) -> float:
+def _together(edges: Edges, seen: Seen, people: Int64Array, beliefs: Float64Array) -> float:
     """What may be believed of people on average by whoever knows the others, and their matches.
 
     Beliefs learned from others are weighed by the shares of values among a person's matches, as
@@ -315,7 +317,7 @@ def _together(edges: Edges, seen: Seen, people: Int64s, beliefs: Float64s) -> fl
     """
     starts, records = edges.matches
     matches = csr_array((np.ones(len(records)), records, starts), shape=(edges.records,) * 2)
-    shares: Float64s = (matches[people] @ seen.mixtures).toarray()
+    shares: Float64Array = (matches[people] @ seen.mixtures).toarray()
     shares /= np.maximum(np.diff(starts)[people], 1)[:, None]
     shares = np.minimum(shares, seen.values.caps)
     shares += np.maximum(1 - shares.sum(axis=1, keepdims=True), 0.0) * seen.values.overall
@@ -323,7 +325,7 @@ def _together(edges: Edges, seen: Seen, people: Int64s, beliefs: Float64s) -> fl
     return float((weighed.max(axis=1) / np.maximum(weighed.sum(axis=1), 1e-300)).mean())
 
 
-def _definetti(view: View, seen: Seen, people: Int64s) -> _Learned:
+def _definetti(view: View, seen: Seen, people: Int64Array) -> _Learned:
     """Start from the values on everybody's matches; learn who has what, and weigh them by that.
 
     As Kifer's attack, with Naïve Bayes (Laplace) on exact quasi-identifiers, for matches by
@@ -345,7 +347,7 @@ def _definetti(view: View, seen: Seen, people: Int64s) -> _Learned:
             belongs = csr_array(
                 (np.ones(len(people)), (rows.ravel(), np.arange(len(people)))), shape=shape
             )
-            by_code: Float64s = np.asarray(belongs @ beliefs)
+            by_code: Float64Array = np.asarray(belongs @ beliefs)
             logs += (np.log(by_code + 1) - np.log(count + len(present)))[rows.ravel()]
         with np.errstate(divide="ignore"):
             beliefs = _normal(np.log(shares) + logs, seen)

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Int64s, count_outside
+from mottle.audit.containment.coded_columns import count_outside
 from mottle.audit.report import Outcome
 from mottle.audit.view import Evidence, View
 from mottle.errors import DataError
+from mottle.typing import Int64Array
 
 _THRESHOLD = 0.2  # risk that counts as high when no guarantee says otherwise
 _SHOWN = {"1 %": 0.01, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
@@ -51,7 +52,7 @@ def linkage(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome("people whose own record is no match", outside, 0, outside == 0)
 
 
-def _risks(view: View, matches: Int64s, threshold: float) -> dict[str, object]:
+def _risks(view: View, matches: Int64Array, threshold: float) -> dict[str, object]:
     """Distribution of match counts and the three risks."""
     risk = 1 / np.maximum(matches, 1)
     behind = _people_behind(view)
@@ -76,7 +77,7 @@ def _risks(view: View, matches: Int64s, threshold: float) -> dict[str, object]:
     }
 
 
-def _people_behind(view: View) -> Int64s:
+def _people_behind(view: View) -> Int64Array:
     """By published record, or of a sample of them: how many people fit it."""
     if view.complete:
         return view.index.originals_in(view.index.pieces)[view.index.box_of]

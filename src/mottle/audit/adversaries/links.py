@@ -15,10 +15,7 @@ from numba import njit
 from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import (
     MISSING,
-    Bools,
     CodedColumn,
-    Int32s,
-    Int64s,
     comparable,
     count_outside,
     quasi_identifiers,
@@ -28,10 +25,11 @@ from mottle.audit.links.edges import UNKNOWN, Edges
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.published_values import same_numbers, values_by_record
 from mottle.audit.view import Evidence, View
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.hierarchy.tree import Hierarchy
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
 
@@ -155,7 +153,7 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
     return found
 
 
-def _unlike_votes(view: View, edges: Edges, kept: Bools, column: PublishedColumn) -> int:
+def _unlike_votes(view: View, edges: Edges, kept: BoolArray, column: PublishedColumn) -> int:
     """Cells that are not what their preimages' votes make them."""
     values = comparable(view.people.column(column.name).combine_chunks(), column)
     worlds = read_worlds(values, view.release.table.column(column.name).combine_chunks())
@@ -163,7 +161,11 @@ def _unlike_votes(view: View, edges: Edges, kept: Bools, column: PublishedColumn
 
 
 def _inexact(
-    column: CodedColumn, edges: Edges, kept: Bools, form: Form | None, hierarchy: Hierarchy | None
+    column: CodedColumn,
+    edges: Edges,
+    kept: BoolArray,
+    form: Form | None,
+    hierarchy: Hierarchy | None,
 ) -> int:
     """Cells that are not exactly the range, set or node of their preimages."""
     low, high = np.zeros(edges.records, np.int32), np.zeros(edges.records, np.int32)
@@ -198,7 +200,7 @@ def _inexact(
 
 
 @njit(cache=True, nogil=True)
-def _repeated_edges(offsets: Int64s, originals: Int32s, people: int) -> int:
+def _repeated_edges(offsets: Int64Array, originals: Int32Array, people: int) -> int:
     """Edges that their record has already."""
     seen_by = np.full(people, -1, np.int64)
     repeated = 0
@@ -211,9 +213,16 @@ def _repeated_edges(offsets: Int64s, originals: Int32s, people: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _cover(
-    column: CodedColumn, offsets: Int64s, originals: Int32s, low: Int32s, high: Int32s,
-    missing: Bools, unused: Bools, first: int, last: int,
-) -> None:  # fmt: skip
+    column: CodedColumn,
+    offsets: Int64Array,
+    originals: Int32Array,
+    low: Int32Array,
+    high: Int32Array,
+    missing: BoolArray,
+    unused: BoolArray,
+    first: int,
+    last: int,
+) -> None:
     """By record: smallest and largest code of its preimages, whether one of them is missing.
 
     ``unused`` says whether its cell has an interval that is none of its preimages' codes.

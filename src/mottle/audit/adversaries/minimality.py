@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s, offsets_of
-from mottle.audit.containment.index import Float64s
+from mottle.audit.containment.coded_columns import offsets_of
 from mottle.audit.links.edges import Edges
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.mondrian_cuts import VARIATIONS, cuts_tried, is_explained, worlds_of
 from mottle.audit.view import Evidence, View
-from mottle.guarantees.base import ROUNDING
-from mottle.methods.base import DECIDES_BY_BOTH
+from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.demand import ROUNDING
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 _MEASURE = "people of whom a decision tells more than the cap"
@@ -82,10 +82,10 @@ def _declared(made: dict[str, Any]) -> dict[str, Any]:
 class _Group(NamedTuple):
     """A group that could have been cut, were it not for the caps."""
 
-    cuts: Bools  # [cuts, people]: the left sides
-    marks: Int32s  # [people, systems]
-    values: Int64s  # [people]: the own values, numbered within the group
-    caps: Float64s  # of these values
+    cuts: BoolArray  # [cuts, people]: the left sides
+    marks: Int32Array  # [people, systems]
+    values: Int64Array  # [people]: the own values, numbered within the group
+    caps: Float64Array  # of these values
     seed: int
 
 
@@ -93,8 +93,8 @@ class _Suspicion(NamedTuple):
     """What the worlds of a group say: a value for each person, and by how many σ too much."""
 
     guess: NDArray[np.intp]
-    belief: Float64s
-    sigmas: Float64s
+    belief: Float64Array
+    sigmas: Float64Array
 
 
 def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
@@ -150,7 +150,12 @@ def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
 
 
 def _ready(
-    view: View, evidence: Evidence, groups: list[Int64s], marks: Int32s, least: int, method: str
+    view: View,
+    evidence: Evidence,
+    groups: list[Int64Array],
+    marks: Int32Array,
+    least: int,
+    method: str,
 ) -> list[_Group]:
     """The groups of which some cut has enough records on both sides."""
     codes = _codes_in_order(view)
@@ -173,7 +178,7 @@ def _affordable(groups: list[_Group], tries: int) -> list[_Group]:
 
 
 def _suspect(
-    group: _Group, caps: Float64s, tries: int, guess: NDArray[np.intp] | None
+    group: _Group, caps: Float64Array, tries: int, guess: NDArray[np.intp] | None
 ) -> _Suspicion | None:
     """Try worlds; without a guess, the value most believed against its cap. None if too few fit."""
     seed = group.seed if guess is None else group.seed + 1_000_000
@@ -193,7 +198,7 @@ def _in_threads(work: Callable[[int], _Suspicion | None], sizes: list[int]) -> l
     return [each for part in found for each in part]
 
 
-def _codes_in_order(view: View) -> Int32s:
+def _codes_in_order(view: View) -> Int32Array:
     """Everybody's quasi-identifiers as the method orders them: a missing value comes last."""
     columns = [column.codes for column in view.columns]
     return np.stack(
@@ -201,7 +206,7 @@ def _codes_in_order(view: View) -> Int32s:
     ).astype(np.int32)
 
 
-def _limits(view: View, evidence: Evidence) -> tuple[Int32s, Float64s, int]:
+def _limits(view: View, evidence: Evidence) -> tuple[Int32Array, Float64Array, int]:
     """Everybody's marks in one numbering, the caps of all, and the fewest records of a side."""
     assert evidence.guarantee is not None
     sizes = [len(seen.values.caps) for seen in view.sensitive]
@@ -214,7 +219,7 @@ def _limits(view: View, evidence: Evidence) -> tuple[Int32s, Float64s, int]:
     return marks, caps, max(evidence.guarantee.degree, *fewest)
 
 
-def _groups(edges: Edges, people: Int64s) -> list[Int64s]:
+def _groups(edges: Edges, people: Int64Array) -> list[Int64Array]:
     """The people of every complete block, in the order of the table."""
     clusters = edges.clusters
     order = np.argsort(clusters, kind="stable")

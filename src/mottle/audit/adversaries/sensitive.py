@@ -17,8 +17,6 @@ from dataclasses import replace
 import numpy as np
 
 from mottle.audit.base import register
-from mottle.audit.containment.coded_columns import Int32s, Int64s
-from mottle.audit.containment.index import Float64s
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.accuracy import Accuracy, judge
 from mottle.audit.sensitive.baseline import told_by_others
@@ -40,6 +38,7 @@ from mottle.audit.sensitive.shares import (
     by_group,
 )
 from mottle.audit.view import Evidence, View
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _ROUNDING = 1e-9  # shares that equal their cap but for floating point are within it
 _EXPOSED = 0.1  # the part of all people who count as the most exposed
@@ -70,7 +69,7 @@ def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield found if judged else replace(found, passed=None)
 
 
-def _groups_of_equals(view: View, evidence: Evidence) -> Int64s | None:
+def _groups_of_equals(view: View, evidence: Evidence) -> Int64Array | None:
     """By record: its group, if all records come in groups of equals large enough to be meant so."""
     apart = next((seen.groups for seen in view.sensitive if seen.groups is not None), None)
     if apart is not None:
@@ -84,7 +83,7 @@ def _groups_of_equals(view: View, evidence: Evidence) -> Int64s | None:
 
 
 def _by_shares(
-    name: str, seen: Seen, measured: Float64s, matches: str, examined: dict[str, object]
+    name: str, seen: Seen, measured: Float64Array, matches: str, examined: dict[str, object]
 ) -> Outcome:
     """Shares that are probabilities against the caps; without caps, for information."""
     facts = {
@@ -109,7 +108,7 @@ def _by_shares(
 
 
 def _by_guesses(
-    name: str, view: View, evidence: Evidence, seen: Seen, everybodys: Int32s
+    name: str, view: View, evidence: Evidence, seen: Seen, everybodys: Int32Array
 ) -> Outcome:
     """How often the best guess is right, overall and among the most exposed."""
     place = view.index.place_of
@@ -167,11 +166,13 @@ def _by_guesses(
     )
 
 
-def _mean(values: Float64s) -> float:
+def _mean(values: Float64Array) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s, guess: int) -> Float64s:
+def _without_own_record(
+    measured: Float64Array, guesses: Int32Array, own: Int32Array, guess: int
+) -> Float64Array:
     """By person: how surely a guess would be right if the own record were left out.
 
     That is what can be learned about a person from the others alone; the own record can only have
@@ -184,7 +185,7 @@ def _without_own_record(measured: Float64s, guesses: Int32s, own: Int32s, guess:
     return np.asarray(right * sure, np.float64)
 
 
-def achieved(measured: Float64s, seen: Seen) -> dict[str, object]:
+def achieved(measured: Float64Array, seen: Seen) -> dict[str, object]:
     """What the mixtures of all people achieve of each notion: the worst over people.
 
     δ-disclosure bounds |ln| of every value's gain, so it is infinite where a mixture lacks a value.

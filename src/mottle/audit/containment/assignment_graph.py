@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mottle.audit.containment.coded_columns import Int64s, code_columns, offsets_of
+from mottle.audit.containment.coded_columns import code_columns, offsets_of
 from mottle.audit.containment.compact import runs
 from mottle.audit.containment.index import build_index
 from mottle.errors import DataError
 from mottle.io.read_table import as_table
 from mottle.release.data import Release
+from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
     Matches = csr_array[np.bool_, tuple[int, int]]
@@ -64,7 +65,7 @@ def check_rows(originals: int, records: int) -> None:
 
 
 def boolean_matrix(
-    rows: NDArray[np.integer] | Int64s, columns: NDArray[np.integer] | Int64s, size: int
+    rows: NDArray[np.integer] | Int64Array, columns: NDArray[np.integer] | Int64Array, size: int
 ) -> Matches:
     """The graph with the given distinct edges."""
     return csr_array((np.ones(len(rows), np.bool_), (rows, columns)), shape=(size, size))

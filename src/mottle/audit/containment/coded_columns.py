@@ -14,19 +14,17 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
+from mottle.audit.containment.item_lists import item_lists
 from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds
-from mottle.encoding.encode import Form
-from mottle.encoding.set_columns import sorted_lists
+from mottle.encoding.domain import Form
 from mottle.errors import DataError, UsageError
 from mottle.itemsets.arrow import is_list
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.schema.model import SEPARATOR, Kind, Role
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 from mottle.utils.arrow import is_plain
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MISSING = 0  # the code of the missing value; all others are positive
 
@@ -39,10 +37,10 @@ class CodedColumn(NamedTuple):
     value may be missing is one more.
     """
 
-    codes: Int32s  # [originals]
-    offsets: Int64s  # [records + 1]: where the intervals of every cell begin
-    lowest: Int32s  # first code of each interval
-    highest: Int32s  # last code of each interval
+    codes: Int32Array  # [originals]
+    offsets: Int64Array  # [records + 1]: where the intervals of every cell begin
+    lowest: Int32Array  # first code of each interval
+    highest: Int32Array  # last code of each interval
 
 
 def code_columns(table: pa.Table, release: Release) -> list[CodedColumn]:
@@ -58,7 +56,7 @@ def quasi_identifiers(release: Release) -> list[PublishedColumn]:
     return [column for column in release.columns if column.role is Role.QUASI_IDENTIFYING]
 
 
-def count_outside(columns: list[CodedColumn], originals: Int32s, records: Int32s) -> int:
+def count_outside(columns: list[CodedColumn], originals: Int32Array, records: Int32Array) -> int:
     """How many of the pairs of an original and a published record are no match."""
     inside = np.ones(len(originals), np.bool_)
     for column in columns:
@@ -73,7 +71,12 @@ def count_outside(columns: list[CodedColumn], originals: Int32s, records: Int32s
 
 @njit(cache=True, nogil=True)
 def _strike_outside(
-    column: CodedColumn, originals: Int32s, records: Int32s, inside: Bools, first: int, last: int
+    column: CodedColumn,
+    originals: Int32Array,
+    records: Int32Array,
+    inside: BoolArray,
+    first: int,
+    last: int,
 ) -> None:
     """Mark the pairs ``first .. last - 1`` whose original lies outside the record's cell."""
     for pair in range(first, last):
@@ -139,7 +142,7 @@ def _sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
             "Give the table the release was made from.",
         )
     separator = column.separator or SEPARATOR
-    return sorted_lists(pa.chunked_array([values]), column.name, separator).combine_chunks()
+    return item_lists(values, separator)
 
 
 def _code_ranges(values: pa.Array, cells: pa.StructArray, column: PublishedColumn) -> CodedColumn:
@@ -176,7 +179,10 @@ def _code_sets(values: pa.Array, cells: pa.ListArray) -> CodedColumn:
 
 
 def _intervals(
-    codes: NDArray[np.integer], low: NDArray[np.integer], high: NDArray[np.integer], missing: Bools
+    codes: NDArray[np.integer],
+    low: NDArray[np.integer],
+    high: NDArray[np.integer],
+    missing: BoolArray,
 ) -> CodedColumn:
     """Cells of at most two intervals: the missing value, and low to high unless these are it."""
     parts = np.stack([missing, low != MISSING], axis=1)
@@ -190,16 +196,16 @@ def _intervals(
     )
 
 
-def offsets_of(sizes: NDArray[np.integer] | list[int]) -> Int64s:
+def offsets_of(sizes: NDArray[np.integer] | list[int]) -> Int64Array:
     """Where each of several runs begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _true_where(flags: pa.Array) -> Bools:
+def _true_where(flags: pa.Array) -> BoolArray:
     return np.asarray(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _ranks(*parts: pa.Array) -> tuple[Int32s, ...]:
+def _ranks(*parts: pa.Array) -> tuple[Int32Array, ...]:
     """Codes of all parts by rank among their distinct values together."""
     ends = np.cumsum([len(part) for part in parts])[:-1]
     together = pa.concat_arrays([pc.cast(part, parts[0].type) for part in parts])
@@ -211,7 +217,7 @@ def _ranks(*parts: pa.Array) -> tuple[Int32s, ...]:
     return tuple(np.split(codes, ends))
 
 
-def _places(values: pa.Array, column: PublishedColumn) -> Int32s:
+def _places(values: pa.Array, column: PublishedColumn) -> Int32Array:
     """Codes of ordered categories by their place in the order."""
     if column.order is None:
         raise UsageError(
@@ -221,7 +227,7 @@ def _places(values: pa.Array, column: PublishedColumn) -> Int32s:
     return _positions(pc.cast(values, pa.string()), column.order, column.name) + np.int32(1)
 
 
-def _positions(values: pa.Array, known: tuple[str, ...], name: str) -> Int32s:
+def _positions(values: pa.Array, known: tuple[str, ...], name: str) -> Int32Array:
     """Positions of values among the known ones, -1 for missing."""
     found = pc.index_in(values, value_set=pa.array(known, pa.string()))
     if found.null_count > values.null_count:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s, offsets_of
+from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
 from mottle.audit.containment.lists import distinct_lists
+from mottle.typing import Int32Array, Int64Array
 
 
-def group_rows(rows: NDArray[np.integer]) -> tuple[Int64s, Int32s]:
+def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
     """The group of every row, equal rows being one group, and a row of each group.
 
     >>> groups, distinct = group_rows(np.array([[1, 2], [3, 4], [1, 2]], np.int32))
@@ -25,7 +26,7 @@ def group_rows(rows: NDArray[np.integer]) -> tuple[Int64s, Int32s]:
     return groups.ravel(), np.ascontiguousarray(rows[first], np.int32)
 
 
-def runs(first: Int64s, sizes: Int64s) -> Int64s:
+def runs(first: Int64Array, sizes: Int64Array) -> Int64Array:
     """The numbers first, first + 1, … of several runs, one run after the other.
 
     >>> runs(np.array([5, 0]), np.array([2, 3]))
@@ -38,15 +39,15 @@ def runs(first: Int64s, sizes: Int64s) -> Int64s:
 class Compact(NamedTuple):
     """One column in codes that occur among the originals; equal cells once."""
 
-    codes: Int32s  # [originals]
-    cell_of: Int32s  # [records]
-    offsets: Int64s  # [cells + 1]
-    lowest: Int32s
-    highest: Int32s
+    codes: Int32Array  # [originals]
+    cell_of: Int32Array  # [records]
+    offsets: Int64Array  # [cells + 1]
+    lowest: Int32Array
+    highest: Int32Array
     mean_width: float  # of a record's cell, in codes
 
 
-def compact(column: CodedColumn, people: Int64s | None) -> Compact:
+def compact(column: CodedColumn, people: Int64Array | None) -> Compact:
     """Cells by the codes that occur inside them, neighbouring intervals joined."""
     codes = column.codes if people is None else column.codes[people]
     present, dense = np.unique(codes, return_inverse=True)

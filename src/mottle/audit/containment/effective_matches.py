@@ -23,10 +23,10 @@ from mottle.audit.containment.pruning import disjoint_assignments, prune
 from mottle.errors import DataError, UsageError
 from mottle.io.read_table import as_table
 from mottle.release.data import Release
+from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
     from mottle.audit.containment.assignment_graph import Matches
-    from mottle.audit.containment.coded_columns import Int64s
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _least_degree(graph: Matches) -> int:
     return int(min(of_original.min(), of_published.min()))
 
 
-def _owners(graph: Matches, assignment: NDArray[np.integer] | None) -> Int64s:
+def _owners(graph: Matches, assignment: NDArray[np.integer] | None) -> Int64Array:
     """The original of every published record under ``assignment``, or under some assignment."""
     size = graph.shape[0]
     if assignment is None:

@@ -15,44 +15,42 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s, offsets_of
+from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
 from mottle.audit.containment.compact import compact, group_rows, runs
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Float64s = NDArray[np.float64]
 
 
 class Tree(NamedTuple):
     """The tree over points; children stand after their parent, the right after the left one."""
 
-    low: Int32s  # [nodes, columns]: smallest code below the node
-    high: Int32s  # [nodes, columns]: largest code below the node
-    first: Int64s  # [nodes]: the points below it are first .. last - 1 in the order of the tree
-    last: Int64s  # [nodes]
-    left: Int64s  # [nodes]: the left child, -1 for a leaf
-    parent: Int64s  # [nodes]: -1 for the root
+    low: Int32Array  # [nodes, columns]: smallest code below the node
+    high: Int32Array  # [nodes, columns]: largest code below the node
+    first: Int64Array  # [nodes]: the points below it are first .. last - 1 in the order of the tree
+    last: Int64Array  # [nodes]
+    left: Int64Array  # [nodes]: the left child, -1 for a leaf
+    parent: Int64Array  # [nodes]: -1 for the root
 
 
 class Boxes(NamedTuple):
     """Published records as boxes: for every column one of the column's distinct cells."""
 
-    cells: Int32s  # [boxes, columns]
-    first_cell: Int64s  # [columns]: where the cells of each column begin in ``offsets``
-    offsets: Int64s  # where the intervals of every cell begin
-    lowest: Int32s
-    highest: Int32s
+    cells: Int32Array  # [boxes, columns]
+    first_cell: Int64Array  # [columns]: where the cells of each column begin in ``offsets``
+    offsets: Int64Array  # where the intervals of every cell begin
+    lowest: Int32Array
+    highest: Int32Array
 
 
 class Pieces(NamedTuple):
     """The branches inside every box."""
 
-    offsets: Int64s  # [boxes + 1]
-    nodes: Int64s
+    offsets: Int64Array  # [boxes + 1]
+    nodes: Int64Array
 
     @property
-    def boxes(self) -> Int64s:
+    def boxes(self) -> Int64Array:
         """The box of every piece."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
@@ -63,17 +61,17 @@ class Index:
 
     tree: Tree
     boxes: Boxes
-    place_of: Int64s  # [originals]: the place of each one's point in the order of the tree
-    box_of: Int64s  # [records]: the box of each
-    weights: Int64s  # [points]: originals at each point, in the order of the tree
-    multiplicities: Int64s  # [boxes]: records of each
+    place_of: Int64Array  # [originals]: the place of each one's point in the order of the tree
+    box_of: Int64Array  # [records]: the box of each
+    weights: Int64Array  # [points]: originals at each point, in the order of the tree
+    multiplicities: Int64Array  # [boxes]: records of each
 
     @cached_property
     def pieces(self) -> Pieces:
         """The branches inside every box."""
         return self.pieces_of(np.arange(len(self.multiplicities)))
 
-    def pieces_of(self, boxes: Int64s) -> Pieces:
+    def pieces_of(self, boxes: Int64Array) -> Pieces:
         """The branches inside some of the boxes."""
         parts = parallel.over_rows(
             lambda first, last: _find_pieces(self.tree, self.boxes, boxes, first, last), len(boxes)
@@ -81,21 +79,21 @@ class Index:
         counts = np.concatenate([counts for counts, _ in parts])
         return Pieces(offsets_of(counts), np.concatenate([nodes for _, nodes in parts]))
 
-    def matches_of_points(self) -> Int64s:
+    def matches_of_points(self) -> Int64Array:
         """By point: how many published records contain it."""
         pieces = self.pieces
         weights = self.multiplicities[pieces.boxes]
         added = np.bincount(pieces.nodes, weights, len(self.tree.left)).astype(np.int64)
         return _push_down(self.tree, added)
 
-    def originals_in(self, pieces: Pieces) -> Int64s:
+    def originals_in(self, pieces: Pieces) -> Int64Array:
         """By box of ``pieces``: how many originals lie inside."""
         up_to = offsets_of(self.weights)
         inside = up_to[self.tree.last[pieces.nodes]] - up_to[self.tree.first[pieces.nodes]]
         sums = offsets_of(inside)
         return sums[pieces.offsets[1:]] - sums[pieces.offsets[:-1]]
 
-    def pairs(self) -> tuple[Int64s, Int64s]:
+    def pairs(self) -> tuple[Int64Array, Int64Array]:
         """All pairs of a point and a box that contains it: points, then boxes."""
         pieces = self.pieces
         first, last = self.tree.first[pieces.nodes], self.tree.last[pieces.nodes]
@@ -106,21 +104,21 @@ class Index:
         nodes = self.pieces.nodes
         return int((self.tree.last[nodes] - self.tree.first[nodes]).sum())
 
-    def by_node(self) -> tuple[Int64s, Int64s]:
+    def by_node(self) -> tuple[Int64Array, Int64Array]:
         """The pieces seen from the tree: where each node's begin, and their boxes."""
         pieces = self.pieces
         order = np.argsort(pieces.nodes, kind="stable")
         counts = np.bincount(pieces.nodes, minlength=len(self.tree.left))
         return offsets_of(counts), pieces.boxes[order]
 
-    def branches(self, points: int = 2048) -> Int64s:
+    def branches(self, points: int = 2048) -> Int64Array:
         """Nodes that together cover all points, none with more than so many below it."""
         size = self.tree.last - self.tree.first
         above = np.where(self.tree.parent < 0, size[0], size[self.tree.parent])
         return np.flatnonzero((size <= points) & ((above > points) | (self.tree.parent < 0)))
 
 
-def build_index(columns: list[CodedColumn], people: Int64s | None = None) -> Index:
+def build_index(columns: list[CodedColumn], people: Int64Array | None = None) -> Index:
     """Index the originals (all, or the rows ``people``) against all published records.
 
     Time O(points · columns · log of the domains) to build; a search then takes time in the branches
@@ -160,7 +158,7 @@ def build_index(columns: list[CodedColumn], people: Int64s | None = None) -> Ind
 
 
 @njit(cache=True, nogil=True)
-def _build_tree(points: Int32s, widths: Float64s, order: Int64s) -> Tree:
+def _build_tree(points: Int32Array, widths: Float64Array, order: Int64Array) -> Tree:
     """Build the tree over distinct ``points``; puts ``order`` into the order of the leaves.
 
     Each node is halved in the column that is widest, measured by the mean width of a cell there:
@@ -230,8 +228,8 @@ def _lies(boxes: Boxes, cell: int, low: int, high: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _find_pieces(
-    tree: Tree, boxes: Boxes, chosen: Int64s, first: int, last: int
-) -> tuple[Int64s, Int64s]:
+    tree: Tree, boxes: Boxes, chosen: Int64Array, first: int, last: int
+) -> tuple[Int64Array, Int64Array]:
     """The branches inside the boxes ``chosen[first:last]``: their number by box, then all."""
     columns = tree.low.shape[1]
     counts = np.zeros(last - first, np.int64)
@@ -284,7 +282,7 @@ def _find_pieces(
 
 
 @njit(cache=True, nogil=True)
-def _push_down(tree: Tree, added: Int64s) -> Int64s:
+def _push_down(tree: Tree, added: Int64Array) -> Int64Array:
     """What was added to branches, summed up by point; changes ``added``."""
     points = np.empty(tree.last[0], np.int64)
     for node in range(len(tree.left)):

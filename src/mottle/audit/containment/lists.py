@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from mottle.typing import Int32Array, Int64Array
 
 
-def distinct_lists(offsets: Int64s, items: Int32s) -> tuple[Int64s, Int32s]:
+def distinct_lists(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int32Array]:
     """Where each different list occurs first, and which one each list is.
 
     List i is items[offsets[i]:offsets[i + 1]] of items [total, width]; lists are compared by their

@@ -12,16 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
-from numpy.typing import NDArray
 
 from mottle.audit.containment.lists import distinct_lists
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.itemsets.gray import gray_order
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Bools = NDArray[np.bool_]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 _RECORDS_AT_ONCE = 1 << 15
 
@@ -29,11 +25,11 @@ _RECORDS_AT_ONCE = 1 << 15
 class Lists(NamedTuple):
     """Lists of items: list r is items[starts[r]:starts[r + 1]], ascending."""
 
-    starts: Int64s
-    items: Int32s
+    starts: Int64Array
+    items: Int32Array
 
     @property
-    def sizes(self) -> Int64s:
+    def sizes(self) -> Int64Array:
         """Items of every list."""
         return np.diff(self.starts)
 
@@ -42,11 +38,11 @@ class Worlds(NamedTuple):
     """Originals and published cells of one column over one numbering of items."""
 
     values: Lists  # [originals]
-    known: Bools  # [originals]: whether it has a set
+    known: BoolArray  # [originals]: whether it has a set
     base: Lists  # [records]
     uncertain: Lists  # [records]
-    distance: Int32s  # [records]; -1 where only missing is possible
-    missing: Bools  # [records]
+    distance: Int32Array  # [records]; -1 where only missing is possible
+    missing: BoolArray  # [records]
     universe: int
 
 
@@ -70,7 +66,7 @@ def read_worlds(values: pa.Array, cells: pa.StructArray) -> Worlds:
     )
 
 
-def _ascending(lists: pa.ListArray, items: Int32s) -> Lists:
+def _ascending(lists: pa.ListArray, items: Int32Array) -> Lists:
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     list_of = np.repeat(np.arange(len(sizes)), sizes)
     ordered = items[np.lexsort((items, list_of))].astype(np.int32)
@@ -80,7 +76,7 @@ def _ascending(lists: pa.ListArray, items: Int32s) -> Lists:
 # ------------------------------------------------------------------------------------ containment
 
 
-def members_of_cells(worlds: Worlds) -> tuple[Int32s, Int64s, Int32s]:
+def members_of_cells(worlds: Worlds) -> tuple[Int32Array, Int64Array, Int32Array]:
     """Codes of the originals (0 for missing, else one by set), and the codes inside each cell.
 
     The second and third are where the codes of each record begin, and the codes, ascending. Time
@@ -111,12 +107,12 @@ def members_of_cells(worlds: Worlds) -> tuple[Int32s, Int64s, Int32s]:
 class _Index(NamedTuple):
     """Distinct sets, and where to look for those that may lie in a cell."""
 
-    starts: Int64s  # [sets + 1]
-    items: Int32s
-    holding_starts: Int64s  # [items + 1]
-    holding: Int32s  # by item: the sets that hold it
-    begin_starts: Int64s  # [items + 1]
-    begin: Int32s  # by item: the sets of which it is the first
+    starts: Int64Array  # [sets + 1]
+    items: Int32Array
+    holding_starts: Int64Array  # [items + 1]
+    holding: Int32Array  # by item: the sets that hold it
+    begin_starts: Int64Array  # [items + 1]
+    begin: Int32Array  # by item: the sets of which it is the first
     empty: int  # the set that holds nothing, -1 if there is none
 
 
@@ -129,13 +125,13 @@ def _indexed(sets: Lists, universe: int) -> _Index:
     return _Index(*sets, *holding, *begin, int(nothing[0]) if len(nothing) else -1)
 
 
-def _by_item(items: Int32s, sets: Int64s, universe: int) -> tuple[Int64s, Int32s]:
+def _by_item(items: Int32Array, sets: Int64Array, universe: int) -> tuple[Int64Array, Int32Array]:
     counts = np.bincount(items, minlength=universe)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return starts, sets[np.argsort(items, kind="stable")].astype(np.int32)
 
 
-def _distinct_cells(worlds: Worlds) -> tuple[Int64s, Int32s]:
+def _distinct_cells(worlds: Worlds) -> tuple[Int64Array, Int32Array]:
     """A record with each different cell, and which of these every record has."""
     records = len(worlds.distance)
     heads = np.stack([worlds.distance, worlds.missing, worlds.base.sizes], axis=1)
@@ -155,7 +151,7 @@ def _distinct_cells(worlds: Worlds) -> tuple[Int64s, Int32s]:
 
 
 @njit(cache=True, nogil=True)
-def _inside(worlds: Worlds, index: _Index, records: Int64s) -> tuple[Int64s, Int32s]:
+def _inside(worlds: Worlds, index: _Index, records: Int64Array) -> tuple[Int64Array, Int32Array]:
     """Codes of the sets inside the cells of records: their number by record, then all."""
     counts = np.zeros(records.size, np.int64)
     found = np.empty(16 * records.size + 16, np.int32)
@@ -202,9 +198,14 @@ def _inside(worlds: Worlds, index: _Index, records: Int64s) -> tuple[Int64s, Int
 
 @njit(cache=True, nogil=True)
 def _lies_in(
-    worlds: Worlds, index: _Index, record: int, candidate: int,
-    in_base: Bools, doubtful: Bools, certain: int,
-) -> bool:  # fmt: skip
+    worlds: Worlds,
+    index: _Index,
+    record: int,
+    candidate: int,
+    in_base: BoolArray,
+    doubtful: BoolArray,
+    certain: int,
+) -> bool:
     """Whether a set lies in the cell of a record, whose items are marked."""
     size = index.starts[candidate + 1] - index.starts[candidate]
     shared = 0
@@ -220,7 +221,7 @@ def _lies_in(
 
 
 @njit(cache=True, nogil=True)
-def _append(found: Int32s, filled: int, code: int) -> tuple[Int32s, int]:
+def _append(found: Int32Array, filled: int, code: int) -> tuple[Int32Array, int]:
     if filled == found.size:
         larger = np.empty(2 * filled, np.int32)
         larger[:filled] = found
@@ -229,7 +230,7 @@ def _append(found: Int32s, filled: int, code: int) -> tuple[Int32s, int]:
     return found, filled + 1
 
 
-def _take(lists: Lists, chosen: Int64s | Int32s) -> Lists:
+def _take(lists: Lists, chosen: Int64Array | Int32Array) -> Lists:
     sizes = lists.sizes[chosen]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     moved = np.repeat(lists.starts[:-1][chosen] - starts[:-1], sizes)
@@ -239,7 +240,7 @@ def _take(lists: Lists, chosen: Int64s | Int32s) -> Lists:
 # ----------------------------------------------------------------------------- the owner's links
 
 
-def unlike_votes(worlds: Worlds, offsets: Int64s, originals: Int32s) -> Bools:
+def unlike_votes(worlds: Worlds, offsets: Int64Array, originals: Int32Array) -> BoolArray:
     """[records]: whether a cell is not what its preimages' votes make it (SET12 §4).
 
     The preimages of record r are originals[offsets[r]:offsets[r + 1]].
@@ -253,7 +254,9 @@ def unlike_votes(worlds: Worlds, offsets: Int64s, originals: Int32s) -> Bools:
     return unlike
 
 
-def _unlike(worlds: Worlds, records: Int64s, offsets: Int64s, edges: Int32s) -> Bools:
+def _unlike(
+    worlds: Worlds, records: Int64Array, offsets: Int64Array, edges: Int32Array
+) -> BoolArray:
     count, universe = len(records), worlds.universe
     degrees = np.diff(offsets)[records]
     record_of = np.repeat(np.arange(count), degrees)

@@ -14,19 +14,20 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from mottle.audit.containment.coded_columns import Int64s, offsets_of
+from mottle.audit.containment.coded_columns import offsets_of
 from mottle.audit.containment.index import Index
+from mottle.typing import Int64Array
 
 
 @dataclass(frozen=True)
 class Pruned:
     """Matches left when those in no assignment are struck out."""
 
-    of_points: Int64s  # [points]: of an original at each point
-    of_boxes: Int64s  # [boxes]: of a published record of each box
+    of_points: Int64Array  # [points]: of an original at each point
+    of_boxes: Int64Array  # [boxes]: of a published record of each box
     components: int  # how many parts the matches that are left fall into
-    component_of_point: Int64s
-    component_of_box: Int64s
+    component_of_point: Int64Array
+    component_of_box: Int64Array
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class Network:
     Records that were dropped are one more box, which contains everybody.
     """
 
-    tails: Int64s
-    heads: Int64s
+    tails: Int64Array
+    heads: Int64Array
     points: int
     branches: int
     boxes: int
@@ -72,7 +73,7 @@ class Network:
         return self.points + self.branches + self.boxes
 
 
-def prune(index: Index, owners: Int64s | None, dropped: int = 0) -> Pruned | None:
+def prune(index: Index, owners: Int64Array | None, dropped: int = 0) -> Pruned | None:
     """Strike out the matches that lie in no assignment; None when there is no assignment at all.
 
     ``owners`` is the original of every published record under some assignment; without it one is
@@ -86,7 +87,7 @@ def prune(index: Index, owners: Int64s | None, dropped: int = 0) -> Pruned | Non
     heads = np.concatenate([network.heads, back[1]])
     arrows = csr_array((np.ones(len(tails), np.int8), (tails, heads)), (network.size,) * 2)
     _, labels = connected_components(arrows, directed=True, connection="strong")
-    component: Int64s = labels.astype(np.int64)
+    component: Int64Array = labels.astype(np.int64)
     of_point = component[: network.points]
     of_box = component[network.points + network.branches :][: len(index.multiplicities)]
     return Pruned(
@@ -98,8 +99,8 @@ def prune(index: Index, owners: Int64s | None, dropped: int = 0) -> Pruned | Non
 
 
 def _ways_back(
-    index: Index, network: Network, owners: Int64s | None, dropped: int
-) -> tuple[Int64s, Int64s] | None:
+    index: Index, network: Network, owners: Int64Array | None, dropped: int
+) -> tuple[Int64Array, Int64Array] | None:
     """Arrows from boxes back to the points of their records, or back along a flow."""
     if owners is None:
         return _flow(index, network, dropped)
@@ -113,7 +114,7 @@ def _ways_back(
     return tails, heads
 
 
-def _flow(index: Index, network: Network, dropped: int) -> tuple[Int64s, Int64s] | None:
+def _flow(index: Index, network: Network, dropped: int) -> tuple[Int64Array, Int64Array] | None:
     """Arrows against a flow that takes every original to a published record of its own."""
     people = int(index.weights.sum())
     demands = np.append(index.multiplicities, dropped) if dropped else index.multiplicities
@@ -135,7 +136,9 @@ def _flow(index: Index, network: Network, dropped: int) -> tuple[Int64s, Int64s]
     return flow.coords[1][used].astype(np.int64), flow.coords[0][used].astype(np.int64)
 
 
-def _effective(index: Index, of_point: Int64s, of_box: Int64s) -> tuple[Int64s, Int64s]:
+def _effective(
+    index: Index, of_point: Int64Array, of_box: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """By point and by box: matches inside the own component.
 
     Sorted by component and then by place, the points of a branch that lie in one component are a

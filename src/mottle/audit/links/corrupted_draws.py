@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.assignment import assign
-from mottle.audit.containment.coded_columns import Int32s
 from mottle.audit.links.edges import Edges
 from mottle.graph.model import Graph
+from mottle.typing import Int32Array
 from mottle.utils.csprng import Secret
 
 _PARTS = 8
@@ -45,7 +45,7 @@ def best_guess_after_one(links: Edges, draw: str, seed: int) -> dict[str, object
     }
 
 
-def _accuracy(learned: Int32s, tested: Int32s, person: int, slot: int) -> float | None:
+def _accuracy(learned: Int32Array, tested: Int32Array, person: int, slot: int) -> float | None:
     """How often the best guess of another is right, the person's slot being known."""
     given, then = learned[learned[:, person] == slot], tested[tested[:, person] == slot]
     if len(given) < 50 or len(then) < 50:
@@ -56,7 +56,7 @@ def _accuracy(learned: Int32s, tested: Int32s, person: int, slot: int) -> float 
     return float((then[:, others] == np.array(guesses)).mean())
 
 
-def _draws(links: Edges, people: Int32s, draw: str, seed: int) -> tuple[int, Int32s]:
+def _draws(links: Edges, people: Int32Array, draw: str, seed: int) -> tuple[int, Int32Array]:
     """Many draws of one part: its degree, and [draws, people] the slot of everybody."""
     number = np.full(links.records, -1, np.int32)
     number[people] = np.arange(len(people), dtype=np.int32)

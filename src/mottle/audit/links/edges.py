@@ -11,10 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s, offsets_of
+from mottle.audit.containment.coded_columns import offsets_of
 from mottle.errors import DataError, UsageError
 from mottle.io.link_file import COLUMNS, LinkFile
-from mottle.release.data import Links
+from mottle.release.links import Links
+from mottle.typing import BoolArray, Int32Array, Int64Array
 
 MOST_EDGES = 30_000_000  # that are held at once
 UNKNOWN = -1  # the true original of a row without exactly one true link
@@ -27,11 +28,13 @@ class Edges:
     The preimages of a record stand in the order of the graph's layers.
     """
 
-    offsets: Int64s  # [records + 1]: where each record's preimages begin
-    originals: Int32s  # [edges]
-    truth: Int32s  # [records]: the true original, UNKNOWN unless exactly one link says so
-    blocks: Int32s | None  # [records]: block of the graph; None when the file does not say
-    kept: Bools | None = None  # [records]: whose edges are here, when there were too many for all
+    offsets: Int64Array  # [records + 1]: where each record's preimages begin
+    originals: Int32Array  # [edges]
+    truth: Int32Array  # [records]: the true original, UNKNOWN unless exactly one link says so
+    blocks: Int32Array | None  # [records]: block of the graph; None when the file does not say
+    kept: BoolArray | None = (
+        None  # [records]: whose edges are here, when there were too many for all
+    )
 
     @property
     def records(self) -> int:
@@ -39,30 +42,30 @@ class Edges:
         return len(self.truth)
 
     @property
-    def degrees(self) -> Int64s:
+    def degrees(self) -> Int64Array:
         """Preimages of every published record."""
         return np.diff(self.offsets)
 
     @cached_property
-    def published(self) -> Int32s:
+    def published(self) -> Int32Array:
         """The published record of every edge."""
         return np.repeat(np.arange(self.records, dtype=np.int32), self.degrees)
 
     @cached_property
-    def layers(self) -> Int32s:
+    def layers(self) -> Int32Array:
         """The layer of every edge: its place among the record's preimages."""
         places = np.arange(len(self.originals)) - np.repeat(self.offsets[:-1], self.degrees)
         return places.astype(np.int32)
 
     @cached_property
-    def matches(self) -> tuple[Int64s, Int32s]:
+    def matches(self) -> tuple[Int64Array, Int32Array]:
         """The same edges by original: where each one's matches begin, and the records."""
         order = np.argsort(self.originals, kind="stable")
         counts = np.bincount(self.originals, minlength=self.records)
         return offsets_of(counts), self.published[order]
 
     @cached_property
-    def clusters(self) -> Int64s:
+    def clusters(self) -> Int64Array:
         """By original: its block, or what of the block hangs together when blocks are unknown."""
         if self.blocks is None:
             return self.components
@@ -71,14 +74,14 @@ class Edges:
         return clusters
 
     @cached_property
-    def components(self) -> Int64s:
+    def components(self) -> Int64Array:
         """By original: a number for all that hangs together."""
         ones = np.ones(len(self.originals), np.int8)
         size = 2 * self.records
         graph = csr_array((ones, (self.originals, self.published + self.records)), (size, size))
         return connected_components(graph, directed=False)[1][: self.records].astype(np.int64)
 
-    def effective_matches(self, known: Bools | None = None) -> Int64s:
+    def effective_matches(self, known: BoolArray | None = None) -> Int64Array:
         """By original: the edges that lie in some assignment, the links of ``known`` people being
         settled; 0 for these.
 
@@ -102,8 +105,8 @@ class Part:
     """Edges of some whole blocks, numbered anew; or all of them."""
 
     edges: Edges
-    records: Int64s  # the published records they are about
-    people: Int64s  # and the originals
+    records: Int64Array  # the published records they are about
+    people: Int64Array  # and the originals
 
     def facts(self, everybody: int) -> dict[str, object]:
         """How many people the links are about, when not about all."""
@@ -123,7 +126,7 @@ def part_of(edges: Edges) -> Part | None:
     return chosen_part(edges, np.flatnonzero(edges.kept))
 
 
-def chosen_part(edges: Edges, records: Int64s) -> Part | None:
+def chosen_part(edges: Edges, records: Int64Array) -> Part | None:
     """The edges of some records by themselves; None unless they are those of their originals."""
     people = np.sort(edges.truth[records]).astype(np.int64)
     number = np.full(edges.records, -1, np.int32)
@@ -154,7 +157,7 @@ def edges_of(private: object, rows: int, seed: int = 0) -> Edges:
     source: Links | LinkFile
     if isinstance(private, Links):
         source = private
-        blocks: Int32s | None = private.block_of_row.astype(np.int32)
+        blocks: Int32Array | None = private.block_of_row.astype(np.int32)
     elif isinstance(private, str | os.PathLike):
         source = LinkFile(Path(private))
         blocks = source.blocks
@@ -175,7 +178,7 @@ def edges_of(private: object, rows: int, seed: int = 0) -> Edges:
     return _collect(source, rows, blocks, kept)
 
 
-def _count(source: Links | LinkFile, rows: int) -> Int64s | None:
+def _count(source: Links | LinkFile, rows: int) -> Int64Array | None:
     """How many edges every record has; None when there are rows that the release does not have."""
     degrees = np.zeros(rows, np.int64)
     for batch in source.batches():
@@ -186,7 +189,7 @@ def _count(source: Links | LinkFile, rows: int) -> Int64s | None:
     return degrees
 
 
-def _some_blocks(degrees: Int64s, blocks: Int32s, seed: int) -> Bools:
+def _some_blocks(degrees: Int64Array, blocks: Int32Array, seed: int) -> BoolArray:
     """Records of blocks drawn at random, as many as have few enough edges together."""
     sizes = np.bincount(blocks, degrees)
     order = np.random.default_rng(seed).permutation(len(sizes))
@@ -196,12 +199,12 @@ def _some_blocks(degrees: Int64s, blocks: Int32s, seed: int) -> Bools:
 
 
 def _collect(
-    source: Links | LinkFile, rows: int, blocks: Int32s | None, kept: Bools | None
+    source: Links | LinkFile, rows: int, blocks: Int32Array | None, kept: BoolArray | None
 ) -> Edges:
     """All edges of the records to keep, by record, and everybody's true link."""
     truth = np.full(rows, UNKNOWN, np.int32)
     truths = np.zeros(rows, np.int64)
-    parts: list[tuple[Int32s, Int32s]] = []
+    parts: list[tuple[Int32Array, Int32Array]] = []
     for batch in source.batches():
         published, originals, is_true = (
             batch.column(name).to_numpy(zero_copy_only=False) for name in COLUMNS

@@ -9,10 +9,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.assignment import DRAWS, assign
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s, offsets_of
+from mottle.audit.containment.coded_columns import offsets_of
 from mottle.audit.containment.compact import runs
 from mottle.audit.links.edges import Edges, Part, chosen_part
 from mottle.graph.model import Graph, is_order
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 
 
@@ -22,10 +23,10 @@ class Redraw:
 
     graph: Graph
     draw: str
-    records: Int64s  # [positions]: the published record at every position
-    people: Int64s  # [positions]: the original at every position
+    records: Int64Array  # [positions]: the published record at every position
+    people: Int64Array  # [positions]: the original at every position
 
-    def record_of_person(self, seed: int) -> Int64s:
+    def record_of_person(self, seed: int) -> Int64Array:
         """By original: the record that a fresh draw gives it."""
         drawn = assign(self.graph, Secret.draw(seed=seed), self.draw)
         record_of = np.empty(len(drawn), np.int64)
@@ -70,7 +71,7 @@ def redraw_of(edges: Edges, draw: str) -> Redraw | None:
     return redraw if is_order(redraw.record_of_person(0)) else None
 
 
-def _true_layers(edges: Edges) -> Int64s:
+def _true_layers(edges: Edges) -> Int64Array:
     """By record: the layer of its true original; -1 where no edge is the true one."""
     layers = np.full(edges.records, -1, np.int64)
     true = np.flatnonzero(edges.originals == edges.truth[edges.published])
@@ -78,7 +79,9 @@ def _true_layers(edges: Edges) -> Int64s:
     return layers
 
 
-def _fits(draw: str, block: Int64s, layer: Int64s, sizes: Int64s, layers: Int64s) -> bool:
+def _fits(
+    draw: str, block: Int64Array, layer: Int64Array, sizes: Int64Array, layers: Int64Array
+) -> bool:
     """Whether the true layers are those of whole buckets, or of one layer for each block."""
     if layer.min() < 0:
         return False
@@ -112,7 +115,7 @@ def some_blocks(part: Part, most: int, seed: int, degree: int | None = None) -> 
 
 
 @njit(cache=True, nogil=True)
-def edges_to(starts: Int64s, records: Int32s, record_of: Int64s) -> Int64s:
+def edges_to(starts: Int64Array, records: Int32Array, record_of: Int64Array) -> Int64Array:
     """By original: which of its edges leads to the given record."""
     found = np.empty(record_of.size, np.int64)
     for person in range(record_of.size):
@@ -125,8 +128,8 @@ def edges_to(starts: Int64s, records: Int32s, record_of: Int64s) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def describe(
-    starts: Int64s, records: Int32s, marks: Int32s, overall: NDArray[np.float64]
-) -> tuple[Int32s, Int32s, Int32s]:
+    starts: Int64Array, records: Int32Array, marks: Int32Array, overall: NDArray[np.float64]
+) -> tuple[Int32Array, Int32Array, Int32Array]:
     """By edge of every original: how often the value of its record is seen among the original's
     matches, how many different values are, and how many of those are rarer in the whole table.
     """
@@ -161,8 +164,12 @@ def describe(
 
 @njit(cache=True, nogil=True)
 def heaviest(
-    starts: Int64s, records: Int32s, marks: Int32s, weights: NDArray[np.float64], values: int
-) -> tuple[Bools, Int64s]:
+    starts: Int64Array,
+    records: Int32Array,
+    marks: Int32Array,
+    weights: NDArray[np.float64],
+    values: int,
+) -> tuple[BoolArray, Int64Array]:
     """The edges whose value is the heaviest of the original's, and how many values share that.
 
     Edges of weight 0 are never taken; all edges of a value have the same weight.

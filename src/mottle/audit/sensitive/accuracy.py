@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc
 
-from mottle.audit.containment.coded_columns import Bools, Int64s
-from mottle.audit.containment.index import Float64s
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 _CHANCE = 0.00135  # that a sound release fails: three standard deviations
 _ROUNDING = 1e-9
@@ -55,7 +54,7 @@ class Accuracy:
         }
 
 
-def judge(right: Bools, allowed: Float64s, clusters: Int64s) -> Accuracy:
+def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> Accuracy:
     """Judge guesses of which each may be right with chance ``allowed``.
 
     People of one cluster share a draw, so their guesses may be right or wrong together. The
@@ -70,7 +69,9 @@ def judge(right: Bools, allowed: Float64s, clusters: Int64s) -> Accuracy:
     return _accuracy(right, allowed, max(independent, float((sums**2).sum())), 1)
 
 
-def judge_shared(right: Bools, allowed: Float64s, clusters: Int64s, trials: int = 1) -> Accuracy:
+def judge_shared(
+    right: BoolArray, allowed: Float64Array, clusters: Int64Array, trials: int = 1
+) -> Accuracy:
     """As `judge`, for guesses that in each cluster are all right or all wrong at worst."""
     if len(right) == 0:
         return Accuracy(0, 0.0, 0.0, 0.0)
@@ -78,12 +79,12 @@ def judge_shared(right: Bools, allowed: Float64s, clusters: Int64s, trials: int 
     return _accuracy(right, allowed, float((sums**2).sum()), trials)
 
 
-def _accuracy(right: Bools, allowed: Float64s, variance: float, trials: int) -> Accuracy:
+def _accuracy(right: BoolArray, allowed: Float64Array, variance: float, trials: int) -> Accuracy:
     count = len(right)
     return Accuracy(
         count, float(right.mean()), float(allowed.mean()), variance**0.5 / count, trials
     )
 
 
-def _sums(clusters: Int64s, values: Float64s) -> Float64s:
+def _sums(clusters: Int64Array, values: Float64Array) -> Float64Array:
     return np.bincount(np.unique(clusters, return_inverse=True)[1].ravel(), values).astype(float)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s
+from mottle.audit.containment.coded_columns import CodedColumn
 from mottle.audit.containment.compact import group_rows
-from mottle.audit.containment.index import Float64s
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _CELLS = 20_000_000  # people × values that are held at once
 
 
-def told_by_others(columns: list[CodedColumn], own: Int32s, kinds: int) -> dict[str, Float64s]:
+def told_by_others(
+    columns: list[CodedColumn], own: Int32Array, kinds: int
+) -> dict[str, Float64Array]:
     """By person: whether the own value is guessed right from everybody else's, by two ways."""
     return {
         "equal quasi-identifiers": _by_equals(columns, own, kinds),
@@ -19,7 +21,7 @@ def told_by_others(columns: list[CodedColumn], own: Int32s, kinds: int) -> dict[
     }
 
 
-def _by_equals(columns: list[CodedColumn], own: Int32s, kinds: int) -> Float64s:
+def _by_equals(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:
     """The commonest value of the others with equal quasi-identifiers, of all others if none are.
 
     A guess between two values that are equally common is half right.
@@ -35,7 +37,9 @@ def _by_equals(columns: list[CodedColumn], own: Int32s, kinds: int) -> Float64s:
     return np.asarray(np.where(alone, own == np.bincount(own).argmax(), right), np.float64)
 
 
-def _two_highest(groups: Int64s, counts: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+def _two_highest(
+    groups: Int64Array, counts: Int64Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """By group: the highest and second highest count, and where the highest stands."""
     order = np.lexsort((-counts, groups))
     begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -46,7 +50,7 @@ def _two_highest(groups: Int64s, counts: Int64s) -> tuple[Int64s, Int64s, Int64s
     return first, second, order[begins]
 
 
-def _by_bayes(columns: list[CodedColumn], own: Int32s, kinds: int) -> Float64s:
+def _by_bayes(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:
     """Naïve Bayes with Laplace's correction on all other people."""
     tables = []
     for column in columns:

@@ -8,8 +8,9 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from mottle.audit.containment.coded_columns import CodedColumn, Int32s, Int64s
-from mottle.audit.containment.index import Float64s, Index
+from mottle.audit.containment.coded_columns import CodedColumn
+from mottle.audit.containment.index import Index
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.audit.sensitive.shares import Mixtures
@@ -18,7 +19,7 @@ _TREES = 240  # of gradient boosting, over all values
 _FEWEST_ROUNDS, _MOST_ROUNDS = 8, 40
 
 
-def counts_by_containment(column: CodedColumn, mixtures: Mixtures) -> Float64s:
+def counts_by_containment(column: CodedColumn, mixtures: Mixtures) -> Float64Array:
     """[originals' different codes, values]: records of each value whose cell contains the code.
 
     Rows follow ``np.unique(column.codes)``.
@@ -37,9 +38,12 @@ def counts_by_containment(column: CodedColumn, mixtures: Mixtures) -> Float64s:
 
 
 def log_likelihoods(
-    columns: list[CodedColumn], counts: list[Float64s], totals: Float64s, alpha: float,
-    people: Int64s,
-) -> Float64s:  # fmt: skip
+    columns: list[CodedColumn],
+    counts: list[Float64Array],
+    totals: Float64Array,
+    alpha: float,
+    people: Int64Array,
+) -> Float64Array:
     """ln Pr[v] Π Pr[t_j | v] of people, [people, values], as in HET §6.
 
     Pr[t_j | v] = (count(t_j | v) + α) / (count(v) + α · |QI_j|).
@@ -55,8 +59,8 @@ def log_likelihoods(
 
 
 def possible_worlds(
-    columns: list[CodedColumn], records: Int64s, generator: np.random.Generator
-) -> Float64s:
+    columns: list[CodedColumn], records: Int64Array, generator: np.random.Generator
+) -> Float64Array:
     """A value for every quasi-identifier of some records, uniformly among those its cell allows."""
     return np.stack(
         [_value_in_cell(column, records, generator.random(len(records))) for column in columns],
@@ -64,7 +68,7 @@ def possible_worlds(
     )
 
 
-def _value_in_cell(column: CodedColumn, records: Int64s, lots: Float64s) -> Float64s:
+def _value_in_cell(column: CodedColumn, records: Int64Array, lots: Float64Array) -> Float64Array:
     """One of the originals' codes that lie in each record's cell; the nearest where none does."""
     present = np.unique(column.codes)
     low = np.searchsorted(present, column.lowest, side="left")
@@ -75,8 +79,8 @@ def _value_in_cell(column: CodedColumn, records: Int64s, lots: Float64s) -> Floa
 
 @njit(cache=True, nogil=True)
 def _draw_in_cells(
-    offsets: Int64s, low: Int64s, past: Int64s, records: Int64s, lots: Float64s
-) -> Int64s:
+    offsets: Int64Array, low: Int64Array, past: Int64Array, records: Int64Array, lots: Float64Array
+) -> Int64Array:
     drawn = np.empty(records.size, np.int64)
     for place in range(records.size):
         begin, end = offsets[records[place]], offsets[records[place] + 1]
@@ -94,7 +98,9 @@ def _draw_in_cells(
     return drawn
 
 
-def boosted(rows: Float64s, values: Int32s, asked: Float64s, seed: int, kinds: int) -> Float64s:
+def boosted(
+    rows: Float64Array, values: Int32Array, asked: Float64Array, seed: int, kinds: int
+) -> Float64Array:
     """Probabilities [asked, kinds] by gradient boosting on rows and their values."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -106,15 +112,18 @@ def boosted(rows: Float64s, values: Int32s, asked: Float64s, seed: int, kinds: i
         return found
     rounds = int(np.clip(_TREES // len(present), _FEWEST_ROUNDS, _MOST_ROUNDS))
     learner = HistGradientBoostingClassifier(
-        learning_rate=0.15, max_iter=rounds, min_samples_leaf=5, early_stopping=False,
+        learning_rate=0.15,
+        max_iter=rounds,
+        min_samples_leaf=5,
+        early_stopping=False,
         random_state=seed,
-    )  # fmt: skip
+    )
     with threadpool_limits(1, user_api="openmp"):  # its threads wait for each other by spinning
         found[:, present] = learner.fit(rows, values).predict_proba(asked)
     return found
 
 
-def mixtures_of_points(index: Index, mixtures: Mixtures) -> Float64s:
+def mixtures_of_points(index: Index, mixtures: Mixtures) -> Float64Array:
     """[points, values]: what is published on all records that contain each point."""
     records = len(index.box_of)
     members = csr_array(
@@ -135,7 +144,7 @@ def mixtures_of_points(index: Index, mixtures: Mixtures) -> Float64s:
 
 
 @njit(cache=True, nogil=True)
-def _push_down_rows(parent: Int64s, rows: Float64s) -> None:
+def _push_down_rows(parent: Int64Array, rows: Float64Array) -> None:
     """Add to every node what its ancestors have; children stand after their parent."""
     for node in range(len(parent)):
         if parent[node] >= 0:

@@ -8,10 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.audit.containment.coded_columns import Bools, Int32s, Int64s
-from mottle.audit.containment.index import Float64s
-from mottle.guarantees.base import ROUNDING
-from mottle.utils.xorshift import Words, below
+from mottle.guarantees.demand import ROUNDING
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array, UInt64Array
+from mottle.utils.xorshift import below
 
 STRICT, RELAXED = "strict", "relaxed"
 
@@ -26,10 +25,12 @@ VARIATIONS = {
 class Worlds(NamedTuple):
     """How often each person had each value in the worlds that explain an uncut group."""
 
-    counts: Int64s  # [people, values]
+    counts: Int64Array  # [people, values]
     accepted: int  # worlds
 
-    def beliefs(self, values: NDArray[np.intp], caps: Float64s) -> tuple[Float64s, Float64s]:
+    def beliefs(
+        self, values: NDArray[np.intp], caps: Float64Array
+    ) -> tuple[Float64Array, Float64Array]:
         """By person: the belief in the given value, and by how many σ it is above its cap."""
         belief = self.counts[np.arange(len(values)), values] / max(self.accepted, 1)
         least = 1 / max(self.accepted, 1)
@@ -37,7 +38,7 @@ class Worlds(NamedTuple):
         return belief, (belief - caps[values]) / doubt
 
 
-def cuts_tried(codes: Int32s, least: int, variation: str) -> Bools:
+def cuts_tried(codes: Int32Array, least: int, variation: str) -> BoolArray:
     """The left sides, [cuts, people], of all cuts with enough records on both sides.
 
     ``codes`` [people, attributes] are those of one group in the order of the table. A strict cut
@@ -59,7 +60,7 @@ def cuts_tried(codes: Int32s, least: int, variation: str) -> Bools:
     return np.unique(np.array(found, np.bool_).reshape(-1, size), axis=0)
 
 
-def is_explained(cuts: Bools, marks: Int32s, caps: Float64s) -> bool:
+def is_explained(cuts: BoolArray, marks: Int32Array, caps: Float64Array) -> bool:
     """Whether no cut keeps the caps, people having these marks: else it would have been made."""
     space = np.zeros(len(caps), np.int64)
     sizes = cuts.sum(axis=1).astype(np.int64)
@@ -68,7 +69,12 @@ def is_explained(cuts: Bools, marks: Int32s, caps: Float64s) -> bool:
 
 
 def worlds_of(
-    cuts: Bools, marks: Int32s, caps: Float64s, values: Int64s, tries: int, seed: int
+    cuts: BoolArray,
+    marks: Int32Array,
+    caps: Float64Array,
+    values: Int64Array,
+    tries: int,
+    seed: int,
 ) -> Worlds:
     """Deal the group's marks out at random, again and again; keep the worlds that refuse all cuts.
 
@@ -81,7 +87,9 @@ def worlds_of(
 
 
 @njit(cache=True, nogil=True)
-def _is_refused(left: Bools, size: int, marks: Int32s, caps: Float64s, counts: Int64s) -> bool:
+def _is_refused(
+    left: BoolArray, size: int, marks: Int32Array, caps: Float64Array, counts: Int64Array
+) -> bool:
     """Whether a cut leaves some mark beyond its cap on one side; ``counts`` are zeros."""
     people, systems = marks.shape
     refused = False
@@ -105,9 +113,15 @@ def _is_refused(left: Bools, size: int, marks: Int32s, caps: Float64s, counts: I
 
 @njit(cache=True, nogil=True)
 def _deal(
-    cuts: Bools, sizes: Int64s, marks: Int32s, caps: Float64s, values: Int64s, tries: int,
-    state: Words, counts: Int64s,
-) -> int:  # fmt: skip
+    cuts: BoolArray,
+    sizes: Int64Array,
+    marks: Int32Array,
+    caps: Float64Array,
+    values: Int64Array,
+    tries: int,
+    state: UInt64Array,
+    counts: Int64Array,
+) -> int:
     """Add the worlds that refuse all cuts to ``counts``; returns how many there were."""
     people = len(marks)
     dealt = marks.copy()

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
-from mottle.audit.containment.coded_columns import Int32s, Int64s
-from mottle.audit.containment.index import Float64s
 from mottle.audit.sensitive.shares import Values, values_of
 from mottle.encoding.sensitive import MISSING, SensitiveValues, encode_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.release.data import Release
 from mottle.schema.model import Column, Role, Schema
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.audit.sensitive.shares import Mixtures
@@ -33,10 +32,10 @@ class Seen:
     """
 
     columns: tuple[str, ...]
-    marks: Int32s  # [records]: code of the value, -1 for one that the original does not have
+    marks: Int32Array  # [records]: code of the value, -1 for one that the original does not have
     values: Values
     capped: bool  # whether the guarantee bounds its values
-    groups: Int64s | None = None  # [records]
+    groups: Int64Array | None = None  # [records]
 
     @cached_property
     def mixtures(self) -> Mixtures:
@@ -57,7 +56,7 @@ class Seen:
 
 def sensitive_values(
     original: pa.Table, release: Release, schema: Schema | None, guarantee: Guarantee | None
-) -> tuple[tuple[Seen, ...], tuple[Int32s, ...]]:
+) -> tuple[tuple[Seen, ...], tuple[Int32Array, ...]]:
     """What was published of sensitive values, and everybody's own values.
 
     One entry for the only sensitive column; or the joint value of several and then each of them.
@@ -83,7 +82,7 @@ def sensitive_values(
     return seen, tuple(values.codes for values in encoded)
 
 
-def values_by_record(release: Release) -> tuple[pa.Table, Int64s | None]:
+def values_by_record(release: Release) -> tuple[pa.Table, Int64Array | None]:
     """The sensitive columns of all records; and their groups, where values are published apart."""
     if release.sensitive is None:
         names = [column.name for column in release.columns if column.role is Role.SENSITIVE]
@@ -129,7 +128,7 @@ def _caps(
     rows: int,
     encoded: tuple[SensitiveValues, ...],
     bins_unknown: bool,
-) -> list[Float64s | None]:
+) -> list[Float64Array | None]:
     """By column: the caps of its values, None where the guarantee gives none."""
     if guarantee is None or not guarantee.about_values:
         return [None] * len(encoded)
@@ -151,7 +150,7 @@ def _caps(
 
 def _published_codes(
     original: pa.Table, published: pa.Table, encoded: tuple[SensitiveValues, ...]
-) -> list[Int32s]:
+) -> list[Int32Array]:
     """The published values in the codes of the originals, -1 for values they do not have."""
     single = {
         values.columns[0]: _lookup(
@@ -174,7 +173,7 @@ def _published_codes(
     return coded
 
 
-def _lookup(known: pa.ChunkedArray, codes: Int32s, values: pa.ChunkedArray) -> Int32s:
+def _lookup(known: pa.ChunkedArray, codes: Int32Array, values: pa.ChunkedArray) -> Int32Array:
     """The codes of ``values``, given the codes of ``known``."""
     numbers = same_numbers(known, values)
     code_of = np.full(max(int(part.max(initial=0)) for part in numbers) + 1, -1, np.int32)
@@ -182,7 +181,7 @@ def _lookup(known: pa.ChunkedArray, codes: Int32s, values: pa.ChunkedArray) -> I
     return code_of[numbers[1]]
 
 
-def same_numbers(*columns: pa.ChunkedArray) -> list[Int64s]:
+def same_numbers(*columns: pa.ChunkedArray) -> list[Int64Array]:
     """Columns as numbers, equal values having the same number; missing is a value, and NaN one."""
     kind = columns[0].type
     if pa.types.is_dictionary(kind):

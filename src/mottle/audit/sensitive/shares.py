@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from mottle.audit.containment.coded_columns import Int32s, Int64s, offsets_of
-from mottle.audit.containment.index import Float64s, Index, Tree
+from mottle.audit.containment.coded_columns import offsets_of
+from mottle.audit.containment.index import Index, Tree
 from mottle.audit.links.edges import Edges
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ _DUST = 1e-6  # less than any record's part, more than what adding and taking of
 class Values(NamedTuple):
     """What mixtures of one sensitive column (or of joint values) are measured against."""
 
-    overall: Float64s  # [values]: share in the whole table
-    caps: Float64s  # [values]: the highest share the guarantee allows
-    cumulative: Float64s  # [values + 1]: ordered columns: sums of the cumulative shares
+    overall: Float64Array  # [values]: share in the whole table
+    caps: Float64Array  # [values]: the highest share the guarantee allows
+    cumulative: Float64Array  # [values + 1]: ordered columns: sums of the cumulative shares
     ordered: bool  # whether EMD goes along the order of the values (numbers) or all are equal
 
 
-def values_of(counts: Int64s, caps: Float64s, ordered: bool) -> Values:
+def values_of(counts: Int64Array, caps: Float64Array, ordered: bool) -> Values:
     """Values by how often they occur in the whole table."""
     overall = counts / max(counts.sum(), 1)
     return Values(overall, caps, np.concatenate([[0.0], np.cumsum(np.cumsum(overall))]), ordered)
@@ -53,9 +54,13 @@ def values_of(counts: Int64s, caps: Float64s, ordered: bool) -> Values:
 
 @njit(cache=True, nogil=True)
 def measure(
-    values: Values, present: Int64s, counts: Float64s, kinds: int, measured: Float64s,
-    guesses: Int32s,
-) -> None:  # fmt: skip
+    values: Values,
+    present: Int64Array,
+    counts: Float64Array,
+    kinds: int,
+    measured: Float64Array,
+    guesses: Int32Array,
+) -> None:
     """Measure a mixture: ``counts[:kinds]`` records of the values ``present[:kinds]``, ascending.
 
     EMD with equal distances is half the sum of |share - overall|; with ordered distances it is the
@@ -97,7 +102,7 @@ def measure(
 
 @njit(cache=True, nogil=True)
 def _ordered_distance(
-    values: Values, present: Int64s, counts: Float64s, kinds: int, total: float
+    values: Values, present: Int64Array, counts: Float64Array, kinds: int, total: float
 ) -> float:
     """Mean over the steps of the order of |cumulative share here - in the whole table|."""
     steps = values.overall.size - 1
@@ -135,7 +140,7 @@ def _cumulative(values: Values, value: int) -> float:
 # --------------------------------------------------------------------------------- along the edges
 
 
-def along_edges(edges: Edges, marks: Int32s, values: Values) -> tuple[Float64s, Int32s]:
+def along_edges(edges: Edges, marks: Int32Array, values: Values) -> tuple[Float64Array, Int32Array]:
     """By original: measures and guesses of the mixture published on its matches.
 
     ``marks`` are the values published on every record, -1 for one that the table does not have.
@@ -152,7 +157,7 @@ def along_edges(edges: Edges, marks: Int32s, values: Values) -> tuple[Float64s, 
     return measured, guesses
 
 
-def by_group(groups: Int64s, marks: Int32s, values: Values) -> Float64s:
+def by_group(groups: Int64Array, marks: Int32Array, values: Values) -> Float64Array:
     """Measures of the mixture in every group of records."""
     order = np.argsort(groups, kind="stable").astype(np.int32)
     starts = offsets_of(np.bincount(groups))
@@ -169,9 +174,15 @@ def by_group(groups: Int64s, marks: Int32s, values: Values) -> Float64s:
 
 @njit(cache=True, nogil=True)
 def _measure_runs(
-    values: Values, starts: Int64s, records: Int32s, marks: Int32s,
-    measured: Float64s, guesses: Int32s, first: int, last: int,
-) -> None:  # fmt: skip
+    values: Values,
+    starts: Int64Array,
+    records: Int32Array,
+    marks: Int32Array,
+    measured: Float64Array,
+    guesses: Int32Array,
+    first: int,
+    last: int,
+) -> None:
     """Measure the mixtures of the records ``records[starts[i]:starts[i + 1]]``."""
     tally = np.zeros(values.overall.size, np.int64)
     present = np.empty(values.overall.size, np.int64)
@@ -195,7 +206,9 @@ def _measure_runs(
 # ---------------------------------------------------------------------------------- by containment
 
 
-def by_containment(index: Index, mixtures: Mixtures, values: Values) -> tuple[Float64s, Int32s]:
+def by_containment(
+    index: Index, mixtures: Mixtures, values: Values
+) -> tuple[Float64Array, Int32Array]:
     """By point of the index: measures and guesses of the mixture on all records that contain it.
 
     ``mixtures`` [records, values] says what is published of every record's sensitive value.
@@ -212,20 +225,33 @@ def by_containment(index: Index, mixtures: Mixtures, values: Values) -> tuple[Fl
     guesses = np.empty((len(index.weights), 2), np.int32)
     parallel.over_rows(
         lambda first, last: _measure_branches(
-            index.tree, piece_starts, piece_boxes, published.indptr.astype(np.int64),
-            published.indices.astype(np.int64), published.data, values, branches[first:last],
-            measured, guesses,
+            index.tree,
+            piece_starts,
+            piece_boxes,
+            published.indptr.astype(np.int64),
+            published.indices.astype(np.int64),
+            published.data,
+            values,
+            branches[first:last],
+            measured,
+            guesses,
         ),
         len(branches),
-    )  # fmt: skip
+    )
     return measured, guesses
 
 
 @njit(cache=True, nogil=True)
 def _add(
-    node: int, sign: int, piece_starts: Int64s, piece_boxes: Int64s,
-    entry_starts: Int64s, entries: Int64s, counts: Float64s, tally: Float64s,
-) -> None:  # fmt: skip
+    node: int,
+    sign: int,
+    piece_starts: Int64Array,
+    piece_boxes: Int64Array,
+    entry_starts: Int64Array,
+    entries: Int64Array,
+    counts: Float64Array,
+    tally: Float64Array,
+) -> None:
     """Add the values of all boxes that contain the branch at ``node``, or take them off again."""
     for piece in range(piece_starts[node], piece_starts[node + 1]):
         box = piece_boxes[piece]
@@ -235,9 +261,17 @@ def _add(
 
 @njit(cache=True, nogil=True)
 def _measure_branches(
-    tree: Tree, piece_starts: Int64s, piece_boxes: Int64s, entry_starts: Int64s, entries: Int64s,
-    counts: Float64s, values: Values, branches: Int64s, measured: Float64s, guesses: Int32s,
-) -> None:  # fmt: skip
+    tree: Tree,
+    piece_starts: Int64Array,
+    piece_boxes: Int64Array,
+    entry_starts: Int64Array,
+    entries: Int64Array,
+    counts: Float64Array,
+    values: Values,
+    branches: Int64Array,
+    measured: Float64Array,
+    guesses: Int32Array,
+) -> None:
     """Measure all points below the branches, with one tally that follows the walk down the tree."""
     tally = np.zeros(values.overall.size)
     present = np.empty(values.overall.size, np.int64)

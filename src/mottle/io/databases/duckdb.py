@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases._files import leaving_nothing

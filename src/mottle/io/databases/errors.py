@@ -16,18 +16,30 @@ _EXTRA = "Install the database drivers: pip install 'mottle[db]'."
 # Part of libpq's message, what we say instead, and what to do. Never the message itself: it may
 # quote the URL, or what a mistyped one makes of a password.
 _CONNECTING = (
-    ("password authentication failed", "the server refuses this user and password",
-     "Check the user, and the password in PGPASSWORD, ~/.pgpass, the service file or the URL."),
-    ("no password supplied", "the server asks for a password",
-     "Give it in PGPASSWORD, in ~/.pgpass or in a service file."),
+    (
+        "password authentication failed",
+        "the server refuses this user and password",
+        "Check the user, and the password in PGPASSWORD, ~/.pgpass, the service file or the URL.",
+    ),
+    (
+        "no password supplied",
+        "the server asks for a password",
+        "Give it in PGPASSWORD, in ~/.pgpass or in a service file.",
+    ),
     ("Connection refused", "no server listens there", "Check host and port."),
     ("timeout expired", "the server did not answer in time", "Check host, port and network."),
     ("timed out", "the server did not answer in time", "Check host, port and network."),
     ("could not translate host name", "the host is not known", "Check the host."),
-    ("no pg_hba.conf entry", "the server does not let this client in",
-     "Ask its administrator for an entry in pg_hba.conf."),
-    ("definition of service", "the service is not defined",
-     "Define it in ~/.pg_service.conf or in the file that PGSERVICEFILE names."),
+    (
+        "no pg_hba.conf entry",
+        "the server does not let this client in",
+        "Ask its administrator for an entry in pg_hba.conf.",
+    ),
+    (
+        "definition of service",
+        "the service is not defined",
+        "Define it in ~/.pg_service.conf or in the file that PGSERVICEFILE names.",
+    ),
     ("service file", "the service file cannot be read", "Check ~/.pg_service.conf, PGSERVICEFILE."),
     ("too many", "the server has no connection left", "Try again later."),
     ("starting up", "the server is starting up", "Try again in a moment."),
@@ -35,9 +47,12 @@ _CONNECTING = (
     ("role ", "the server does not know this user", "Check the user."),
     ("database ", "the server has no such database", "Check the database."),
     ("SSL", "the encrypted connection failed", "Check sslmode and the certificates."),
-    ("No such file or directory", "no server listens on this machine",
-     "Start it, or name its host: postgresql://HOST/DATABASE."),
-)  # fmt: skip
+    (
+        "No such file or directory",
+        "no server listens on this machine",
+        "Start it, or name its host: postgresql://HOST/DATABASE.",
+    ),
+)
 
 _LOST = re.compile(
     "server closed the connection|terminating connection|connection not open|no connection"

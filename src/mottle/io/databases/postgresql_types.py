@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted
@@ -26,9 +26,22 @@ from mottle.utils.arrow import is_plain
 
 # types with one text form, which is what anybody would compare
 _AS_TEXT = {
-    "uuid", "json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit",
-    "timetz", "citext", "ltree", "tid", "pg_lsn",
-}  # fmt: skip
+    "uuid",
+    "json",
+    "jsonb",
+    "xml",
+    "inet",
+    "cidr",
+    "macaddr",
+    "macaddr8",
+    "bit",
+    "varbit",
+    "timetz",
+    "citext",
+    "ltree",
+    "tid",
+    "pg_lsn",
+}
 _INT64_DIGITS = 18
 
 

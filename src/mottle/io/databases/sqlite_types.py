@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted

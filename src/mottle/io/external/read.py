@@ -9,14 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form, kind_of
+from mottle.encoding.domain import Form
+from mottle.encoding.encode import kind_of
 from mottle.errors import DataError, SchemaError, UsageError
 from mottle.io.external.cells import ANYTHING, NOTHING, intervals, sets
 from mottle.io.read_table import read_table
 from mottle.io.text.delimited import read_delimited
 from mottle.io.write_release import CERTIFICATE
 from mottle.release.cell_text import published_type
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.schema.external_release import Cells, ForeignRelease
 from mottle.schema.model import Column, Kind, Role, Schema
 from mottle.utils.arrow import as_days
@@ -154,9 +156,13 @@ def _column(
         )
         distinct = pa.array(members, published_type(form, known.type))
     described = PublishedColumn(
-        column.name, column.role, kind, form, known.type,
+        column.name,
+        column.role,
+        kind,
+        form,
+        known.type,
         hierarchy=column.hierarchy if form is Form.NODE else None,
-    )  # fmt: skip
+    )
     return described, distinct.take(cells.indices)
 
 

@@ -14,10 +14,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Float64s, Int32s
-from mottle.graph.model import Int64s
-from mottle.guarantees.base import ROUNDING, Demand
+from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.methods.buckets.plan import Values, make_plan
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _SMALLEST_BLOCK = 500  # records: smaller blocks leave less choice …
 _SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
@@ -53,11 +52,11 @@ class Borders(NamedTuple):
     The depth of a border is how much the two have in common: between the men and the women it is 0.
     """
 
-    places: Int64s  # ascending within each depth
-    firsts: Int64s  # [depths + 1] into places
+    places: Int64Array  # ascending within each depth
+    firsts: Int64Array  # [depths + 1] into places
 
     @classmethod
-    def of(cls, depths: Int32s, places: Int64s | None = None) -> Borders:
+    def of(cls, depths: Int32Array, places: Int64Array | None = None) -> Borders:
         """From the depths of all places, or of some.
 
         >>> Borders.of(np.array([0, 1, 0, 1]))
@@ -114,7 +113,9 @@ def fewer(blocks: int, *, eligible: bool = False) -> int:
     return blocks - max(blocks // (4 if eligible else 40), 1)
 
 
-def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None = None) -> Int64s:
+def best_cut(
+    demand: Demand, order: Int64Array, count: int, borders: Int32Array | None = None
+) -> Int64Array:
     """Starts of the blocks along the order that promise least loss, and the end.
 
     Counts of values per block decide, once for the whole table. ``borders``: how much each record
@@ -125,13 +126,13 @@ def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None =
     judge = Judge(demand, np.bincount(values), count)
     known = None if borders is None else Borders.of(borders)
 
-    def counts(starts: Int64s) -> list[Int64s]:
+    def counts(starts: Int64Array) -> list[Int64Array]:
         return [
             np.bincount(values[starts[block] : starts[block + 1]])
             for block in tried_blocks(len(starts) - 1)
         ]
 
-    def trials(blocks: int) -> Iterator[tuple[Int64s, Trial]]:
+    def trials(blocks: int) -> Iterator[tuple[Int64Array, Trial]]:
         for way in Way:
             if known is None and way <= Way.NEARBY:
                 continue
@@ -149,7 +150,7 @@ def best_cut(demand: Demand, order: Int64s, count: int, borders: Int32s | None =
     return np.array([0, len(order)], np.int64) if found is None else found
 
 
-def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | None) -> Int64s:
+def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | None) -> Int64Array:
     """Starts of so many blocks, cut in one of the ways, and the end."""
     if way <= Way.NEARBY:
         assert borders is not None
@@ -161,7 +162,7 @@ def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | N
 
 
 @njit(cache=True, nogil=True)
-def cut_at_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) -> Int64s:
+def cut_at_borders(records: int, blocks: int, places: Int64Array, firsts: Int64Array) -> Int64Array:
     """Starts of blocks of nearly the same size, cut at the deepest borders, and the end.
 
     Depth by depth, cuts move to the nearest border where that leaves all blocks of about the same
@@ -207,7 +208,9 @@ def cut_at_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) ->
 
 
 @njit(cache=True, nogil=True)
-def cut_near_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) -> Int64s:
+def cut_near_borders(
+    records: int, blocks: int, places: Int64Array, firsts: Int64Array
+) -> Int64Array:
     """Starts of blocks of nearly the same size, each at the deepest border nearby, and the end.
 
     >>> borders = Borders.of(np.where(np.arange(1001) == 467, 0, 1))
@@ -228,7 +231,7 @@ def cut_near_borders(records: int, blocks: int, places: Int64s, firsts: Int64s) 
 
 
 @njit(cache=True, nogil=True)
-def _nearest(places: Int64s, wanted: float) -> int:
+def _nearest(places: Int64Array, wanted: float) -> int:
     """The place, of ascending ones, that is nearest to the one wanted."""
     after = min(int(np.searchsorted(places, wanted)), len(places) - 1)
     before = max(after - 1, 0)
@@ -236,7 +239,7 @@ def _nearest(places: Int64s, wanted: float) -> int:
     return int(places[before] if is_before else places[after])
 
 
-def to_whole_buckets(starts: Int64s, count: int) -> Int64s:
+def to_whole_buckets(starts: Int64Array, count: int) -> Int64Array:
     """Move cuts back to whole buckets, if blocks are so large that this is close."""
     if count * _WHOLE_BUCKETS <= starts[-1] // (len(starts) - 1):
         starts[1:-1] -= starts[1:-1] % count
@@ -248,7 +251,7 @@ def most_blocks(records: int, count: int) -> int:
     return max(records // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
 
 
-def tried_blocks(blocks: int) -> Int64s:
+def tried_blocks(blocks: int) -> Int64Array:
     """A few of so many blocks by which to judge a cut."""
     return np.unique(np.linspace(0, blocks - 1, _TRIED_BLOCKS).astype(np.int64))
 
@@ -256,31 +259,31 @@ def tried_blocks(blocks: int) -> Int64s:
 class Judge:
     """Judges cuts of records by the plans of a few blocks."""
 
-    def __init__(self, demand: Demand, counts: Int64s, buckets: int) -> None:
+    def __init__(self, demand: Demand, counts: Int64Array, buckets: int) -> None:
         """``counts``: how often each (joint) value occurs among the records."""
         self.values = values_of(demand)
         self.buckets = buckets
         self.whole = self._planned(counts, 1)
 
-    def loss(self, blocks: Sequence[Int64s], number: int) -> float:
+    def loss(self, blocks: Sequence[Int64Array], number: int) -> float:
         """What plans promise, as a multiple of one block's loss, from counts of some blocks."""
         return float(np.mean([self._planned(counts, number) for counts in blocks]) / self.whole)
 
-    def _planned(self, counts: Int64s, number: int) -> float:
+    def _planned(self, counts: Int64Array, number: int) -> float:
         """The loss of a record in one of so many blocks."""
         counts = np.pad(counts, (0, len(self.values.marks) - len(counts)))
         plan = make_plan(counts, self.values, self.buckets)
         return plan.loss_among(number) / max(int(counts.sum()), 1)
 
 
-def values_of(demand: Demand, profiles: Float64s | None = None) -> Values:
+def values_of(demand: Demand, profiles: Float64Array | None = None) -> Values:
     """The sensitive values of a table, and what is known of them."""
     marks = marks_of_values(demand)
     known = np.empty((len(marks), 0)) if profiles is None else profiles[: len(marks)]
     return Values(marks, demand.caps, known, demand.degree)
 
 
-def marks_of_values(demand: Demand) -> Int32s:
+def marks_of_values(demand: Demand) -> Int32Array:
     """The marks of every (joint) sensitive value, [values, systems]."""
     marks = np.zeros((int(demand.marks[:, 0].max()) + 1, demand.marks.shape[1]), np.int32)
     marks[demand.marks[:, 0]] = demand.marks
@@ -288,7 +291,7 @@ def marks_of_values(demand: Demand) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def keeps_caps(marks: Int32s, starts: Int64s, caps: Float64s) -> bool:
+def keeps_caps(marks: Int32Array, starts: Int64Array, caps: Float64Array) -> bool:
     """Whether no block has more records of a mark than its cap allows."""
     counts = np.zeros(caps.size, np.int64)
     for block in range(len(starts) - 1):

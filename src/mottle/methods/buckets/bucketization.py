@@ -21,22 +21,19 @@ from functools import partial
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.guarantees.base import ROUNDING, allowed
-
-Float64s = NDArray[np.float64]
-Int64s = NDArray[np.int64]
+from mottle.guarantees.demand import ROUNDING, allowed
+from mottle.typing import Float64Array, Int64Array
 
 # Shares of the surplus that are left out in proportion before filling; the rest is what overflows.
 _LEFT_OUT_FIRST = (1.0, 0.5, 0.0)
-_NOT_FAR: Float64s = np.empty((0, 0))
+_NOT_FAR: Float64Array = np.empty((0, 0))
 
 
 # ------------------------------------------------------------------------------ as in the paper
 
 
-def diverse_fill(counts: Int64s, diversity: int) -> Int64s:
+def diverse_fill(counts: Int64Array, diversity: int) -> Int64Array:
     """Algorithm 1: ℓ buckets, each begun by one of the ℓ most frequent values, then filled up.
 
     The next most frequent value goes to the emptiest bucket, as much of it as fits, then to the
@@ -60,7 +57,7 @@ def diverse_fill(counts: Int64s, diversity: int) -> Int64s:
     return fill
 
 
-def diversity_for_likeness(counts: Int64s, beta: float | Float64s) -> int | None:
+def diversity_for_likeness(counts: Int64Array, beta: float | Float64Array) -> int | None:
     """Theorem 4: the ℓ whose ℓ-diversity is β-likeness, or None where there is none.
 
     ℓ ≥ 1 / ((1 + β)·φ_m) covers the rarest value. The theorem asks for β ≥ φ_M / φ_m - 1; as ℓ is
@@ -76,7 +73,7 @@ def diversity_for_likeness(counts: Int64s, beta: float | Float64s) -> int | None
     return diversity if int(counts.max()) * diversity <= records else None
 
 
-def likeness_fill(counts: Int64s, size: int) -> Int64s:
+def likeness_fill(counts: Int64Array, size: int) -> Int64Array:
     """Algorithm 3 for buckets of a given size: one filled after the other; the last may lack some.
 
     Values that fill buckets exactly come first, then the others by ascending frequency. (The text
@@ -94,7 +91,7 @@ def likeness_fill(counts: Int64s, size: int) -> Int64s:
     return fill
 
 
-def attainable_beta(counts: Int64s, size: int) -> Float64s:
+def attainable_beta(counts: Int64Array, size: int) -> Float64Array:
     """The least β that Algorithm 3 can promise with buckets of this size, for each value (eq. 7).
 
     β ≥ c / (n_i / |B_i|) - 1; the paper takes the highest of them.
@@ -109,7 +106,7 @@ def attainable_beta(counts: Int64s, size: int) -> Float64s:
     return size * buckets / counts - 1
 
 
-def largest_bucket_size(counts: Int64s, beta: float | Float64s) -> int:
+def largest_bucket_size(counts: Int64Array, beta: float | Float64Array) -> int:
     """The search of Algorithm 3: from the highest count down until β is attainable.
 
     ``beta`` may differ by value (enhanced β-likeness). The greatest common divisor of the counts
@@ -125,7 +122,7 @@ def largest_bucket_size(counts: Int64s, beta: float | Float64s) -> int:
     return purest
 
 
-def _in_sequence(counts: Int64s, size: int) -> tuple[Int64s, Int64s]:
+def _in_sequence(counts: Int64Array, size: int) -> tuple[Int64Array, Int64Array]:
     """Values in the order in which Algorithm 3 places them, and where each of them ends."""
     order = np.lexsort((counts, counts % size != 0))
     return order, np.cumsum(counts[order])
@@ -135,8 +132,8 @@ def _in_sequence(counts: Int64s, size: int) -> tuple[Int64s, Int64s]:
 
 
 def fills_within_caps(
-    counts: Int64s, caps: Float64s, least: int, distance: Float64s | None = None
-) -> list[Int64s]:
+    counts: Int64Array, caps: Float64Array, least: int, distance: Float64Array | None = None
+) -> list[Int64Array]:
     """Fills that hold all records, every value in no more buckets than its cap allows.
 
     With μ buckets value v may lie in ``caps[v]`` · μ of them. μ is at least ``least`` and as small
@@ -160,7 +157,9 @@ def fills_within_caps(
     return fills
 
 
-def good_fill(counts: Int64s, caps: Float64s, least: int, distance: Float64s = _NOT_FAR) -> Int64s:
+def good_fill(
+    counts: Int64Array, caps: Float64Array, least: int, distance: Float64Array = _NOT_FAR
+) -> Int64Array:
     """The fill that promises the least loss; few buckets and few records left over both help."""
     records = int(counts.sum())
     fewest = max(least, math.ceil(1 / caps[counts > 0].min() - ROUNDING))
@@ -187,7 +186,7 @@ def expected_loss(buckets: int, records: int) -> float:
     return 1 / (1 + 2.6 * math.pow(records, 0.4) / math.pow(max(buckets, 1), 0.86))
 
 
-def _numbers_of_buckets(counts: Int64s, fewest: int) -> Iterator[int]:
+def _numbers_of_buckets(counts: Int64Array, fewest: int) -> Iterator[int]:
     """Numbers of buckets to try, ascending; not all of many, but the ones sure to do."""
     records = int(counts.sum())
     pure = records // int(np.gcd.reduce(counts))
@@ -202,12 +201,12 @@ def _numbers_of_buckets(counts: Int64s, fewest: int) -> Iterator[int]:
 
 
 def largest_fill(
-    counts: Int64s,
-    caps: Float64s,
+    counts: Int64Array,
+    caps: Float64Array,
     buckets: int,
     least: int,
-    distance: Float64s = _NOT_FAR,
-) -> Int64s | None:
+    distance: Float64Array = _NOT_FAR,
+) -> Int64Array | None:
     """The fill of so many buckets that leaves fewest records over, or None if there is none.
 
     Smaller buckets leave more over, and more is easier to keep within the caps: a search by
@@ -236,14 +235,14 @@ def largest_fill(
 
 @njit(cache=True, nogil=True)
 def _filled(
-    counts: Int64s,
-    caps: Float64s,
+    counts: Int64Array,
+    caps: Float64Array,
     least: int,
-    budget: Int64s,
+    budget: Int64Array,
     buckets: int,
-    distance: Float64s,
+    distance: Float64Array,
     size: int,
-) -> Int64s | None:
+) -> Int64Array | None:
     """Buckets of one size; None where not all get full or what is left over breaks a cap."""
     rest = counts.sum() - buckets * size
     if 0 < rest < least:
@@ -261,8 +260,13 @@ def _filled(
 
 @njit(cache=True, nogil=True)
 def _fill(
-    counts: Int64s, budget: Int64s, spare: Int64s, size: int, buckets: int, distance: Float64s
-) -> Int64s | None:
+    counts: Int64Array,
+    budget: Int64Array,
+    spare: Int64Array,
+    size: int,
+    buckets: int,
+    distance: Float64Array,
+) -> Int64Array | None:
     """Fill buckets as Algorithms 1 and 3 do, no value into more than its ``budget`` of them.
 
     First the values that fill whole buckets, then what is left of each, the largest first, into
@@ -289,7 +293,12 @@ def _fill(
 
 @njit(cache=True, nogil=True)
 def _place_the_rest(
-    order: Int64s, left: Int64s, budget: Int64s, size: int, distance: Float64s, fill: Int64s
+    order: Int64Array,
+    left: Int64Array,
+    budget: Int64Array,
+    size: int,
+    distance: Float64Array,
+    fill: Int64Array,
 ) -> bool:
     """Put what is left of every value into ``fill``; returns whether all buckets are full.
 
@@ -321,7 +330,7 @@ def _place_the_rest(
 
 @njit(cache=True, nogil=True)
 def _bucket_for(
-    value: int, amount: int, size: int, fill: Int64s, load: Int64s, distance: Float64s
+    value: int, amount: int, size: int, fill: Int64Array, load: Int64Array, distance: Float64Array
 ) -> int:
     """The emptiest bucket; or, by ``distance``, that of the most distant values with room."""
     emptiest = 0
@@ -343,7 +352,7 @@ def _bucket_for(
 
 
 @njit(cache=True, nogil=True)
-def _take_surplus(fill: Int64s, size: int, spare: Int64s) -> bool:
+def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
     """Take what is above ``size`` out of every bucket, from its values in proportion.
 
     ``spare[v]`` is how much of v may be taken out altogether; it is used up.
@@ -369,7 +378,7 @@ def _take_surplus(fill: Int64s, size: int, spare: Int64s) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def in_proportion(available: Int64s, wanted: int) -> Int64s:
+def in_proportion(available: Int64Array, wanted: int) -> Int64Array:
     """How much to take of each, ``wanted`` altogether, in proportion to what is available."""
     total = max(available.sum(), 1)
     taken = np.empty_like(available)

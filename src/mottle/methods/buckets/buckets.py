@@ -27,9 +27,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mottle.encoding.encode import Codes, Float64s, Int32s
-from mottle.graph.model import Graph, Int64s, join
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity, allowed
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph, join
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.demand import Demand, allowed
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import Arrangement, Decided, Draw, Effort, SetColumns, register
 from mottle.methods.buckets.block_cuts import best_cut, values_of
@@ -39,6 +42,7 @@ from mottle.methods.buckets.plan import by_mark
 from mottle.methods.buckets.records import Records, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
 from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
 FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
@@ -88,9 +92,9 @@ class _Run(NamedTuple):
 
     records: Records
     demand: Demand
-    lots: Int64s  # that deal records of equal values; others order records that are alike
+    lots: Int64Array  # that deal records of equal values; others order records that are alike
 
-    def match_blocks(self, cut: _Cut, profiles: Float64s) -> list[_Part]:
+    def match_blocks(self, cut: _Cut, profiles: Float64Array) -> list[_Part]:
         """Fill the buckets of every block and match them (steps 2 and 3)."""
         values = values_of(self.demand, profiles)
         sensitive = self.demand.values
@@ -112,7 +116,7 @@ class _Matched(NamedTuple):
     facts: dict[str, object]  # what was decided for the table
 
 
-def _match_whole(run: _Run, order: Int64s, effort: Effort) -> _Matched:
+def _match_whole(run: _Run, order: Int64Array, effort: Effort) -> _Matched:
     """A table, tier by tier, scouts first where there are any."""
     demand = run.demand
     tiers = tiers_for(demand)
@@ -143,11 +147,11 @@ class _Cut(NamedTuple):
     """Records of a tier along the order, cut into blocks (step 1)."""
 
     buckets: int
-    order: Int64s
-    starts: Int64s
+    order: Int64Array
+    starts: Int64Array
 
     @classmethod
-    def best(cls, run: _Run, buckets: int, order: Int64s) -> _Cut:
+    def best(cls, run: _Run, buckets: int, order: Int64Array) -> _Cut:
         """Cut so that least is lost."""
         borders = run.records.borders(order)
         return cls(buckets, order, best_cut(run.demand, order, buckets, borders))
@@ -157,7 +161,7 @@ class _Cut(NamedTuple):
         return len(self.starts) - 1
 
 
-def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64s) -> list[_Cut]:
+def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64Array) -> list[_Cut]:
     """Deal the records to tiers by lot."""
     values = run.demand.values
     rank = rank_by_lot(values, run.lots)
@@ -169,7 +173,7 @@ def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64s) -> list[_Cut]:
     return cuts
 
 
-def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64s:
+def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64Array:
     """Where each sensitive value lies, from its counts in the blocks of all tiers."""
     order = np.concatenate([cut.order for cut in cuts])
     starts = np.cumsum([0, *np.concatenate([np.diff(cut.starts) for cut in cuts])])
@@ -204,7 +208,9 @@ def scouting_seconds(seconds: float | None) -> float:
     return _SCOUTING if seconds is None else min(_SCOUTING, seconds / 4)
 
 
-def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None = None) -> Int64s:
+def scout_counts(
+    demand: Demand, counts: Int64Array, buckets: int, most: int | None = None
+) -> Int64Array:
     """How many records of each value go first; zero of each if these are too few to tell anything.
 
     ``counts``: of every value; ``most``: scouts in all, where there is a limit.
@@ -220,7 +226,7 @@ def scout_counts(demand: Demand, counts: Int64s, buckets: int, most: int | None 
     return taken
 
 
-def rank_by_lot(values: Int32s, lots: Int64s) -> Int64s:
+def rank_by_lot(values: Int32Array, lots: Int64Array) -> Int64Array:
     """The rank of every row by lot among those of its value.
 
     >>> rank_by_lot(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
@@ -248,8 +254,8 @@ class _Part:
     all_records: Records
     layout: Layout
     metric: Scales
-    ordered: Int32s  # codes of the layout's members
-    preimages: Int32s  # [in buckets, buckets]
+    ordered: Int32Array  # codes of the layout's members
+    preimages: Int32Array  # [in buckets, buckets]
 
     @classmethod
     def matched(cls, records: Records, layout: Layout) -> _Part:
@@ -308,7 +314,7 @@ def _refine(parts: Sequence[_Part], effort: Effort) -> object:
     return {"passes": passes, "ended": ended[-1]} if ended else None
 
 
-def _graph(layout: Layout, preimages: Int32s) -> Graph:
+def _graph(layout: Layout, preimages: Int32Array) -> Graph:
     """Connected parts of the tables, bucket after bucket, and complete plain groups (step 4)."""
     order, starts = _parts(layout, preimages)
     place = np.empty(len(order), np.int64)
@@ -324,7 +330,7 @@ def _graph(layout: Layout, preimages: Int32s) -> Graph:
     )
 
 
-def _parts(layout: Layout, preimages: Int32s) -> tuple[Int64s, Int64s]:
+def _parts(layout: Layout, preimages: Int32Array) -> tuple[Int64Array, Int64Array]:
     """Positions part after part and bucket after bucket, and the start of every part.
 
     A part holds equally many records of every bucket, since buckets are matched one-to-one. Each

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mottle.methods.buckets.plan import Plan, Values, make_plan
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from mottle.typing import Int32Array, Int64Array
 
 MATCHED_TOGETHER = 400  # records of one bucket that are matched with those of another at a time
 
@@ -23,11 +21,13 @@ class Layout(NamedTuple):
     """
 
     buckets: int
-    members: Int32s  # [n]: the row at every position
-    tables: Int64s  # [tables + 1]: first position of every table of buckets
-    groups: Int64s  # [groups + 1]: first position of every plain group
-    pieces: Int64s  # where in a bucket pieces to be matched begin, and its end; table after table
-    piece_starts: Int64s  # [tables + 1]: where in ``pieces`` each table begins
+    members: Int32Array  # [n]: the row at every position
+    tables: Int64Array  # [tables + 1]: first position of every table of buckets
+    groups: Int64Array  # [groups + 1]: first position of every plain group
+    pieces: (
+        Int64Array  # where in a bucket pieces to be matched begin, and its end; table after table
+    )
+    piece_starts: Int64Array  # [tables + 1]: where in ``pieces`` each table begins
 
     @property
     def in_buckets(self) -> int:
@@ -35,14 +35,19 @@ class Layout(NamedTuple):
         return int(self.tables[-1])
 
     @property
-    def piles(self) -> Int64s:
+    def piles(self) -> Int64Array:
         """First position of every bucket, and the end."""
         sizes = np.repeat(np.diff(self.tables) // self.buckets, self.buckets)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def fill_blocks(
-    order: Int64s, starts: Int64s, lots: Int64s, sensitive: Int32s, values: Values, count: int
+    order: Int64Array,
+    starts: Int64Array,
+    lots: Int64Array,
+    sensitive: Int32Array,
+    values: Values,
+    count: int,
 ) -> list[Layout]:
     """Deal the records of every block of ``order`` to buckets and a plain group by lot.
 
@@ -51,8 +56,8 @@ def fill_blocks(
     lot_of = np.argsort(lots)
     place_of = np.full(len(lots), -1, np.int64)
     place_of[order] = np.arange(len(order))
-    tables: list[list[Int64s]] = []
-    groups: list[Int64s] = []
+    tables: list[list[Int64Array]] = []
+    groups: list[Int64Array] = []
     for first, last in pairwise(starts):
         rows = order[first:last]
         counts = np.bincount(sensitive[rows], minlength=len(values.marks)).astype(np.int64)
@@ -62,19 +67,21 @@ def fill_blocks(
     return _laid_out(tables, groups, place_of)
 
 
-def seat_records(seats: Int64s, first_seats: Int64s) -> list[Layout]:
+def seat_records(seats: Int64Array, first_seats: Int64Array) -> list[Layout]:
     """Records in their order whose buckets were decided before, see `Decided`."""
     by_seat = np.argsort(seats, kind="stable")
     found, first = np.unique(seats[by_seat], return_index=True)
-    tables: dict[int, list[Int64s]] = {}
-    groups: list[Int64s] = []
+    tables: dict[int, list[Int64Array]] = {}
+    groups: list[Int64Array] = []
     for seat, rows in zip(found.tolist(), np.split(by_seat, first[1:]), strict=True):
         table = int(np.searchsorted(first_seats, seat, side="right")) - 1
         (groups if seat < 0 else tables.setdefault(table, [])).append(rows)
     return _laid_out(list(tables.values()), groups, np.arange(len(seats)))
 
 
-def _laid_out(dealt: list[list[Int64s]], groups: list[Int64s], place_of: Int64s) -> list[Layout]:
+def _laid_out(
+    dealt: list[list[Int64Array]], groups: list[Int64Array], place_of: Int64Array
+) -> list[Layout]:
     """By number of buckets, every table with its buckets numbered and aligned; then the groups.
 
     A bucket's number has to follow from its records, not from the values that it was filled with;
@@ -91,7 +98,7 @@ def _laid_out(dealt: list[list[Int64s]], groups: list[Int64s], place_of: Int64s)
     return [*layouts, _layout([], groups)] if groups else layouts
 
 
-def _layout(aligned: list[Aligned], groups: list[Int64s]) -> Layout:
+def _layout(aligned: list[Aligned], groups: list[Int64Array]) -> Layout:
     """Tables of as many buckets, and groups."""
     tables = [np.concatenate(table.piles) for table in aligned]
     bucketed = sum(len(table) for table in tables)
@@ -105,19 +112,19 @@ def _layout(aligned: list[Aligned], groups: list[Int64s]) -> Layout:
     )
 
 
-def _starts(arrays: list[Int64s]) -> Int64s:
+def _starts(arrays: list[Int64Array]) -> Int64Array:
     return np.cumsum([0, *[len(array) for array in arrays]]).astype(np.int64)
 
 
 def deal(
-    rows: Int64s, sensitive: Int32s, plan: Plan, lot_of: Int64s
-) -> tuple[list[list[Int64s]], Int64s]:
+    rows: Int64Array, sensitive: Int32Array, plan: Plan, lot_of: Int64Array
+) -> tuple[list[list[Int64Array]], Int64Array]:
     """The rows of every bucket of every table, and those of the plain group."""
     by_value = np.lexsort((lot_of[rows], sensitive))
     dealt = rows[by_value]
     heads = np.searchsorted(sensitive[by_value], np.arange(len(plan.group)))
 
-    def take(counts: Int64s) -> Int64s:
+    def take(counts: Int64Array) -> Int64Array:
         inside = np.flatnonzero(counts)
         taken = [dealt[heads[value] : heads[value] + counts[value]] for value in inside]
         heads[inside] += counts[inside]
@@ -130,12 +137,12 @@ def deal(
 class Aligned(NamedTuple):
     """Piles whose equal stretches lie in the same region."""
 
-    piles: list[Int64s]  # equally long
-    starts: Int64s  # where stretches begin, and the end; none is longer than `MATCHED_TOGETHER`
-    left: list[Int64s]  # of each pile what the shortest one has no company for
+    piles: list[Int64Array]  # equally long
+    starts: Int64Array  # where stretches begin, and the end; none is longer than `MATCHED_TOGETHER`
+    left: list[Int64Array]  # of each pile what the shortest one has no company for
 
 
-def align(piles: list[Int64s], place_of: Int64s) -> Aligned:
+def align(piles: list[Int64Array], place_of: Int64Array) -> Aligned:
     """Order piles so that the same stretch of each lies in the same region.
 
     The order of the quasi-identifiers is cut into cells, and two by two into larger ones. In each
@@ -147,7 +154,7 @@ def align(piles: list[Int64s], place_of: Int64s) -> Aligned:
     cells = 1 << max(int(np.ceil(np.log2(length / MATCHED_TOGETHER))), 0)
     bounds = everything[np.linspace(0, len(everything) - 1, cells + 1).astype(np.int64)[1:-1]]
     left = [(pile, np.searchsorted(bounds, place_of[pile], side="right")) for pile in piles]
-    stretches: list[list[Int64s]] = []
+    stretches: list[list[Int64Array]] = []
     while cells:
         fewest = np.min([np.bincount(cell, minlength=cells) for _, cell in left], axis=0)
         stay = [_spread(cell, fewest) for _, cell in left]
@@ -168,7 +175,7 @@ def align(piles: list[Int64s], place_of: Int64s) -> Aligned:
     return Aligned(ordered, starts, [pile for pile, _ in left])
 
 
-def _spread(cell: Int64s, wanted: Int64s) -> NDArray[np.bool_]:
+def _spread(cell: Int64Array, wanted: Int64Array) -> NDArray[np.bool_]:
     """Choose ``wanted[c]`` of the records of each cell c (ascending), evenly along the order."""
     counts = np.bincount(cell, minlength=len(wanted))
     rank = np.arange(len(cell)) - (np.cumsum(counts) - counts)[cell]
@@ -176,7 +183,7 @@ def _spread(cell: Int64s, wanted: Int64s) -> NDArray[np.bool_]:
     return (rank + 1) * share // total > rank * share // total
 
 
-def _cut(piles: list[Int64s]) -> list[list[Int64s]]:
+def _cut(piles: list[Int64Array]) -> list[list[Int64Array]]:
     """Cut a long stretch into shorter ones."""
     parts = -(-len(piles[0]) // MATCHED_TOGETHER)
     cuts = [np.array_split(pile, parts) for pile in piles]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Int32s
-from mottle.graph.model import Int64s
 from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, widen
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import Scales, add_growths
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.buckets.filling import Layout
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 
-def match_piles(metric: Scales, ordered: Int32s, layout: Layout) -> Int32s:
+def match_piles(metric: Scales, ordered: Int32Array, layout: Layout) -> Int32Array:
     """Preimages [records in buckets, buckets]: layer b holds one record of bucket b."""
     piles, count = layout.piles, layout.buckets
     preimages = np.empty((layout.in_buckets, count), np.int32)
@@ -39,9 +38,17 @@ def match_piles(metric: Scales, ordered: Int32s, layout: Layout) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def _match(
-    metric: Scales, lists: ItemLists | None, ordered: Int32s, piles: Int64s, pieces: Int64s,
-    piece_starts: Int64s, count: int, first: int, last: int, preimages: Int32s,
-) -> None:  # fmt: skip
+    metric: Scales,
+    lists: ItemLists | None,
+    ordered: Int32Array,
+    piles: Int64Array,
+    pieces: Int64Array,
+    piece_starts: Int64Array,
+    count: int,
+    first: int,
+    last: int,
+    preimages: Int32Array,
+) -> None:
     """Match the buckets ``first .. last - 1`` with all buckets of their tables.
 
     From each bucket to the next one, the one after, and so on around, always by the cheapest

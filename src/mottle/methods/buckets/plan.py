@@ -15,14 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.guarantees.base import ROUNDING, allowed
+from mottle.guarantees.demand import ROUNDING, allowed
 from mottle.methods.buckets.bucketization import expected_loss, largest_fill
-
-Float64s = NDArray[np.float64]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _SWAPPED_VALUES = 48  # the most frequent values, whose places are improved by moves and swaps
 _SWAPPED_BUCKETS = 24
@@ -35,17 +31,17 @@ _MORE_BUCKETS = 1.25  # times as many are tried next for what is left over
 class Values(NamedTuple):
     """The sensitive values of a table: their marks and what is publicly known of each."""
 
-    marks: Int32s  # [values, systems]
-    caps: Float64s  # by mark
-    profiles: Float64s  # [values, features]: where among quasi-identifiers a value lies
+    marks: Int32Array  # [values, systems]
+    caps: Float64Array  # by mark
+    profiles: Float64Array  # [values, features]: where among quasi-identifiers a value lies
     least: int = 1  # records that a plain group must have at least
 
 
 class Plan(NamedTuple):
     """How many records of each value go where."""
 
-    tables: list[Int64s]  # each [values, buckets]; all buckets of a table hold equally many
-    group: Int64s  # [values]: the plain group at the end; may be empty
+    tables: list[Int64Array]  # each [values, buckets]; all buckets of a table hold equally many
+    group: Int64Array  # [values]: the plain group at the end; may be empty
 
     @property
     def loss(self) -> float:
@@ -59,14 +55,14 @@ class Plan(NamedTuple):
         return sum(records * expected_loss(buckets, records * blocks) for buckets, records in parts)
 
 
-def is_group(counts: Int64s, values: Values) -> bool:
+def is_group(counts: Int64Array, values: Values) -> bool:
     """Whether records of these counts can be a plain group: all caps kept, and not too few."""
     total = int(counts.sum())
     kept = np.all(by_mark(counts, values) <= allowed(values.caps, total))
     return total == 0 or bool(total >= values.least and kept)
 
 
-def make_plan(counts: Int64s, values: Values, buckets: int) -> Plan:
+def make_plan(counts: Int64Array, values: Values, buckets: int) -> Plan:
     """Plan a block that is itself within caps.
 
     What does not fit a table is planned again by itself, as long as that promises less loss than
@@ -76,8 +72,8 @@ def make_plan(counts: Int64s, values: Values, buckets: int) -> Plan:
 
 
 def _plan_by(
-    next_table: Callable[[Int64s, Values, int], Int64s | None],
-    counts: Int64s,
+    next_table: Callable[[Int64Array, Values, int], Int64Array | None],
+    counts: Int64Array,
     values: Values,
     buckets: int,
 ) -> Plan:
@@ -93,7 +89,7 @@ def _plan_by(
     return Plan(tables, rest)
 
 
-def _best_table(counts: Int64s, values: Values, fewest: int) -> Int64s | None:
+def _best_table(counts: Int64Array, values: Values, fewest: int) -> Int64Array | None:
     """The table that promises least loss, what it leaves over included; None for a plain group."""
     records = int(counts.sum())
     best, least = None, records * expected_loss(records, records)
@@ -118,10 +114,10 @@ def _wider(buckets: int) -> int:
     return max(buckets + 1, round(buckets * _MORE_BUCKETS))
 
 
-def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
+def _one_table(counts: Int64Array, values: Values, buckets: int) -> Int64Array | None:
     """A table that places most records and leaves a remainder within caps; None for none."""
     present = np.flatnonzero(counts)
-    best: Int64s | None = None
+    best: Int64Array | None = None
     for filled in _tables(counts[present], values, present, buckets):
         if filled is not None and (best is None or filled.sum() > best.sum()):
             best = filled
@@ -135,8 +131,8 @@ def _one_table(counts: Int64s, values: Values, buckets: int) -> Int64s | None:
 
 
 def _tables(
-    counts: Int64s, values: Values, present: Int64s, buckets: int
-) -> Iterator[Int64s | None]:
+    counts: Int64Array, values: Values, present: Int64Array, buckets: int
+) -> Iterator[Int64Array | None]:
     """Ways to fill the buckets: by profiles, by sizes, and to the brim."""
     for trust in _TRUST if values.profiles.size else (0.0,):
         profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
@@ -150,8 +146,8 @@ def _tables(
 
 @njit(cache=True, nogil=True)
 def _largest_safe(
-    counts: Int64s, filled: Int64s, marks: Int32s, caps: Float64s, least: int
-) -> Int64s | None:
+    counts: Int64Array, filled: Int64Array, marks: Int32Array, caps: Float64Array, least: int
+) -> Int64Array | None:
     """Trim buckets to one size, the largest that leaves a remainder within caps."""
     size = counts.sum()
     for bucket in range(filled.shape[1]):
@@ -169,7 +165,9 @@ def _largest_safe(
 
 
 @njit(cache=True, nogil=True)
-def _marks_left(counts: Int64s, table: Int64s, marks: Int32s, number: int) -> Int64s:
+def _marks_left(
+    counts: Int64Array, table: Int64Array, marks: Int32Array, number: int
+) -> Int64Array:
     """How often each mark occurs among the records that are in no bucket."""
     used = np.zeros(number, np.int64)
     for value in range(len(counts)):
@@ -179,7 +177,7 @@ def _marks_left(counts: Int64s, table: Int64s, marks: Int32s, number: int) -> In
     return used
 
 
-def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:
+def _spread(counts: Int64Array, values: Values, buckets: int) -> Int64Array:
     """Deal values to buckets, the most frequent first, each to as few buckets as it needs.
 
     A piece of a value goes to the bucket that so becomes most like the average bucket, in size
@@ -197,13 +195,13 @@ def _spread(counts: Int64s, values: Values, buckets: int) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def _deal_values(
-    order: Int64s,
-    counts: Int64s,
-    marks: Int32s,
-    limit: Int64s,  # buckets that may hold each mark
-    weight: Float64s,  # [values, features]: of one record
-    target: Float64s,  # the sum of weights that every bucket should have
-    filled: Int64s,
+    order: Int64Array,
+    counts: Int64Array,
+    marks: Int32Array,
+    limit: Int64Array,  # buckets that may hold each mark
+    weight: Float64Array,  # [values, features]: of one record
+    target: Float64Array,  # the sum of weights that every bucket should have
+    filled: Int64Array,
 ) -> None:
     """Fill [values, buckets], one value after the other; what finds no bucket stays out."""
     buckets = filled.shape[1]
@@ -239,7 +237,7 @@ def _deal_values(
             left -= piece
 
 
-def _improve(filled: Int64s, weight: Float64s, target: Float64s) -> None:
+def _improve(filled: Int64Array, weight: Float64Array, target: Float64Array) -> None:
     """Move or swap whole values between buckets while buckets become more alike."""
     single = np.flatnonzero((filled > 0).sum(axis=1) == 1)
     frequent = single[np.argsort(-filled[single].sum(axis=1), kind="stable")][:_SWAPPED_VALUES]
@@ -278,7 +276,9 @@ def _improve(filled: Int64s, weight: Float64s, target: Float64s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take_out(table: Int64s, marks: Int32s, limit: Int64s, used: Int64s, size: int) -> None:
+def _take_out(
+    table: Int64Array, marks: Int32Array, limit: Int64Array, used: Int64Array, size: int
+) -> None:
     """Trim every bucket to ``size``, each time the value with the most room in what is left.
 
     ``used``: how often each mark occurs in what is left, of ``limit`` that it may; is kept so.
@@ -306,7 +306,7 @@ def _take_out(table: Int64s, marks: Int32s, limit: Int64s, used: Int64s, size: i
             surplus -= taken
 
 
-def by_mark(counts: Int64s, values: Values) -> Int64s:
+def by_mark(counts: Int64Array, values: Values) -> Int64Array:
     """How often each mark occurs."""
     totals = np.zeros(len(values.caps), np.int64)
     for system in range(values.marks.shape[1]):

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mottle.encoding.encode import Codes, Domain, Float64s, Form, Int32s
-from mottle.graph.cover import Cells, NodeCells, RangeCells, SetCells, WorldCells, cover
-from mottle.graph.model import Graph, Int64s
-from mottle.guarantees.base import Demand
+from mottle.encoding.cover import Cells, NodeCells, RangeCells, SetCells, WorldCells, cover
+from mottle.encoding.domain import Codes, Domain, Form
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import frequent_items
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _LARGEST_DOMAIN = 100  # values of a column whose shares enter the profile of a sensitive value
 _ITEMS = 100  # the most frequent ones, whose shares do
@@ -27,9 +28,9 @@ _DOUBT = 10  # records of a value below which its profile is not believed much
 class Gathered(NamedTuple):
     """Features of the records of each value and of all, added up."""
 
-    sums: Float64s  # [values, features]
-    seen: Int64s  # [values]: records of each
-    everybody: Float64s  # [features]
+    sums: Float64Array  # [values, features]
+    seen: Int64Array  # [values]: records of each
+    everybody: Float64Array  # [features]
     records: int
 
     @classmethod
@@ -38,21 +39,23 @@ class Gathered(NamedTuple):
         sums, seen, everybody, records = zip(*parts, strict=True)
         return cls(sum(sums), sum(seen), sum(everybody), sum(records))
 
-    def profiles(self) -> Float64s:
+    def profiles(self) -> Float64Array:
         """Mean features of the records of each value against those of all."""
         seen = self.seen[:, None]
         apart = self.sums / np.maximum(seen, 1) - self.everybody / self.records
         return np.where(seen > 0, apart * (seen / (seen + _DOUBT)), 0.0)
 
 
-def profiles_by_block(codes: Codes, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
+def profiles_by_block(
+    codes: Codes, demand: Demand, order: Int64Array, starts: Int64Array
+) -> Float64Array:
     """Profiles [values, features] from how often each value occurs in each block."""
     count = int(demand.marks[:, 0].max()) + 1
     return gather_by_block(codes, demand.values[order], order, starts, count).profiles()
 
 
 def gather_by_block(
-    codes: Codes, values: Int32s, order: Int64s, starts: Int64s, count: int
+    codes: Codes, values: Int32Array, order: Int64Array, starts: Int64Array, count: int
 ) -> Gathered:
     """Every record with the features of its block; ``values`` along the order."""
     features = block_features(codes, order, starts)
@@ -63,7 +66,7 @@ def gather_by_block(
     return Gathered(np.asarray(times @ features), seen, lengths @ features, int(lengths.sum()))
 
 
-def block_features(codes: Codes, order: Int64s, starts: Int64s) -> Float64s:
+def block_features(codes: Codes, order: Int64Array, starts: Int64Array) -> Float64Array:
     """Features [blocks, features]: where among the quasi-identifiers each block lies."""
     columns = [
         _means(domain, codes.matrix[order, column], starts)
@@ -73,7 +76,9 @@ def block_features(codes: Codes, order: Int64s, starts: Int64s) -> Float64s:
     return np.concatenate([np.zeros((len(starts) - 1, 1)), *columns], axis=1)
 
 
-def profiles_by_release(codes: Codes, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
+def profiles_by_release(
+    codes: Codes, demand: Demand, graph: Graph, truth: Int32Array
+) -> Float64Array:
     """Profiles [values, features] from a release: its cells, and the values published on them."""
     rows = graph.members
     part = Codes(codes.domains, codes.matrix[rows])
@@ -96,7 +101,7 @@ def _weight(domain: Domain) -> float:
     return float(1 / np.sqrt(max(domain.size - 1, 1)))
 
 
-def _means(domain: Domain, column: Int32s, starts: Int64s) -> Float64s:
+def _means(domain: Domain, column: Int32Array, starts: Int64Array) -> Float64Array:
     """Mean position, or the shares of a column's values or items, in every block."""
     lengths = np.diff(starts)
     if domain.sets is not None:
@@ -110,7 +115,7 @@ def _means(domain: Domain, column: Int32s, starts: Int64s) -> Float64s:
     return np.asarray(counts.reshape(-1, domain.size) / lengths[:, None] * _weight(domain))
 
 
-def _expected(cells: Cells, domain: Domain) -> Float64s:
+def _expected(cells: Cells, domain: Domain) -> Float64Array:
     """Features of published cells, each spread evenly over the values it may stand for."""
     match cells:
         case RangeCells():
@@ -135,7 +140,7 @@ def _expected(cells: Cells, domain: Domain) -> Float64s:
             return frequent_items(domain.sets.sets, bases, _ITEMS)
 
 
-def profiles(demand: Demand, values: Int32s, features: Float64s) -> Float64s:
+def profiles(demand: Demand, values: Int32Array, features: Float64Array) -> Float64Array:
     """Mean features of the records of each value against those of all."""
     count = int(demand.marks[:, 0].max()) + 1
     sums = np.zeros((count, features.shape[1]))

@@ -14,13 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mottle.guarantees.base import ROUNDING, allowed
+from mottle.guarantees.demand import ROUNDING, allowed
 from mottle.methods.buckets.bucketization import expected_loss, good_fill, in_proportion
 from mottle.methods.buckets.plan import Values, by_mark, is_group, make_plan
-
-Int64s = NDArray[np.int64]
+from mottle.typing import Int64Array
 
 _MANY_BUCKETS = 24  # from which on a few more may leave fewer records over
 _FEWEST_RECORDS = 200  # that may be parted
@@ -36,7 +34,7 @@ class Tier(NamedTuple):
     """Records that share a number of buckets."""
 
     buckets: int
-    counts: Int64s  # [values]: how many records of each
+    counts: Int64Array  # [values]: how many records of each
 
     @property
     def described(self) -> dict[str, int]:
@@ -50,7 +48,7 @@ class Tier(NamedTuple):
         return records * expected_loss(self.buckets, records)
 
 
-def tiers_of(counts: Int64s, values: Values) -> list[Tier]:
+def tiers_of(counts: Int64Array, values: Values) -> list[Tier]:
     """The tiers of a table that promise the least loss, that with most buckets first.
 
     ``counts``: how often each (joint) value occurs.
@@ -83,14 +81,14 @@ def edges_per_record(tiers: Sequence[Tier]) -> float:
     )
 
 
-def _buckets_needed(values: Values) -> Int64s:
+def _buckets_needed(values: Values) -> Int64Array:
     """By value, the fewest buckets of which it may lie in one."""
     lowest = values.caps[values.marks].min(axis=1)
-    need: Int64s = np.maximum(values.least, np.ceil(1 / lowest - ROUNDING)).astype(np.int64)
+    need: Int64Array = np.maximum(values.least, np.ceil(1 / lowest - ROUNDING)).astype(np.int64)
     return need
 
 
-def _few_buckets(counts: Int64s, values: Values, fewest: int) -> int:
+def _few_buckets(counts: Int64Array, values: Values, fewest: int) -> int:
     """The fewest buckets, or where that is many a few more that leave fewer records over."""
     if fewest < _MANY_BUCKETS or values.marks.shape[1] > 1:
         return fewest
@@ -100,7 +98,7 @@ def _few_buckets(counts: Int64s, values: Values, fewest: int) -> int:
 
 
 def _ways(
-    counts: Int64s, values: Values, need: Int64s, steps: Int64s | None = None
+    counts: Int64Array, values: Values, need: Int64Array, steps: Int64Array | None = None
 ) -> Iterator[list[Tier]]:
     """Ways to part the records, each with the rarest values first."""
     if steps is None:
@@ -116,7 +114,7 @@ def _ways(
                 yield [tier, *way]
 
 
-def _steps(need: Int64s) -> Int64s:
+def _steps(need: Int64Array) -> Int64Array:
     """A few of the numbers of buckets that values need, ascending, to the highest."""
     found = np.unique(need)
     least = max(_LEAST_STEP, float(found[-1] / found[0]) ** (1 / _STEPS))
@@ -127,7 +125,7 @@ def _steps(need: Int64s) -> Int64s:
     return np.array(steps[::-1])
 
 
-def _tier_of_rare(counts: Int64s, values: Values, need: Int64s, common: int) -> Tier | None:
+def _tier_of_rare(counts: Int64Array, values: Values, need: Int64Array, common: int) -> Tier | None:
     """All values that need more than ``common`` buckets, and others in proportion; None for none.
 
     As few others as keep the rare ones within their caps.

@@ -23,18 +23,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes
-from mottle.graph.model import Int32s, Int64s
-from mottle.guarantees.base import Demand
+from mottle.encoding.domain import Codes
+from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.demand import Demand
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.kernels.ncp_growth import Scales, box_loss, scales
-from mottle.methods.base import Arrangement, decides_by_both
+from mottle.methods.base import Arrangement
 from mottle.methods.fast07.partitioning import arrange
-from mottle.orderings.hilbert import Keys, key_distance
+from mottle.orderings.hilbert import key_distance
+from mottle.typing import Int32Array, Int64Array, UInt64Array
 
 
 def arrange_diverse(
-    codes: Codes, demand: Demand, order: NDArray[np.int64], keys: Keys | None = None
+    codes: Codes, demand: Demand, order: NDArray[np.int64], keys: UInt64Array | None = None
 ) -> Arrangement:
     """Groups of at least ℓ different sensitive values, merged along the order up to k records.
 
@@ -50,8 +51,12 @@ def arrange_diverse(
 
 
 def diverse_groups(
-    codes: Codes, values: Int32s, order: NDArray[np.int64], diversity: int, keys: Keys | None = None
-) -> tuple[Int64s, int]:
+    codes: Codes,
+    values: Int32Array,
+    order: NDArray[np.int64],
+    diversity: int,
+    keys: UInt64Array | None = None,
+) -> tuple[Int64Array, int]:
     """The group of every record along ``order``, and how many groups there are.
 
     ``values`` are the sensitive values of the records, of which none may be more than one
@@ -67,7 +72,7 @@ def diverse_groups(
     return _form_groups(_frontier(along), looking, len(along), diversity)
 
 
-def merged_sizes(sizes: Int64s, least: int) -> list[int]:
+def merged_sizes(sizes: Int64Array, least: int) -> list[int]:
     """Sizes after joining consecutive groups until each has at least ``least`` records.
 
     Shares of sensitive values within 1/ℓ stay so when groups are put together.
@@ -90,10 +95,10 @@ def merged_sizes(sizes: Int64s, least: int) -> list[int]:
 class _Frontier(NamedTuple):
     """The domains and how far they are used up. A place is a record's rank along the order."""
 
-    domains: Int64s  # [n]: places by sensitive value, ascending within each
-    next: Int64s  # [m]: where in ``domains`` the next record of each value stands
-    left: Int64s  # [m]: how many records of each value are left (H of Fig. 8)
-    values_with: Int64s  # [max + 1]: how many values have so many records left
+    domains: Int64Array  # [n]: places by sensitive value, ascending within each
+    next: Int64Array  # [m]: where in ``domains`` the next record of each value stands
+    left: Int64Array  # [m]: how many records of each value are left (H of Fig. 8)
+    values_with: Int64Array  # [max + 1]: how many values have so many records left
     nearest: Heap  # values by the place of their next record
     frequent: Heap  # values by records left, most first; ties by the place of the next
 
@@ -101,13 +106,13 @@ class _Frontier(NamedTuple):
 class _LookAhead(NamedTuple):
     """What the look-ahead compares: keys if there are any, otherwise losses."""
 
-    keys: Keys  # [n or 0, words]: places in one dimension, in the order of the records
+    keys: UInt64Array  # [n or 0, words]: places in one dimension, in the order of the records
     prices: Scales
-    ordered: Int32s  # [n, d]: the codes of the records in their order
-    scratch: Int32s  # over all domains, for `box_loss`
+    ordered: Int32Array  # [n, d]: the codes of the records in their order
+    scratch: Int32Array  # over all domains, for `box_loss`
 
 
-def _frontier(along: Int32s) -> _Frontier:
+def _frontier(along: Int32Array) -> _Frontier:
     counts = np.bincount(along)
     counts = counts[counts > 0]
     domains = np.argsort(along, kind="stable")
@@ -126,7 +131,7 @@ def _frontier(along: Int32s) -> _Frontier:
 @njit(cache=True, nogil=True)
 def _form_groups(
     frontier: _Frontier, looking: _LookAhead, records: int, diversity: int
-) -> tuple[Int64s, int]:
+) -> tuple[Int64Array, int]:
     """Fig. 8 with the look-ahead of Fig. 9: the group of every place, and how many groups."""
     values = frontier.left.size
     group_of = np.full(records, -1, np.int64)
@@ -166,7 +171,7 @@ def _form_groups(
 
 
 @njit(cache=True, nogil=True)
-def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: Int64s) -> int:
+def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: Int64Array) -> int:
     """Choose the values of the nearest records of the frontier; returns how many, 0 for failure."""
     largest = frontier.left[frontier.frequent.items[0]]
     slack = remaining - diversity * largest
@@ -191,7 +196,7 @@ def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: In
 
 
 @njit(cache=True, nogil=True)
-def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64s) -> int:
+def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64Array) -> int:
     """Choose the values of which most records are left; returns how many."""
     largest = frontier.left[frontier.frequent.items[0]]
     count = max(diversity, int(frontier.values_with[largest]))
@@ -228,7 +233,7 @@ def _may_take(frontier: _Frontier, value: int, diversity: int, remaining: int) -
 
 
 @njit(cache=True, nogil=True)
-def _look(frontier: _Frontier, diversity: int, ahead: Int32s) -> None:
+def _look(frontier: _Frontier, diversity: int, ahead: Int32Array) -> None:
     """Set ``ahead`` to the ℓ nearest places of the frontier: r_A first, r_B last (Fig. 9)."""
     values = np.empty(diversity, np.int64)
     for rank in range(diversity):
@@ -241,7 +246,7 @@ def _look(frontier: _Frontier, diversity: int, ahead: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def _belongs_here(
-    looking: _LookAhead, members: Int32s, size: int, ahead: Int32s, mark: int
+    looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
 ) -> bool:
     """Whether r_A is better off in the group of ``members[:size]`` than in the next one."""
     if looking.keys.size > 0:
@@ -250,14 +255,16 @@ def _belongs_here(
 
 
 @njit(cache=True, nogil=True)
-def _is_nearer(keys: Keys, first: int, ahead: Int32s) -> bool:
+def _is_nearer(keys: UInt64Array, first: int, ahead: Int32Array) -> bool:
     """Whether r_A is nearer to the group's first record than to r_B."""
     to_group = key_distance(keys, min(first, ahead[0]), max(first, ahead[0]))
     return bool(to_group < key_distance(keys, ahead[0], ahead[-1]))
 
 
 @njit(cache=True, nogil=True)
-def _loses_less(looking: _LookAhead, members: Int32s, size: int, ahead: Int32s, mark: int) -> bool:
+def _loses_less(
+    looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
+) -> bool:
     """Whether r_A adds less to the group's loss than it would lose by itself in the next group.
 
     That one loses at least about as much as the group of r_A to r_B. ``mark`` and the two before it

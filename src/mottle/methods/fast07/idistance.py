@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.encode import Codes
-from mottle.guarantees.base import Demand, KAnonymity, LDiversity
+from mottle.encoding.domain import Codes
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrangement, Effort, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups

@@ -17,10 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Float64s
-from mottle.graph.model import Graph, Int32s, Int64s
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 _TABLE_ENTRIES = 1 << 22  # of OptI kept at a time: 32 MB …
@@ -28,13 +29,13 @@ _TABLE_ROWS = 1 << 13  # … or as many rows as occupy the cores …
 _TABLE_LIMIT = 1 << 25  # … unless k is so large that these take more than 256 MB
 
 
-def arrange(order: NDArray[np.int64], starts: Int64s) -> Arrangement:
+def arrange(order: NDArray[np.int64], starts: Int64Array) -> Arrangement:
     """Groups of consecutive records as complete blocks."""
     sizes = np.diff(starts).astype(np.int32)
     return Arrangement(Graph.rings(order.astype(np.int32), starts, sizes))
 
 
-def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64s:
+def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64Array:
     """Starts of the groups of least loss, and n at the end. Cost O(n·k·d)."""
     columns = np.ascontiguousarray(codes.matrix[order].T)
     prices = scales(codes)
@@ -49,7 +50,7 @@ def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64s:
     return _trace_back(group_size)
 
 
-def short_groups(gaps: Float64s, k: int) -> Int64s:
+def short_groups(gaps: Float64Array, k: int) -> Int64Array:
     """Starts of the groups of least |G|·extent in one dimension (HilbFast, iDistFast of §5.1).
 
     ``gaps`` [n - 1] are the distances from each record to the next. Cost O(n·k).
@@ -59,7 +60,7 @@ def short_groups(gaps: Float64s, k: int) -> Int64s:
     return _trace_back(group_size)
 
 
-def _nothing_grouped(records: int) -> tuple[Float64s, Int32s]:
+def _nothing_grouped(records: int) -> tuple[Float64Array, Int32Array]:
     """Opt of every prefix, and the size of its last group: what is too short to cut is one."""
     optimum = np.full(records + 1, np.inf)
     optimum[0] = 0.0
@@ -67,7 +68,7 @@ def _nothing_grouped(records: int) -> tuple[Float64s, Int32s]:
 
 
 def _fill_in_parallel(
-    prices: Scales, columns: Int32s, k: int, origin: int, end: int, table: Float64s
+    prices: Scales, columns: Int32Array, k: int, origin: int, end: int, table: Float64Array
 ) -> None:
     parallel.over_rows(
         lambda first, last: _fill_with_losses(
@@ -77,7 +78,7 @@ def _fill_in_parallel(
     )
 
 
-def _trace_back(group_size: Int32s) -> Int64s:
+def _trace_back(group_size: Int32Array) -> Int64Array:
     """Starts of the groups from the size of the last group of every prefix."""
     starts = [len(group_size) - 1]
     while starts[-1] > 0:
@@ -87,7 +88,12 @@ def _trace_back(group_size: Int32s) -> Int64s:
 
 @njit(cache=True, nogil=True)
 def _take_minima(
-    table: Float64s, first: int, last: int, k: int, optimum: Float64s, group_size: Int32s
+    table: Float64Array,
+    first: int,
+    last: int,
+    k: int,
+    optimum: Float64Array,
+    group_size: Int32Array,
 ) -> None:
     """Lines 1-7 of Fig. 3 for the prefixes of ``first .. last - 1`` records."""
     for end in range(first, last):
@@ -102,7 +108,9 @@ def _take_minima(
 
 
 @njit(cache=True, nogil=True)
-def _take_shortest(gaps: Float64s, k: int, optimum: Float64s, group_size: Int32s) -> None:
+def _take_shortest(
+    gaps: Float64Array, k: int, optimum: Float64Array, group_size: Int32Array
+) -> None:
     """Lines 1-7 of Fig. 3 for all prefixes, a group costing its size times its extent."""
     for end in range(k, optimum.size):
         extent = 0.0
@@ -121,7 +129,7 @@ def _take_shortest(gaps: Float64s, k: int, optimum: Float64s, group_size: Int32s
 
 
 @njit(cache=True, nogil=True)
-def _count_from_least(optimum: Float64s, end: int, k: int) -> None:
+def _count_from_least(optimum: Float64Array, end: int, k: int) -> None:
     """Every k prefixes, count the optima still in reach from the least of them.
 
     Only differences among them matter, and these stay exact when one long leap has made all the
@@ -134,7 +142,13 @@ def _count_from_least(optimum: Float64s, end: int, k: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _fill_with_losses(
-    prices: Scales, columns: Int32s, k: int, origin: int, first: int, last: int, table: Float64s
+    prices: Scales,
+    columns: Int32Array,
+    k: int,
+    origin: int,
+    first: int,
+    last: int,
+    table: Float64Array,
 ) -> None:
     """Set ``table[end - origin, size - k]`` to size · NCP of the ``size`` records before ``end``.
 

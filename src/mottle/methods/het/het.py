@@ -26,12 +26,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
-from mottle.graph.model import Graph, Int64s
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity
+from mottle.graph.model import Graph
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import scales
-from mottle.methods.base import Arrangement, Draw, Effort, decides_by_both, register
+from mottle.methods.base import Arrangement, Draw, Effort, register
 from mottle.methods.buckets.bucketization import (
     diverse_fill,
     diversity_for_likeness,
@@ -49,6 +53,7 @@ from mottle.methods.het.matching import (
     match_buckets,
 )
 from mottle.methods.het.threshold import Distances
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 LIMIT = 6000  # records per bucket; the cost matrix of so many takes 288 MB
 PARTITION = 500  # records, or as many more as it takes to be within the caps
@@ -58,7 +63,7 @@ class _Buckets(NamedTuple):
     """Records in buckets, ready to be matched."""
 
     layout: Layout
-    values: Int32s  # [n], as in the layout: those that no box may hold twice, or ANY_VALUE
+    values: Int32Array  # [n], as in the layout: those that no box may hold twice, or ANY_VALUE
     facts: Mapping[str, object]
 
 
@@ -96,8 +101,8 @@ def _by_partition(codes: Codes, demand: Demand, effort: Effort, name: str) -> _B
 
 
 def _filled(
-    records: Records, parts: Sequence[Int64s], least: int, distance: Float64s | None = None
-) -> Iterator[tuple[Int64s, Sequence[Int64s]]]:
+    records: Records, parts: Sequence[Int64Array], least: int, distance: Float64Array | None = None
+) -> Iterator[tuple[Int64Array, Sequence[Int64Array]]]:
     """Every part with the fills of its buckets."""
     for rows in parts:
         counts = records.counts(rows)

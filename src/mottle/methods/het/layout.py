@@ -7,21 +7,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Float64s, Int32s
-from mottle.graph.model import Int64s
-from mottle.guarantees.base import Demand, allowed
+from mottle.encoding.domain import Codes
+from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.base import Effort
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
 class Records(NamedTuple):
     """Sensitive values, and the orders that decide where nothing else does."""
 
-    values: Int32s  # [n]
-    caps: Float64s  # by value
-    lot: Int64s  # [n]: place in a secret random order
-    rank: Int64s  # [n]: place in the lexicographic order of quasi-identifiers, equal ones by lot
-    bucket_lot: Int64s  # [n]: the secret random order of up to n buckets, independent of ``lot``
+    values: Int32Array  # [n]
+    caps: Float64Array  # by value
+    lot: Int64Array  # [n]: place in a secret random order
+    rank: (
+        Int64Array  # [n]: place in the lexicographic order of quasi-identifiers, equal ones by lot
+    )
+    bucket_lot: (
+        Int64Array  # [n]: the secret random order of up to n buckets, independent of ``lot``
+    )
 
     @classmethod
     def of(cls, codes: Codes, demand: Demand, effort: Effort) -> Records:
@@ -34,17 +38,17 @@ class Records(NamedTuple):
         rank[by_lot[by_rank]] = np.arange(n)
         return cls(demand.values, demand.caps, place[:n], rank, place[n:])
 
-    def counts(self, rows: Int64s) -> Int64s:
+    def counts(self, rows: Int64Array) -> Int64Array:
         """How many of ``rows`` carry each value."""
         return np.bincount(self.values[rows], minlength=len(self.caps)).astype(np.int64)
 
 
 # (records, rows, table [values that occur, buckets]) -> the rows by value, and those of one value
 # in the order in which the buckets take them.
-InTurn = Callable[[Records, Int64s, Int64s], Int64s]
+InTurn = Callable[[Records, Int64Array, Int64Array], Int64Array]
 
 
-def by_lot(records: Records, rows: Int64s, table: Int64s) -> Int64s:
+def by_lot(records: Records, rows: Int64Array, table: Int64Array) -> Int64Array:
     """Records of equal value in random order: who goes where depends on nothing else."""
     return rows[np.lexsort((records.lot[rows], records.values[rows]))]
 
@@ -52,14 +56,14 @@ def by_lot(records: Records, rows: Int64s, table: Int64s) -> Int64s:
 class Layout(NamedTuple):
     """Blocks of equal buckets, as `Graph.explicit` and the matching take them."""
 
-    members: Int32s  # [n]: rows, bucket after bucket, in a bucket by rank
-    starts: Int64s  # [blocks + 1]
-    degrees: Int32s  # [blocks]: buckets in each
+    members: Int32Array  # [n]: rows, bucket after bucket, in a bucket by rank
+    starts: Int64Array  # [blocks + 1]
+    degrees: Int32Array  # [blocks]: buckets in each
 
 
 def lay_out(
     records: Records,
-    parts: Iterable[tuple[Int64s, Sequence[Int64s]]],
+    parts: Iterable[tuple[Int64Array, Sequence[Int64Array]]],
     in_turn: InTurn = by_lot,
 ) -> Layout:
     """Put every part's rows into the buckets of its fills; every fill becomes a block.
@@ -88,14 +92,14 @@ def lay_out(
     )
 
 
-def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64s]:
+def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64Array]:
     """Rows cut along the lexicographic order into parts that are within the caps themselves.
 
     A part has about ``size`` records, or as many more as it takes; the last one may have to be
     joined to those before it.
     """
     order = np.argsort(records.rank)
-    parts: list[Int64s] = []
+    parts: list[Int64Array] = []
     pending = order[:0]
     for rows in np.array_split(order, max(len(order) // size, 1)):
         pending = np.concatenate([pending, rows])
@@ -110,6 +114,6 @@ def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64s]:
     yield from parts
 
 
-def _eligible(records: Records, rows: Int64s, least: int) -> bool:
+def _eligible(records: Records, rows: Int64Array, least: int) -> bool:
     within = records.counts(rows) <= allowed(records.caps, len(rows))
     return len(rows) >= least and bool(np.all(within))

@@ -10,31 +10,27 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Float64s, Int32s
-from mottle.graph.model import Int64s
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 GREEDY, SORTGREEDY, HUNGARIAN = 0, 1, 2
 ANY_VALUE = -1  # of a record that may share a box with every other
 _NOBODY = -1
 
-Bools = NDArray[np.bool_]
-
 
 class BucketBlocks(NamedTuple):
     """Records in blocks of equal buckets; every bucket is matched on its own."""
 
-    starts: Int64s  # [blocks + 1]: first record of every block, then n
-    degrees: Int32s  # [blocks]: buckets in each block
-    block_of: Int32s  # [buckets]
-    number: Int32s  # [buckets]: of the bucket in its block
+    starts: Int64Array  # [blocks + 1]: first record of every block, then n
+    degrees: Int32Array  # [blocks]: buckets in each block
+    block_of: Int32Array  # [buckets]
+    number: Int32Array  # [buckets]: of the bucket in its block
 
     @classmethod
-    def of(cls, starts: Int64s, degrees: Int32s) -> BucketBlocks:
+    def of(cls, starts: Int64Array, degrees: Int32Array) -> BucketBlocks:
         """Blocks that begin at ``starts``, each of as many buckets as its degree."""
         blocks = np.arange(len(degrees), dtype=np.int32)
         number = np.concatenate([np.arange(degree, dtype=np.int32) for degree in degrees])
@@ -47,8 +43,8 @@ class BucketBlocks(NamedTuple):
 
 
 def match_buckets(
-    metric: Scales, ordered: Int32s, values: Int32s, blocks: BucketBlocks, rule: int
-) -> tuple[Int32s, float]:
+    metric: Scales, ordered: Int32Array, values: Int32Array, blocks: BucketBlocks, rule: int
+) -> tuple[Int32Array, float]:
     """The edges of all blocks, as `Graph.explicit` takes them, and the mean loss.
 
     ``ordered`` [n, d] and ``values`` [n] are the records block after block; two records of the
@@ -71,9 +67,16 @@ def match_buckets(
 
 @njit(cache=True, nogil=True)
 def _match_some(
-    metric: Scales, ordered: Int32s, values: Int32s, blocks: BucketBlocks, edge_starts: Int64s,
-    first: int, last: int, rule: int, edges: Int32s,
-) -> float:  # fmt: skip
+    metric: Scales,
+    ordered: Int32Array,
+    values: Int32Array,
+    blocks: BucketBlocks,
+    edge_starts: Int64Array,
+    first: int,
+    last: int,
+    rule: int,
+    edges: Int32Array,
+) -> float:
     """Algorithm 2 for the buckets ``first .. last - 1``; returns the sum of their boxes' losses."""
     largest, deepest = 0, 0
     for unit in range(first, last):
@@ -125,9 +128,15 @@ def _match_some(
 
 @njit(cache=True, nogil=True)
 def _forbid_repeats(
-    values: Int32s, box: Int32s, members: int, begin: int, size: int,
-    seen_by: Int32s, mark: int, growth: Float64s,
-) -> None:  # fmt: skip
+    values: Int32Array,
+    box: Int32Array,
+    members: int,
+    begin: int,
+    size: int,
+    seen_by: Int32Array,
+    mark: int,
+    growth: Float64Array,
+) -> None:
     """Forbid the box every candidate whose value it has. Theorem 2: enough of them remain."""
     seen = False
     for member in range(members):
@@ -142,7 +151,7 @@ def _forbid_repeats(
 
 
 @njit(cache=True, nogil=True)
-def match_greedily(cost: Float64s, size: int, match: Int32s, work: Int32s) -> None:
+def match_greedily(cost: Float64Array, size: int, match: Int32Array, work: Int32Array) -> None:
     """HKA15's Greedy on a pair of buckets: each record in turn to the free box it widens least.
 
     Fills ``match[box]`` with the record of ``cost[:size, :size]``; ``work`` [5, ≥ size] is scratch
@@ -173,7 +182,7 @@ def match_greedily(cost: Float64s, size: int, match: Int32s, work: Int32s) -> No
 
 @njit(cache=True, nogil=True)
 def match_lightest(
-    cost: Float64s, size: int, match: Int32s, work: Int32s, prices: Float64s
+    cost: Float64Array, size: int, match: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
     """HKA15's SortGreedy on a pair of buckets: the lightest edge whose ends are both free, again.
 
@@ -208,7 +217,12 @@ def match_lightest(
 
 @njit(cache=True, nogil=True)
 def _look_again(
-    cost: Float64s, size: int, box: int, taken_by: Int32s, lightest: Int32s, weight: Float64s
+    cost: Float64Array,
+    size: int,
+    box: int,
+    taken_by: Int32Array,
+    lightest: Int32Array,
+    weight: Float64Array,
 ) -> None:
     weight[box] = np.inf
     for record in range(size):
@@ -218,9 +232,14 @@ def _look_again(
 
 @njit(cache=True, nogil=True)
 def _augment(
-    cost: Float64s, size: int, record: int, match: Int32s,
-    reached_from: Int32s, queue: Int32s, box_of: Int32s,
-) -> int:  # fmt: skip
+    cost: Float64Array,
+    size: int,
+    record: int,
+    match: Int32Array,
+    reached_from: Int32Array,
+    queue: Int32Array,
+    box_of: Int32Array,
+) -> int:
     """Free a box for the record by a shortest chain of substitutions; returns the box now taken.
 
     There is one: by Theorem 2 some assignment avoids all forbidden edges, so one that does not

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes, Float64s, Int32s
+from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
-from mottle.graph.model import Int64s
 from mottle.kernels.ncp_growth import Scales, add_growth, scales
 from mottle.methods.het.layout import Records, by_lot
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 VALUES = 1000  # different sensitive values whose distances are compared
 _SAMPLE = 2000  # records by which values are compared …
@@ -34,7 +34,7 @@ class Distances:
         self._matrix = codes.matrix
         self._records = records
 
-    def of_values(self) -> Float64s:
+    def of_values(self) -> Float64Array:
         """Mean distance between the records of any two values, by a sample of each."""
         records, values = self._records, len(self._records.caps)
         each = max(_SAMPLE // values, 1)
@@ -50,12 +50,14 @@ class Distances:
                 between[value] = total / np.maximum(np.bincount(of, minlength=values), 1)
         return between
 
-    def from_rows(self, rows: Int64s, others: Int64s) -> Float64s:
+    def from_rows(self, rows: Int64Array, others: Int64Array) -> Float64Array:
         """Mean distance of each of ``rows`` from ``others``."""
         candidates = np.ascontiguousarray(self._matrix[rows].T)
         return _mean_growth(self._metric, self._matrix, candidates, others.astype(np.int32))
 
-    def most_distant_first(self, records: Records, rows: Int64s, table: Int64s) -> Int64s:
+    def most_distant_first(
+        self, records: Records, rows: Int64Array, table: Int64Array
+    ) -> Int64Array:
         """Rows by value; those farthest from a bucket's other records go to that bucket.
 
         An order for `lay_out`: a value that several buckets share gives each of them, in turn, the
@@ -68,7 +70,7 @@ class Distances:
             [self._shared_out(of_value, table, value) for value in range(len(table))]
         )
 
-    def _shared_out(self, of_value: list[Int64s], table: Int64s, value: int) -> Int64s:
+    def _shared_out(self, of_value: list[Int64Array], table: Int64Array, value: int) -> Int64Array:
         left = of_value[value]
         shared = []
         for bucket in np.flatnonzero(table[value])[:-1]:
@@ -87,7 +89,9 @@ class Distances:
 
 
 @njit(cache=True, nogil=True)
-def _mean_growth(metric: Scales, matrix: Int32s, candidates: Int32s, boxes: Int32s) -> Float64s:
+def _mean_growth(
+    metric: Scales, matrix: Int32Array, candidates: Int32Array, boxes: Int32Array
+) -> Float64Array:
     """What each candidate would add to boxes of one record, on average."""
     count = candidates.shape[1]
     total, growth = np.zeros(count), np.empty(count)

@@ -11,17 +11,19 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes
-from mottle.graph.model import Graph, Int32s
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.nearest_box import Index, absorb, build, holds, search, take
 from mottle.methods.base import Arrangement, Effort, register
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.typing import Int32Array
 
 NOBODY = -1
 _STRETCH = 2048  # originals per call of the kernel, after which an interrupt is heard
 
-Assign = Callable[[Index, Int32s], int]
+Assign = Callable[[Index, Int32Array], int]
 
 
 @register(
@@ -68,7 +70,7 @@ def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) 
     return Arrangement(graph, {"dead_ends": dead_ends})
 
 
-def _assign(index: Index, box_of: Int32s) -> int:
+def _assign(index: Index, box_of: Int32Array) -> int:
     """Fill ``box_of`` with one assignment; returns how many dead ends were met on the way."""
     n = len(box_of)
     dead_ends = 0
@@ -84,7 +86,7 @@ def _assign(index: Index, box_of: Int32s) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _assign_stretch(index: Index, first: int, last: int, box_of: Int32s) -> int:
+def _assign_stretch(index: Index, first: int, last: int, box_of: Int32Array) -> int:
     """Algorithm 1 for the originals from ``first`` on; returns ``last``, or who has a dead end."""
     weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
     for original in range(first, last):
@@ -96,7 +98,7 @@ def _assign_stretch(index: Index, first: int, last: int, box_of: Int32s) -> int:
 
 
 @njit(cache=True, nogil=True)
-def backtrack(index: Index, original: int, box_of: Int32s) -> None:
+def backtrack(index: Index, original: int, box_of: Int32Array) -> None:
     """Give the original at a dead end the box of a neighbour that can take another one.
 
     Neighbours S_y in the lexicographic order are asked from near to far, predecessors first; one
@@ -125,7 +127,7 @@ def backtrack(index: Index, original: int, box_of: Int32s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _augment(index: Index, original: int, box_of: Int32s) -> None:
+def _augment(index: Index, original: int, box_of: Int32Array) -> None:
     """Free a box for the original by a shortest chain of substitutions, weights aside. O(n²·k)."""
     n = box_of.size
     owner = np.full(n, NOBODY, np.int32)

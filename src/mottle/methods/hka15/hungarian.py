@@ -11,14 +11,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Float64s
+from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
-from mottle.graph.model import Graph, Int32s
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth, scales
 from mottle.methods.base import Arrangement, Effort, SetColumns, register
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.typing import Float64Array, Int32Array
 from mottle.utils import parallel
 
 LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
@@ -76,9 +78,14 @@ def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
 
 
 def _redefine_weights(
-    metric: Scales, ordered: Int32s, candidates: Int32s, members: Int32s, layer: int,
-    grown: NDArray[np.bool_], cost: Float64s,
-) -> None:  # fmt: skip
+    metric: Scales,
+    ordered: Int32Array,
+    candidates: Int32Array,
+    members: Int32Array,
+    layer: int,
+    grown: NDArray[np.bool_],
+    cost: Float64Array,
+) -> None:
     """Bring the rows of ``cost`` up to date, on all cores. Cost O(n·d) per row."""
     rows = np.flatnonzero(grown).astype(np.int32)
     parallel.over_blocks(
@@ -91,9 +98,14 @@ def _redefine_weights(
 
 @njit(cache=True, nogil=True)
 def _weigh_rows(
-    metric: Scales, ordered: Int32s, candidates: Int32s, members: Int32s, layer: int,
-    rows: Int32s, cost: Float64s,
-) -> None:  # fmt: skip
+    metric: Scales,
+    ordered: Int32Array,
+    candidates: Int32Array,
+    members: Int32Array,
+    layer: int,
+    rows: Int32Array,
+    cost: Float64Array,
+) -> None:
     """Weights of all edges into the published records ``rows``; used edges are forbidden."""
     marks = np.zeros(metric.position.size, np.int32)
     for mark, row in enumerate(rows):

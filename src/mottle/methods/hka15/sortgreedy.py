@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Codes, Float64s
-from mottle.graph.model import Int32s, Int64s
-from mottle.guarantees.base import Demand, KAnonymity
+from mottle.encoding.domain import Codes
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.nearest_box import Index, holds, search, take
 from mottle.methods.base import Arrangement, Effort, register
 from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 SHORTLIST = 8  # nearest boxes that equal originals look up together
@@ -26,11 +27,11 @@ _STRETCH = 4096  # edges per call of the kernel, after which an interrupt is hea
 class Shortlists(NamedTuple):
     """The nearest available boxes of every group of equal originals, found when last needed."""
 
-    starts: Int64s  # [groups + 1] first original of every group, then n
-    group_of: Int32s  # [n]
-    weights: Float64s  # [groups, SHORTLIST]
-    boxes: Int32s  # [groups, SHORTLIST]
-    length: Int32s  # [groups]
+    starts: Int64Array  # [groups + 1] first original of every group, then n
+    group_of: Int32Array  # [n]
+    weights: Float64Array  # [groups, SHORTLIST]
+    boxes: Int32Array  # [groups, SHORTLIST]
+    length: Int32Array  # [groups]
 
 
 @register(
@@ -56,7 +57,7 @@ def sortgreedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return in_iterations(codes, demand, effort, _assign)
 
 
-def _assign(index: Index, box_of: Int32s) -> int:
+def _assign(index: Index, box_of: Int32Array) -> int:
     """Fill ``box_of`` with one assignment; returns how many originals were left over first."""
     n = len(box_of)
     lists = _empty_shortlists(index)
@@ -91,7 +92,7 @@ def _empty_shortlists(index: Index) -> Shortlists:
 
 @njit(cache=True, nogil=True)
 def _first_choices(
-    index: Index, lists: Shortlists, first: int, last: int, weight: Float64s, choice: Int32s
+    index: Index, lists: Shortlists, first: int, last: int, weight: Float64Array, choice: Int32Array
 ) -> None:
     """The lightest edge of every original in the groups ``first .. last``."""
     for original in range(lists.starts[first], lists.starts[last]):
@@ -128,9 +129,14 @@ def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[floa
 
 @njit(cache=True, nogil=True)
 def _pick_edges(
-    index: Index, lists: Shortlists, weight: Float64s, choice: Int32s,
-    heap: Int64s, edges: int, box_of: Int32s,
-) -> int:  # fmt: skip
+    index: Index,
+    lists: Shortlists,
+    weight: Float64Array,
+    choice: Int32Array,
+    heap: Int64Array,
+    edges: int,
+    box_of: Int32Array,
+) -> int:
     """Pick the lightest of ``edges`` edges in the heap, again and again; returns what remains."""
     n = index.ordered.shape[0]
     for _ in range(_STRETCH):
@@ -151,7 +157,7 @@ def _pick_edges(
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(heap: Int64s, size: int, weight: Float64s) -> None:
+def _sift_down(heap: Int64Array, size: int, weight: Float64Array) -> None:
     """Let the original on top sink to its place by (weight, position)."""
     original = heap[0]
     place = 0
@@ -169,6 +175,6 @@ def _sift_down(heap: Int64s, size: int, weight: Float64s) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _lighter(weight: Float64s, one: int, other: int) -> bool:
+def _lighter(weight: Float64Array, one: int, other: int) -> bool:
     """Whether the edge of one original is picked before the other's."""
     return bool(weight[one] < weight[other] or (weight[one] == weight[other] and one < other))

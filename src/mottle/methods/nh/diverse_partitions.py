@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.graph.model import Int32s, Int64s
+from mottle.typing import Int32Array, Int64Array
 
 _NONE = -1
 _REACH = 32  # parts on either side that are asked whether a union with them would be diverse
@@ -19,19 +19,19 @@ _REACH = 32  # parts on either side that are asked whether a union with them wou
 class _Parts(NamedTuple):
     """The parts of one call of Fig. 8. Those joined to another hang on it; the others are a row."""
 
-    start: Int64s  # [parts + 1]: first row of every part
-    size: Int64s  # rows, with those of the parts joined to it
-    most: Int64s  # how often its most frequent sensitive value occurs
-    joined: Int64s  # the next part that hangs on it
-    tail: Int64s  # the last part that hangs on it
-    left: Int64s  # its neighbours in the row
-    right: Int64s
+    start: Int64Array  # [parts + 1]: first row of every part
+    size: Int64Array  # rows, with those of the parts joined to it
+    most: Int64Array  # how often its most frequent sensitive value occurs
+    joined: Int64Array  # the next part that hangs on it
+    tail: Int64Array  # the last part that hangs on it
+    left: Int64Array  # its neighbours in the row
+    right: Int64Array
 
 
 @njit(cache=True, nogil=True)
 def diverse_partitions(
-    rows: Int32s, values: Int32s, kinds: int, diversity: int, least: int
-) -> tuple[Int64s, Int64s]:
+    rows: Int32Array, values: Int32Array, kinds: int, diversity: int, least: int
+) -> tuple[Int64Array, Int64Array]:
     """Places in the lexicographic order, partition after partition, and where each begins.
 
     ``rows`` [n, d] are sorted lexicographically, ``values`` [n] their sensitive values, codes below
@@ -45,9 +45,14 @@ def diverse_partitions(
     filled = 0
     counts = np.zeros(kinds, np.int64)
     parts = _Parts(
-        np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
-    )  # fmt: skip
+        np.empty(n + 1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
     pending = [(0, n, 0)]
     while len(pending) > 0:
         first, last, attribute = pending.pop()
@@ -81,9 +86,14 @@ def diverse_partitions(
 
 @njit(cache=True, nogil=True)
 def _cut(
-    rows: Int32s, values: Int32s, first: int, last: int, attribute: int,
-    counts: Int64s, parts: _Parts,
-) -> int:  # fmt: skip
+    rows: Int32Array,
+    values: Int32Array,
+    first: int,
+    last: int,
+    attribute: int,
+    counts: Int64Array,
+    parts: _Parts,
+) -> int:
     """Cut rows ``first .. last - 1`` where the attribute changes; returns the number of parts.
 
     Without attribute they are one part.
@@ -107,7 +117,7 @@ def _cut(
 
 
 @njit(cache=True, nogil=True)
-def _count(values: Int32s, counts: Int64s, parts: _Parts, part: int, step: int) -> int:
+def _count(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, step: int) -> int:
     """Add ``step`` to the counts of a part's values; returns the highest count seen doing so."""
     most = 0
     while part != _NONE:
@@ -119,7 +129,9 @@ def _count(values: Int32s, counts: Int64s, parts: _Parts, part: int, step: int) 
 
 
 @njit(cache=True, nogil=True)
-def _most_together(values: Int32s, counts: Int64s, parts: _Parts, one: int, other: int) -> int:
+def _most_together(
+    values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int
+) -> int:
     """How often the most frequent value occurs in two parts together."""
     most = max(_count(values, counts, parts, one, 1), _count(values, counts, parts, other, 1))
     _count(values, counts, parts, one, -1)
@@ -129,7 +141,7 @@ def _most_together(values: Int32s, counts: Int64s, parts: _Parts, one: int, othe
 
 @njit(cache=True, nogil=True)
 def _diverse_together(
-    values: Int32s, counts: Int64s, parts: _Parts, one: int, other: int, diversity: int
+    values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int, diversity: int
 ) -> bool:
     """Whether two parts together are diverse; most pairs are told by their sizes alone."""
     size = parts.size[one] + parts.size[other]
@@ -141,7 +153,9 @@ def _diverse_together(
 
 
 @njit(cache=True, nogil=True)
-def _partner(values: Int32s, counts: Int64s, parts: _Parts, part: int, diversity: int) -> int:
+def _partner(
+    values: Int32Array, counts: Int64Array, parts: _Parts, part: int, diversity: int
+) -> int:
     """The part to join: the nearest with which it is diverse, or the next one for lack of one."""
     left, right = parts.left[part], parts.right[part]
     for _ in range(_REACH):
@@ -161,7 +175,7 @@ def _partner(values: Int32s, counts: Int64s, parts: _Parts, part: int, diversity
 
 
 @njit(cache=True, nogil=True)
-def _join(values: Int32s, counts: Int64s, parts: _Parts, part: int, other: int) -> None:
+def _join(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, other: int) -> None:
     """Hang ``other`` on ``part``."""
     parts.most[part] = _most_together(values, counts, parts, part, other)
     parts.size[part] += parts.size[other]

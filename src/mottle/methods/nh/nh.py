@@ -10,20 +10,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes
-from mottle.graph.model import Graph, Int32s, Int64s
-from mottle.guarantees.base import Demand, KAnonymity, LDiversity
-from mottle.methods.base import (
-    Arrangement,
-    Draw,
-    Effort,
-    SetColumns,
-    decides_by_both,
-    register,
-)
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.methods.base import Arrangement, Draw, Effort, SetColumns, register
 from mottle.methods.nh.diverse_partitions import diverse_partitions
 from mottle.methods.nh.rings import Partitions, order_rings, split_huge
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.typing import Int32Array, Int64Array
 
 
 @register(
@@ -70,14 +67,14 @@ def _diverse_rings(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(graph, {**facts, **mixed}, Draw.ROTATION)
 
 
-def _sorted_rows(codes: Codes) -> tuple[Int64s, Int32s]:
+def _sorted_rows(codes: Codes) -> tuple[Int64Array, Int32Array]:
     """Rows in lexicographic order, and their codes, attributes with few values first."""
     attributes = by_cardinality(codes.sizes)
     order = lexicographic(codes.matrix, codes.sizes, attributes)
     return order, np.ascontiguousarray(codes.matrix[order][:, attributes])
 
 
-def lexicographic_partitions(codes: Codes, k: int) -> tuple[Int32s, Int64s]:
+def lexicographic_partitions(codes: Codes, k: int) -> tuple[Int32Array, Int64Array]:
     """Rows in lexicographic order and the first position of every partition (NH10 Fig. 8).
 
     Where the paper leaves a choice: the neighbour of a part with fewer than k rows is the next

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.graph.model import Int32s, Int64s
+from mottle.typing import Int32Array, Int64Array
 
 HUGE = 4  # times the degree: partitions this large are split, for a ring through them is too wide
 _UNSEEN = -1
@@ -20,16 +20,16 @@ _UNSEEN = -1
 class Partitions(NamedTuple):
     """Places in the lexicographic order, partition after partition."""
 
-    places: Int64s  # [n]
-    starts: Int64s  # [partitions + 1]
+    places: Int64Array  # [n]
+    starts: Int64Array  # [partitions + 1]
 
     @property
-    def sizes(self) -> Int64s:
+    def sizes(self) -> Int64Array:
         """Records in each partition."""
         return np.diff(self.starts)
 
     @property
-    def partition_of(self) -> Int64s:
+    def partition_of(self) -> Int64Array:
         """[n]: the number of the partition."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
@@ -37,7 +37,9 @@ class Partitions(NamedTuple):
 # ---------------------------------------------------------------------------- splitting huge ones
 
 
-def split_huge(partitions: Partitions, values: Int32s, diversity: int, degree: int) -> Partitions:
+def split_huge(
+    partitions: Partitions, values: Int32Array, diversity: int, degree: int
+) -> Partitions:
     """Split partitions of many records into diverse pieces that hold together in the order.
 
     Where it can be, as in the paper, every value occurs at most once in a piece.
@@ -77,7 +79,7 @@ def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def split(values: Int32s, kinds: int, pieces: int, times: int) -> tuple[Int64s, Int64s]:
+def split(values: Int32Array, kinds: int, pieces: int, times: int) -> tuple[Int64Array, Int64Array]:
     """Split a partition into ``pieces`` in each of which no value occurs more than ``times``.
 
     ``values`` [n] are the sensitive values along the lexicographic order, codes below ``kinds``,
@@ -105,9 +107,15 @@ def split(values: Int32s, kinds: int, pieces: int, times: int) -> tuple[Int64s, 
         half = count // 2
         share = (last - first) * half // count
         _share_out(
-            values, places[first:last], share, half * times, (count - half) * times,
-            total, before, first_side,
-        )  # fmt: skip
+            values,
+            places[first:last],
+            share,
+            half * times,
+            (count - half) * times,
+            total,
+            before,
+            first_side,
+        )
         left, right = first, 0
         for place in range(first, last):
             record = places[place]
@@ -131,9 +139,15 @@ def split(values: Int32s, kinds: int, pieces: int, times: int) -> tuple[Int64s, 
 
 @njit(cache=True, nogil=True)
 def _share_out(
-    values: Int32s, places: Int64s, share: int, here: int, beyond: int,
-    total: Int64s, before: Int64s, first_side: Int64s,
-) -> None:  # fmt: skip
+    values: Int32Array,
+    places: Int64Array,
+    share: int,
+    here: int,
+    beyond: int,
+    total: Int64Array,
+    before: Int64Array,
+    first_side: Int64Array,
+) -> None:
     """Set ``first_side[v]`` to x_v; at most ``here`` of a value on the first side, ``beyond`` on
     the other, and ``share`` records altogether on the first.
 
@@ -173,13 +187,13 @@ def _share_out(
 class Rings(NamedTuple):
     """Partitions in ring order."""
 
-    places: Int64s  # [n]
-    starts: Int64s  # [rings + 1]
-    degrees: Int32s  # [rings]
+    places: Int64Array  # [n]
+    starts: Int64Array  # [rings + 1]
+    degrees: Int32Array  # [rings]
 
 
 def order_rings(
-    partitions: Partitions, values: Int32s, lots: Int64s, diversity: int, least: int
+    partitions: Partitions, values: Int32Array, lots: Int64Array, diversity: int, least: int
 ) -> Rings:
     """Put partitions into an order around which any ``degree`` consecutive records are ℓ-diverse.
 
@@ -222,14 +236,14 @@ def order_rings(
     return Rings(ring, partitions.starts, degrees.astype(np.int32))
 
 
-def _counts_in_partition(partition_of: Int64s, carried: Int32s) -> Int64s:
+def _counts_in_partition(partition_of: Int64Array, carried: Int32Array) -> Int64Array:
     """How many records of its partition carry the same value as each record."""
     key = partition_of * (int(carried.max()) + 1) + carried
     _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
     return np.asarray(counts[which.ravel()], np.int64)
 
 
-def ring_degrees(sizes: Int64s, most: Int64s, diversity: int, least: int) -> Int64s:
+def ring_degrees(sizes: Int64Array, most: Int64Array, diversity: int, least: int) -> Int64Array:
     """The smallest degrees from ``least`` on that rings can have.
 
     ``most`` is how often the most frequent value of each occurs, at most one ℓ-th of its size.
@@ -246,6 +260,6 @@ def ring_degrees(sizes: Int64s, most: Int64s, diversity: int, least: int) -> Int
     return degrees
 
 
-def spacing(degree: Int64s | int, diversity: int) -> Int64s | int:
+def spacing(degree: Int64Array | int, diversity: int) -> Int64Array | int:
     """How far apart equal values stand so that ``degree`` consecutive records are ℓ-diverse."""
     return -(-degree // (degree // diversity))

@@ -13,16 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import NO_BITMAPS, Int32s, Int64s, Sets
+from mottle.itemsets.data import NO_BITMAPS, Sets
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 
 class ClosedSets(NamedTuple):
     """Closed sets of items and who holds them."""
 
-    sizes: Int32s  # items of each closed set
-    starts: Int64s  # [closed sets + 1]: where the holders of each begin
-    holders: Int32s  # records
+    sizes: Int32Array  # items of each closed set
+    starts: Int64Array  # [closed sets + 1]: where the holders of each begin
+    holders: Int32Array  # records
 
 
 def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets | None:
@@ -64,7 +65,7 @@ def _by_frequency(sets: Sets) -> Sets:
     return Sets(sets.starts, rank_of[sets.items], NO_BITMAPS, sets.universe)
 
 
-def _postings(sets: Sets) -> tuple[Int64s, Int32s]:
+def _postings(sets: Sets) -> tuple[Int64Array, Int32Array]:
     """By item: where its holders begin, and the holders."""
     held_by = np.repeat(np.arange(sets.records, dtype=np.int32), sets.sizes)
     counts = np.bincount(sets.items, minlength=sets.universe)
@@ -74,8 +75,14 @@ def _postings(sets: Sets) -> tuple[Int64s, Int32s]:
 
 @njit(cache=True, nogil=True)
 def _mine(
-    sets: Sets, starts: Int64s, postings: Int32s, first: int, last: int, support: int, most: int
-) -> tuple[Int32s, Int64s, Int32s, bool]:
+    sets: Sets,
+    starts: Int64Array,
+    postings: Int32Array,
+    first: int,
+    last: int,
+    support: int,
+    most: int,
+) -> tuple[Int32Array, Int64Array, Int32Array, bool]:
     """Sizes, numbers of holders and holders of closed sets whose first item is in a range.
 
     Waiting sets lie on a stack, the holders of the uppermost one last in ``stack``.
@@ -143,7 +150,9 @@ def _mine(
 
 
 @njit(cache=True, nogil=True)
-def _count(sets: Sets, holders: Int32s, counts: Int64s, seen: Int64s) -> tuple[int, int]:
+def _count(
+    sets: Sets, holders: Int32Array, counts: Int64Array, seen: Int64Array
+) -> tuple[int, int]:
     """Count items among holders; how many distinct ones, and how many the first holder has."""
     distinct = 0
     for record in holders:
@@ -158,7 +167,7 @@ def _count(sets: Sets, holders: Int32s, counts: Int64s, seen: Int64s) -> tuple[i
 
 
 @njit(cache=True, nogil=True)
-def _room(array: Int32s, filled: int, more: int) -> Int32s:
+def _room(array: Int32Array, filled: int, more: int) -> Int32Array:
     """The array, or a copy of twice the length, with room for ``more`` behind what is filled."""
     if filled + more <= array.size:
         return array

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Int32s, Int64s
 from mottle.methods.sets._clusters import Memberships
+from mottle.typing import Int32Array, Int64Array
 
 
-def boxes(given: Memberships, records: int, degree: int) -> Int32s:
+def boxes(given: Memberships, records: int, degree: int) -> Int32Array:
     """Preimages [records, degree]: what clusters were given, and the rest along the order.
 
     Records are numbered along an order that keeps similar ones together. If what is left over does
@@ -41,7 +41,12 @@ def boxes(given: Memberships, records: int, degree: int) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def _deal(
-    starts: Int64s, members: Int32s, matches: Int32s, degree: int, preimages: Int32s, filled: int
+    starts: Int64Array,
+    members: Int32Array,
+    matches: Int32Array,
+    degree: int,
+    preimages: Int32Array,
+    filled: int,
 ) -> int:
     """Fill boxes from number ``filled`` on, cluster after cluster; returns how many are full."""
     full = np.zeros(len(preimages), np.int32)
@@ -65,7 +70,7 @@ def _deal(
 
 
 @njit(cache=True, nogil=True)
-def _part(matches: Int32s, cuts: Int64s, over: Int64s, number: int, at: int) -> int:
+def _part(matches: Int32Array, cuts: Int64Array, over: Int64Array, number: int, at: int) -> int:
     """Matches of member ``at`` in round ``number``: the cut may run through it."""
     if at == cuts[number + 1]:
         return int(over[number + 1])
@@ -73,7 +78,7 @@ def _part(matches: Int32s, cuts: Int64s, over: Int64s, number: int, at: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def _rounds(matches: Int32s, degree: int) -> tuple[Int64s, Int64s, int]:
+def _rounds(matches: Int32Array, degree: int) -> tuple[Int64Array, Int64Array, int]:
     """Cuts between rounds: round r ends at member ``cuts[r + 1]``, of which it has ``over[r + 1]``.
 
     As short as possible; one at the end that is too short is joined with those before it.

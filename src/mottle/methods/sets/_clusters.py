@@ -19,13 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.itemsets.data import Bools, Int32s, Int64s, Sets
+from mottle.itemsets.data import Sets
 from mottle.methods.sets._closed_itemsets import ClosedSets, closed_sets
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Float64s = NDArray[np.float64]
 
 HOLDERS = 150  # per record, of all closed sets together: bounds memory and time
 _FIRST_SHARE = 0.01
@@ -38,9 +36,9 @@ _ROUNDS = 160
 class Memberships(NamedTuple):
     """How many matches every cluster gets of each of its members."""
 
-    starts: Int64s  # [clusters + 1]: where the members of each begin
-    members: Int32s  # records, ascending within a cluster
-    matches: Int32s  # of each of these members
+    starts: Int64Array  # [clusters + 1]: where the members of each begin
+    members: Int32Array  # records, ascending within a cluster
+    matches: Int32Array  # of each of these members
 
 
 def memberships(sets: Sets, degree: int) -> Memberships | None:
@@ -71,7 +69,7 @@ def memberships(sets: Sets, degree: int) -> Memberships | None:
     return Memberships(starts, records[given], matches[given])
 
 
-def _wishes(found: ClosedSets, records: int) -> tuple[Int32s, Int64s]:
+def _wishes(found: ClosedSets, records: int) -> tuple[Int32Array, Int64Array]:
     """The closed sets that every record holds, best first, and where those of each record begin."""
     by_preference = np.lexsort((np.diff(found.starts), -found.sizes))
     counts = np.bincount(found.holders, minlength=records)
@@ -81,7 +79,7 @@ def _wishes(found: ClosedSets, records: int) -> tuple[Int32s, Int64s]:
     return wishes, ends
 
 
-def _shares(clusters: int, wishes: Int32s, ends: Int64s, degree: int) -> Float64s:
+def _shares(clusters: int, wishes: Int32Array, ends: Int64Array, degree: int) -> Float64Array:
     """The share that members of every cluster may give to it, after all rounds."""
     share = np.full(clusters, _FIRST_SHARE)
     for number in range(_ROUNDS):
@@ -96,25 +94,31 @@ def _shares(clusters: int, wishes: Int32s, ends: Int64s, degree: int) -> Float64
     return share
 
 
-def _living(wishes: Int32s, ends: Int64s, alive: Bools) -> tuple[Int32s, Int64s]:
+def _living(
+    wishes: Int32Array, ends: Int64Array, alive: BoolArray
+) -> tuple[Int32Array, Int64Array]:
     """The wishes without those for clusters that are gone."""
     kept = alive[wishes]
     before = np.concatenate([[0], np.cumsum(kept)])
     return wishes[kept], before[ends]
 
 
-def _wanted_by_all(wishes: Int32s, ends: Int64s, share: Float64s) -> Float64s:
+def _wanted_by_all(wishes: Int32Array, ends: Int64Array, share: Float64Array) -> Float64Array:
     """How much of all records together is given to each cluster."""
     parts = parallel.over_rows(
         lambda first, last: _wanted(wishes, ends, share, first, last), len(ends) - 1
     )
-    wanted: Float64s = np.sum(parts, axis=0)
+    wanted: Float64Array = np.sum(parts, axis=0)
     return wanted
 
 
 @njit(cache=True, nogil=True)
 def _list_wishes(
-    starts: Int64s, holders: Int32s, by_preference: Int64s, filled: Int64s, wishes: Int32s
+    starts: Int64Array,
+    holders: Int32Array,
+    by_preference: Int64Array,
+    filled: Int64Array,
+    wishes: Int32Array,
 ) -> None:
     for number in by_preference:
         for at in range(starts[number], starts[number + 1]):
@@ -124,7 +128,9 @@ def _list_wishes(
 
 
 @njit(cache=True, nogil=True)
-def _wanted(wishes: Int32s, ends: Int64s, share: Float64s, first: int, last: int) -> Float64s:
+def _wanted(
+    wishes: Int32Array, ends: Int64Array, share: Float64Array, first: int, last: int
+) -> Float64Array:
     wanted = np.zeros(share.size)
     for record in range(first, last):
         left = 1.0
@@ -138,7 +144,7 @@ def _wanted(wishes: Int32s, ends: Int64s, share: Float64s, first: int, last: int
 
 
 @njit(cache=True, nogil=True)
-def _given(wishes: Int32s, ends: Int64s, most: Int32s, degree: int) -> Int32s:
+def _given(wishes: Int32Array, ends: Int64Array, most: Int32Array, degree: int) -> Int32Array:
     """By wish: how many of its ``degree`` matches the record gives to the cluster."""
     matches = np.zeros(wishes.size, np.int32)
     for record in range(ends.size - 1):
@@ -153,7 +159,11 @@ def _given(wishes: Int32s, ends: Int64s, most: Int32s, degree: int) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def _take_back(
-    wishes: Int32s, ends: Int64s, sizes: Int64s, surplus: Int64s, matches: Int32s
+    wishes: Int32Array,
+    ends: Int64Array,
+    sizes: Int64Array,
+    surplus: Int64Array,
+    matches: Int32Array,
 ) -> None:
     """Let members take back what is more than a multiple of the degree, the largest first.
 

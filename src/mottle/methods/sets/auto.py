@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, KAnonymity, LDiversity
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.methods import Arrangement, Effort
 from mottle.methods.sets.base import register

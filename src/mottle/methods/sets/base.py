@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mottle.errors import UsageError
-from mottle.guarantees.base import Demand, Guarantee, KAnonymity
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.methods.base import Arrangement, Effort
 from mottle.utils.registry import Registry

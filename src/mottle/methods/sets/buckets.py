@@ -11,12 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mottle.graph.bit_voting import vote
 from mottle.graph.model import Graph
-from mottle.guarantees.base import BetaLikeness, Caps, Demand, LDiversity
-from mottle.itemsets.data import Int32s, Int64s, Sets, frequent_items
+from mottle.guarantees.beta_likeness import BetaLikeness
+from mottle.guarantees.caps import Caps
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.itemsets.data import Sets, frequent_items
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods import Arrangement, Effort
 from mottle.methods.buckets.buckets import arrange_in_buckets
@@ -25,8 +27,7 @@ from mottle.methods.refinement import Orders
 from mottle.methods.sets.base import register
 from mottle.methods.sets.freeform import bit_weights, set_orders, voting_error
 from mottle.orderings.item_splits import split_order
-
-Float64s = NDArray[np.float64]
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _FEATURES = 100  # items, the most frequent ones, whose shares make the profile of a label
 
@@ -48,10 +49,10 @@ class SetRecords:
     """Records that are sets, as `buckets` sees them."""
 
     sets: Sets
-    weights: Int32s  # what a wrong bit of each record costs, for orders
+    weights: Int32Array  # what a wrong bit of each record costs, for orders
 
     @property
-    def matrix(self) -> Int32s:
+    def matrix(self) -> Int32Array:
         """A record's code is its number."""
         return np.arange(self.sets.records, dtype=np.int32)[:, None]
 
@@ -59,25 +60,27 @@ class SetRecords:
         """The error rate."""
         return voting_error(self.sets, degree)
 
-    def order(self, lots: Int64s) -> Int64s:
+    def order(self, lots: Int64Array) -> Int64Array:
         """By splits."""
         return lots[split_order(self.sets.take(lots), self.weights[lots], piece=1)]
 
-    def borders(self, order: Int64s) -> None:
+    def borders(self, order: Int64Array) -> None:
         """Splits are not kept."""
 
-    def orders(self, members: Int32s) -> Orders:
+    def orders(self, members: Int32Array) -> Orders:
         """By splits, each time with another taste for items."""
         return set_orders(self.sets, members.astype(np.int64), self.weights)
 
-    def profiles_by_block(self, demand: Demand, order: Int64s, starts: Int64s) -> Float64s:
+    def profiles_by_block(
+        self, demand: Demand, order: Int64Array, starts: Int64Array
+    ) -> Float64Array:
         """Shares of the most frequent items, block by block."""
         lengths = np.diff(starts)
         held = frequent_items(self.sets, self.sets.take(order), _FEATURES)
         shares = np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None]
         return profiles(demand, demand.values[order], np.repeat(shares, lengths, axis=0))
 
-    def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32s) -> Float64s:
+    def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
         """Whether the most frequent items are in the base sets."""
         rows = graph.members
         part = self.sets.take(rows)

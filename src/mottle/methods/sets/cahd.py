@@ -18,13 +18,16 @@ import numpy as np
 from numba import njit
 
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, KAnonymity, LDiversity
-from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming
 from mottle.methods import Arrangement, Effort
-from mottle.methods.base import DECIDES_BY_BOTH
 from mottle.methods.sets.base import register
+from mottle.typing import Int32Array, Int64Array
 
 CANDIDATES = 3  # α: so many candidates per place in the group
 _NONE = -1
@@ -52,14 +55,16 @@ def cahd(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
 class _Remaining(NamedTuple):
     """Records without a group, as a chain along the order; and their labels."""
 
-    before: Int64s  # by rank; _NONE at the ends
-    after: Int64s
-    counts: Int64s  # by label
-    labels_with: Int64s  # by count: how many labels occur that often
+    before: Int64Array  # by rank; _NONE at the ends
+    after: Int64Array
+    counts: Int64Array  # by label
+    labels_with: Int64Array  # by count: how many labels occur that often
 
 
 @njit(cache=True, nogil=True)
-def _group(sets: Sets, order: Int64s, labels: Int32s, size: int) -> tuple[Int64s, Int64s]:
+def _group(
+    sets: Sets, order: Int64Array, labels: Int32Array, size: int
+) -> tuple[Int64Array, Int64Array]:
     """Ranks group after group, and where each group begins."""
     records = order.size
     label_count = labels.max() + 1 if labels.size else 1
@@ -131,7 +136,7 @@ def _group(sets: Sets, order: Int64s, labels: Int32s, size: int) -> tuple[Int64s
 
 @njit(cache=True, nogil=True)
 def _candidates(
-    remaining: _Remaining, labels: Int32s, rank: int, near: Int64s, taken_in: Int64s
+    remaining: _Remaining, labels: Int32Array, rank: int, near: Int64Array, taken_in: Int64Array
 ) -> int:
     """The nearest records in both directions, no two of them, nor ``rank``, with equal labels."""
     if labels.size:
@@ -155,7 +160,7 @@ def _candidates(
 
 
 @njit(cache=True, nogil=True)
-def _recount(remaining: _Remaining, labels: Int32s, group: Int64s, change: int) -> None:
+def _recount(remaining: _Remaining, labels: Int32Array, group: Int64Array, change: int) -> None:
     """Take the labels of a group out of the counts, or put them back."""
     for member in group:
         label = labels[member]

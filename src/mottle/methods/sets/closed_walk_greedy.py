@@ -18,13 +18,15 @@ from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, LDiversity
-from mottle.itemsets.data import Bools, Int32s, Int64s, Sets, Words
+from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.l_diversity import LDiversity
+from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import hamming
 from mottle.methods import Arrangement, Draw, Effort
-from mottle.methods.base import DECIDES_BY_BOTH
 from mottle.methods.sets.base import register
 from mottle.orderings.gray_tsp import gray_tsp_order
+from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 from mottle.utils.xorshift import below
 
 _NONE = -1
@@ -65,22 +67,29 @@ def closed_walk_greedy(sets: Sets, demand: Demand, effort: Effort) -> Arrangemen
 class Walk(NamedTuple):
     """The edges of the current walk: Algorithm 1's *visited*."""
 
-    preimage: Int64s  # by edge
-    postimage: Int64s  # by edge
-    latest: Int64s  # by preimage: its latest edge, or _NONE
-    earlier: Int64s  # by edge to where the walk had not been: the last such one before, or _NONE
-    discovery: Int64s  # by preimage: its latest edge to where the walk had not been, or _NONE
-    tried: Int64s  # by preimage: how far it has looked for a last resort …
-    resort: Int64s  # … and the one it took there
-    reached: Bools  # by postimage: whether the walk has been there
-    ahead: Int64s  # by rank: itself if not reached, else a rank further on, up to the next such one
-    behind: Int64s  # the same in the other direction; ranks go around
-    unreached: Int64s  # by label: postimages with it that the walk has not reached; then all
+    preimage: Int64Array  # by edge
+    postimage: Int64Array  # by edge
+    latest: Int64Array  # by preimage: its latest edge, or _NONE
+    earlier: (
+        Int64Array  # by edge to where the walk had not been: the last such one before, or _NONE
+    )
+    discovery: Int64Array  # by preimage: its latest edge to where the walk had not been, or _NONE
+    tried: Int64Array  # by preimage: how far it has looked for a last resort …
+    resort: Int64Array  # … and the one it took there
+    reached: BoolArray  # by postimage: whether the walk has been there
+    ahead: Int64Array  # by rank: itself if not reached, else a rank further on up to the next one
+    behind: Int64Array  # the same in the other direction; ranks go around
+    unreached: Int64Array  # by label: postimages with it that the walk has not reached; then all
 
 
 @njit(cache=True, nogil=True)
 def greedy_assignment(
-    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, state: Words
+    sets: Sets,
+    order: Int64Array,
+    labels: Int32Array,
+    matches: Int32Array,
+    round_: int,
+    state: UInt64Array,
 ) -> bool:
     """Algorithm 1: fill ``matches[:, round_]``, by ranks; False if a walk had nowhere to go.
 
@@ -142,7 +151,7 @@ def greedy_assignment(
 
 
 @njit(cache=True, nogil=True)
-def _reach(walk: Walk, labels: Int32s, postimage: int) -> None:
+def _reach(walk: Walk, labels: Int32Array, postimage: int) -> None:
     walk.reached[postimage] = True
     walk.ahead[postimage] = (postimage + 1) % walk.ahead.size
     walk.behind[postimage] = (postimage - 1) % walk.behind.size
@@ -151,7 +160,7 @@ def _reach(walk: Walk, labels: Int32s, postimage: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _leave(walk: Walk, labels: Int32s, postimage: int) -> None:
+def _leave(walk: Walk, labels: Int32Array, postimage: int) -> None:
     if walk.reached[postimage]:
         walk.reached[postimage] = False
         walk.ahead[postimage] = postimage
@@ -161,7 +170,7 @@ def _leave(walk: Walk, labels: Int32s, postimage: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _next(pointers: Int64s, rank: int) -> int:
+def _next(pointers: Int64Array, rank: int) -> int:
     """The first unreached rank from this one on, if there is any; shortens the way for others."""
     while pointers[rank] != rank:
         pointers[rank] = pointers[pointers[rank]]
@@ -171,7 +180,13 @@ def _next(pointers: Int64s, rank: int) -> int:
 
 @njit(cache=True, nogil=True)
 def greedy_pick(
-    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+    sets: Sets,
+    order: Int64Array,
+    labels: Int32Array,
+    matches: Int32Array,
+    round_: int,
+    node: int,
+    walk: Walk,
 ) -> int:
     """Algorithm 2: the nearest eligible postimage of ``node`` along the order; _NONE for none.
 
@@ -190,7 +205,13 @@ def greedy_pick(
 
 @njit(cache=True, nogil=True)
 def _last_resort(
-    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+    sets: Sets,
+    order: Int64Array,
+    labels: Int32Array,
+    matches: Int32Array,
+    round_: int,
+    node: int,
+    walk: Walk,
 ) -> int:
     """The nearest eligible postimage, all of which the walk has reached; _NONE for none.
 
@@ -220,7 +241,13 @@ def _last_resort(
 
 @njit(cache=True, nogil=True)
 def _nearest_unreached(
-    sets: Sets, order: Int64s, labels: Int32s, matches: Int32s, round_: int, node: int, walk: Walk
+    sets: Sets,
+    order: Int64Array,
+    labels: Int32Array,
+    matches: Int32Array,
+    round_: int,
+    node: int,
+    walk: Walk,
 ) -> int:
     """The nearest postimage that the walk has not reached and whose label is new to ``node``."""
     records = order.size
@@ -245,7 +272,7 @@ def _nearest_unreached(
 
 
 @njit(cache=True, nogil=True)
-def _new_label(labels: Int32s, matches: Int32s, round_: int, node: int, other: int) -> bool:
+def _new_label(labels: Int32Array, matches: Int32Array, round_: int, node: int, other: int) -> bool:
     new = True
     for earlier in range(round_):
         new &= labels[matches[node, earlier]] != labels[other]
@@ -254,7 +281,7 @@ def _new_label(labels: Int32s, matches: Int32s, round_: int, node: int, other: i
 
 @njit(cache=True, nogil=True)
 def _eligible(
-    labels: Int32s, matches: Int32s, round_: int, node: int, other: int, walk: Walk
+    labels: Int32Array, matches: Int32Array, round_: int, node: int, other: int, walk: Walk
 ) -> bool:
     """Neither of the label of an old match nor discovered from here in this walk."""
     if not _new_label(labels, matches, round_, node, other):

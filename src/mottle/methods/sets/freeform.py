@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, KAnonymity
-from mottle.itemsets.data import Int32s, Int64s, Sets
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.itemsets.data import Sets
 from mottle.kernels.ncp_growth import Scales, bit_scales
 from mottle.methods import Arrangement, Effort
 from mottle.methods.freeform import block_size, block_starts, match_in_blocks
@@ -22,6 +23,7 @@ from mottle.methods.sets._cluster_boxes import boxes
 from mottle.methods.sets._clusters import memberships
 from mottle.methods.sets.base import register
 from mottle.orderings.item_splits import split_order
+from mottle.typing import Int32Array, Int64Array
 
 PART = 100_000  # records clustered together: bounds memory and keeps time linear in their number
 _PAIRS = 2  # degree up to which matching finds more than clusters do …
@@ -75,7 +77,7 @@ def freeform(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(Graph.explicit(order.astype(np.int32), whole, degrees, preimages), facts)
 
 
-def bit_weights(sets: Sets, unit: int = _UNIT) -> Int32s:
+def bit_weights(sets: Sets, unit: int = _UNIT) -> Int32Array:
     """What a wrong bit of every record weighs: one part of its size."""
     return np.maximum(np.rint(unit / np.maximum(sets.sizes, 1)), 1).astype(np.int32)
 
@@ -87,14 +89,16 @@ def voting_error(sets: Sets, degree: int) -> Scales:
     return bit_scales(sets.starts, sets.items, sets.universe, bit_weights(sets, unit), step)
 
 
-def set_orders(sets: Sets, rows: Int64s, weights: Int32s, together: int = DEALT_TOGETHER) -> Orders:
+def set_orders(
+    sets: Sets, rows: Int64Array, weights: Int32Array, together: int = DEALT_TOGETHER
+) -> Orders:
     """Orders by splits, each time with another taste for items.
 
     ``rows`` [n] are the records that the originals of a refinement stand for, ``together`` how many
     of them are dealt at once.
     """
 
-    def order(originals: Int32s, number: int, random: np.random.Generator) -> Int64s:
+    def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = rows[originals]
         taste = random.random(sets.universe)
         in_turn = split_order(sets.take(shown), weights[shown], together, taste)

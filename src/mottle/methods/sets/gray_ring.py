@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand, KAnonymity
-from mottle.itemsets.data import Int64s, Sets
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.k_anonymity import KAnonymity
+from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.methods import Arrangement, Effort
 from mottle.methods.sets.base import register
 from mottle.orderings.gray_tsp import gray_tsp_order
+from mottle.typing import Int64Array
 
 
 @register(
@@ -53,7 +55,7 @@ def gray_genetic_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement
     return Arrangement(ring(gray_tsp_order(sets, effort.seed, genetic=True), demand.degree))
 
 
-def ring(order: Int64s, degree: int) -> Graph:
+def ring(order: Int64Array, degree: int) -> Graph:
     """All records around one ring."""
     whole = np.array([0, len(order)], np.int64)
     return Graph.rings(order.astype(np.int32), whole, np.array([degree], np.int32))

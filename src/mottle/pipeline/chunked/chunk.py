@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from mottle import methods
 from mottle.assignment import assign, check_assignment, check_layers
-from mottle.encoding.encode import Codes, Domain, Float64s, encode_in
+from mottle.encoding.cover import check_covers, cover
+from mottle.encoding.domain import Codes, Domain
+from mottle.encoding.encode import encode_in
 from mottle.encoding.sensitive import SensitiveValues, codes_among
 from mottle.errors import PrivacyError
-from mottle.graph.cover import check_covers, cover
-from mottle.graph.exposure import check_within_caps
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import check_within_caps
 from mottle.loss.ncp import measure
 from mottle.methods import Draw, Effort
 from mottle.methods.base import Decided
@@ -38,13 +38,13 @@ from mottle.methods.buckets.tiers import Tier
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
 from mottle.pipeline.chunked.measurements import Measured
-from mottle.release.data import Links, PublishedColumn, check_published, publish
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
+from mottle.release.publish import check_published, publish
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 LOT, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
 
@@ -93,7 +93,7 @@ class Coding:
             ]
         )
 
-    def code(self, rows: pa.Table, lots: Int64s, first: int = 0) -> pa.Table:
+    def code(self, rows: pa.Table, lots: Int64Array, first: int = 0) -> pa.Table:
         """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers.
 
         ``first`` is the number of the first of them in the input.
@@ -109,14 +109,14 @@ class Coding:
         columns += [np.arange(first, first + rows.num_rows)] if self.numbered else []
         return pa.table(columns, schema=self.fields)
 
-    def value_numbers(self, codes: list[Int32s]) -> Int64s:
+    def value_numbers(self, codes: list[Int32Array]) -> Int64Array:
         """One number for each combination of sensitive codes, in their lexicographic order."""
         numbers = np.zeros(len(codes[0]), np.int64)
         for column, (_, known) in zip(codes, self.sensitive, strict=True):
             numbers = numbers * len(known.counts) + column
         return numbers
 
-    def value_codes(self, numbers: Int64s) -> Int32s:
+    def value_codes(self, numbers: Int64Array) -> Int32Array:
         """The codes [n, columns] that `value_numbers` has made numbers of."""
         codes = np.empty((len(numbers), len(self.sensitive)), np.int32)
         for place in range(len(self.sensitive) - 1, -1, -1):
@@ -130,13 +130,13 @@ class Plan:
 
     coding: Coding
     demand: Demand  # its marks are those of combinations of sensitive values, not of rows
-    combinations: Int64s  # ascending: the numbers of these combinations, see `value_numbers`
+    combinations: Int64Array  # ascending: the numbers of these combinations, see `value_numbers`
     method: str
     walk: str
     effort: float | None
     secret: Secret
     largest: int  # rows that a chunk may have
-    cuts: Int64s  # [regions + 1]: first row of every region along the order, then all rows
+    cuts: Int64Array  # [regions + 1]: first row of every region along the order, then all rows
     totals: tuple[Totals | None, ...]  # [domains]: how often values occur
     tiers: tuple[Tier, ...] = ()  # of `buckets` …
     decision: Decision | None = None  # … and whatever else it decides
@@ -183,7 +183,9 @@ class Plan:
         done = self._publish(number, rows, self._decided(number, rows), self.effort, tell)
         return done.table, done.measured
 
-    def anonymize_scouts(self, rows: pa.Table, buckets: int) -> tuple[pa.Table, Measured, Float64s]:
+    def anonymize_scouts(
+        self, rows: pa.Table, buckets: int
+    ) -> tuple[pa.Table, Measured, Float64Array]:
         """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
         values = len(marks_of_values(self.demand))
         whole = Decided(buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
@@ -235,14 +237,20 @@ class Plan:
             numbers = rows.column(ROW).to_numpy()
             table = table.append_column(LINKS, links_column(number, links, numbers))
         measured = Measured.of(
-            graph, measure(published, codes), degrees, pairs, records, within, draw,
+            graph,
+            measure(published, codes),
+            degrees,
+            pairs,
+            records,
+            within,
+            draw,
             arrangement.facts,
-        )  # fmt: skip
+        )
         return _Done(table, measured, codes, demand, graph, truth)
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def stretch(self, number: int, rows: pa.Table, cuts: Int64s) -> Region:
+    def stretch(self, number: int, rows: pa.Table, cuts: Int64Array) -> Region:
         """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
 
         ``cuts``: first row of every stretch, and the end.
@@ -250,13 +258,13 @@ class Plan:
         _check_whole(number, rows, cuts)
         return Region(number, self._codes(rows), self.marks(rows))
 
-    def parts(self, number: int, rows: pa.Table, share: Share) -> Int64s:
+    def parts(self, number: int, rows: pa.Table, share: Share) -> Int64Array:
         """The part that each of a region's rows belongs to, by lot."""
         _check_whole(number, rows, self.cuts)
         lots = self.secret.part("parts of region", number).permutation(Purpose.LOTS, rows.num_rows)
         values = self.marks(rows)[:, 0]
         ends = np.cumsum(share.counts[number], axis=1)[values]
-        part: Int64s = (rank_by_lot(values, lots)[:, None] >= ends).sum(axis=1)
+        part: Int64Array = (rank_by_lot(values, lots)[:, None] >= ends).sum(axis=1)
         return part
 
     def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
@@ -299,7 +307,7 @@ class Plan:
         keys = [rows.column(name).to_numpy() for name in names]
         return rows.take(pa.array(np.lexsort(keys[::-1])))
 
-    def marks(self, rows: pa.Table) -> Int32s:
+    def marks(self, rows: pa.Table) -> Int32Array:
         """The marks [n, systems] of coded rows."""
         codes = [rows.column(name).to_numpy() for name in self.coding.values]
         numbers = self.coding.value_numbers(codes)
@@ -325,7 +333,7 @@ class Plan:
         return rows.select(self.coding.kept).rename_columns(names)
 
 
-def _check_whole(number: int, rows: pa.Table, cuts: Int64s) -> None:
+def _check_whole(number: int, rows: pa.Table, cuts: Int64Array) -> None:
     """Raise unless a region, or a stretch of several, has as many rows as planned."""
     if rows.num_rows != cuts[number + 1] - cuts[number]:
         raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
@@ -339,7 +347,7 @@ class _Done(NamedTuple):
     codes: Codes
     demand: Demand
     graph: Graph
-    truth: Int32s
+    truth: Int32Array
 
 
 def quasi_identifiers(schema: Schema) -> list[str]:

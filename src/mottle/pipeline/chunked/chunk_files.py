@@ -34,7 +34,8 @@ from mottle.io.write_release import (
 from mottle.pipeline.chunked.link_column import LinkWriter
 from mottle.pipeline.chunked.measurements import Measured
 from mottle.pipeline.chunked.target import INTERNAL, LINK_FILE, Beside
-from mottle.release.data import PublishedColumn, Release
+from mottle.release.column import PublishedColumn
+from mottle.release.data import Release
 from mottle.utils.csprng import Purpose, Secret
 
 EXAMPLES = 10  # records whose people an internal report may show
@@ -163,8 +164,11 @@ def _write_rows(
             if with_text:
                 part = Release(table, columns, {})
                 append_csv(
-                    table, lambda *rows: part.slice(*rows).to_text(), text, header=written == 0  # noqa: B023 - called at once
-                )  # fmt: skip
+                    table,
+                    lambda *rows, part=part: part.slice(*rows).to_text(),
+                    text,
+                    header=written == 0,
+                )
             written += table.num_rows
             tell(written)
     if links is not None:

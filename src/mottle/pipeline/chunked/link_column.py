@@ -17,20 +17,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mottle.graph.model import Int64s
 from mottle.io.link_file import BLOCKS, private_file
-from mottle.release.data import Links
+from mottle.release.links import Links
+from mottle.typing import Int64Array
 
 ROW = "row"  # the number of a row in the input, beside its codes
 LINKS = "mottle links"  # beside the published columns
 TYPE = pa.struct(
-    [("originals", pa.list_(pa.int64())), ("true", pa.int64()), ("chunk", pa.int64()),
-     ("block", pa.int64())]
-)  # fmt: skip
+    [
+        ("originals", pa.list_(pa.int64())),
+        ("true", pa.int64()),
+        ("chunk", pa.int64()),
+        ("block", pa.int64()),
+    ]
+)
 _MOST_BYTES = 60_000_000  # of blocks: Parquet's readers take no metadata of more than 100 MB
 
 
-def links_column(number: int, links: Links, rows: Int64s) -> pa.Array:
+def links_column(number: int, links: Links, rows: Int64Array) -> pa.Array:
     """The links of every row of chunk ``number``; ``rows`` are the input rows of its records."""
     blocks = links.block_of_row
     degrees = links.graph.degrees[blocks].astype(np.int64)

@@ -130,7 +130,8 @@ def _added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def readable(facts: Mapping[str, Any], chunks: int) -> dict[str, Any]:
     """Facts for the certificate: what is the same in all chunks stands there once."""
     return {
-        name: next(iter(value)) if isinstance(value, Mapping) and len(value) == 1
-        and next(iter(value.values())) == chunks else value
+        name: next(iter(value))
+        if isinstance(value, Mapping) and len(value) == 1 and next(iter(value.values())) == chunks
+        else value
         for name, value in facts.items()
-    }  # fmt: skip
+    }

@@ -13,12 +13,12 @@ from mottle import methods
 from mottle._version import __version__
 from mottle.assignment import WALKS
 from mottle.audit import Matches, summed_audit
-from mottle.encoding.encode import Codes
+from mottle.encoding.domain import Codes
 from mottle.encoding.sensitive import SensitiveValues, join_counts
 from mottle.errors import PrivacyError, UsageError, did_you_mean
 from mottle.graph.degrees import describe_degrees
-from mottle.graph.model import Int64s
-from mottle.guarantees.base import Demand, Guarantee
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
 from mottle.methods.auto import PATIENCE, expected_seconds
 from mottle.pipeline.anonymize import (
     as_representation,
@@ -34,6 +34,7 @@ from mottle.pipeline.chunked.measurements import Measured, readable
 from mottle.pipeline.chunked.survey import Survey
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Representation, Role, Schema
+from mottle.typing import Int64Array
 
 CHUNKED = ("nh", "freeform")  # for k-anonymity …
 CHUNKED_VALUES = ("buckets",)  # … and for guarantees about sensitive values
@@ -104,7 +105,7 @@ class Settings:
 
 
 def demand_of(
-    guarantee: Guarantee, coding: Coding, rows: int, combinations: Int64s, counts: Int64s
+    guarantee: Guarantee, coding: Coding, rows: int, combinations: Int64Array, counts: Int64Array
 ) -> tuple[Demand, tuple[SensitiveValues, ...]]:
     """What the guarantee demands of the whole table, from counts alone.
 
@@ -150,7 +151,7 @@ def rows_per_chunk(memory: int, method: str, degree: int, columns: int, row_byte
     return max(min(rows, MOST_ROWS), min(FEWEST_ROWS, rows), 4 * degree)
 
 
-def cut_regions(demand: Demand, rows: int, largest: int) -> Int64s:
+def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
     """Where regions of equal size begin, and the end; none has more than ``largest`` rows.
 
     As few as that takes. For sensitive values the table is halved again and again, as `buckets`

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from mottle.encoding.encode import Domain, comparable, encode_column, encode_in, kind_of
+from mottle.encoding.domain import Domain
+from mottle.encoding.encode import comparable, encode_column, encode_in, kind_of
 from mottle.encoding.sensitive import SensitiveValues, count_values, with_breaks
 from mottle.errors import DataError, UsageError
-from mottle.release.data import PublishedColumn, check_publishable
+from mottle.release.column import PublishedColumn
+from mottle.release.publish import check_publishable
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
+from mottle.typing import Int64Array
 from mottle.utils.arrow import dictionary_order, merged_order
-
-Int64s = NDArray[np.int64]
 
 LARGEST_DOMAIN = 50_000_000  # values: codes are 32-bit, and every process holds all domains
 
@@ -70,7 +70,7 @@ class Survey:
             if column.role in (Role.SENSITIVE, Role.INSENSITIVE):
                 self.kept_bytes += values.nbytes
 
-    def add_counts(self, name: str, values: pa.ChunkedArray, counts: Int64s) -> None:
+    def add_counts(self, name: str, values: pa.ChunkedArray, counts: Int64Array) -> None:
         """Sensitive values that occur so often."""
         if pa.types.is_dictionary(values.type):
             values = pc.cast(values, values.type.value_type)
@@ -78,7 +78,7 @@ class Survey:
         known = self.counted.get(name)
         self.counted[name] = new if known is None else _summed(pa.concat_tables([known, new]))
 
-    def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64s) -> None:
+    def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64Array) -> None:
         """Values of a quasi-identifier that occur so often."""
         if pa.types.is_floating(values.type):
             nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from mottle.encoding.encode import Float64s
 from mottle.errors import PrivacyError
-from mottle.graph.model import Int64s
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
 from mottle.methods.buckets.partitioned.decision import decide
 from mottle.pipeline.chunked.chunk import CHUNK, LOT, SEAT, Plan
@@ -29,6 +27,7 @@ from mottle.pipeline.spark.tasks import (
     published_fields,
     seat_stretch,
 )
+from mottle.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +39,7 @@ class SparkLine:
 
     rows: DataFrame  # coded rows with the number of their stretch
     plan: Plan
-    cuts: Int64s
+    cuts: Int64Array
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
         """What ``work`` says about every stretch; the driver gets nothing else."""
@@ -98,7 +97,7 @@ def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame
     parts = Parts(plan, regions, keep)
     published: list[DataFrame] = []
 
-    def scouting(scouts: Share, buckets: int) -> Float64s:
+    def scouting(scouts: Share, buckets: int) -> Float64Array:
         fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
         work = grouped(publish_scouts, plan, buckets)
         made = parts.of(scouts).groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
@@ -107,7 +106,7 @@ def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame
         told = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
         if told.num_rows != 1:
             raise PrivacyError("Invariant 3: the scouts were published twice or not at all.")
-        profiles: Float64s = pickle.loads(told.column(PROFILES)[0].as_py())
+        profiles: Float64Array = pickle.loads(told.column(PROFILES)[0].as_py())
         return profiles
 
     decision = decide(plan.demand, plan.tiers, plan.secret, plan.largest, parts.line, scouting)

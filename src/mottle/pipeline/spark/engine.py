@@ -26,7 +26,6 @@ import pyarrow.dataset
 
 from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import PrivacyError, UsageError
-from mottle.graph.model import Int64s
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import resumable_folder, writing_to
 from mottle.io.batch_source import ROWS_PER_BATCH, Source
@@ -52,8 +51,9 @@ from mottle.pipeline.spark.tasks import (
     publish_chunk,
     published_fields,
 )
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role, Schema
+from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:
@@ -103,9 +103,14 @@ class SparkRelease:
         with writing_to(target), resumable_folder(target, secrets.token_hex(16)) as stage:
             place.check()
             certificate = write_release(
-                self._tables(), self.columns, self.certificate, stage, beside=place.beside,
-                original=original, text=not isinstance(output, DatabaseTable),
-            )  # fmt: skip
+                self._tables(),
+                self.columns,
+                self.certificate,
+                stage,
+                beside=place.beside,
+                original=original,
+                text=not isinstance(output, DatabaseTable),
+            )
             place.publish(stage, certificate)
         return certificate
 
@@ -147,9 +152,15 @@ def anonymize(
         Rows that one Python worker holds at once.
     """
     settings = Settings.check(
-        schema, guarantee, method=method, representation=representation, walk=walk, effort=effort,
-        seed=seed, totals=totals,
-    )  # fmt: skip
+        schema,
+        guarantee,
+        method=method,
+        representation=representation,
+        walk=walk,
+        effort=effort,
+        seed=seed,
+        totals=totals,
+    )
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
     place = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
@@ -207,12 +218,18 @@ class _Job:
             edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
             rows = min(max(self.chunk_rows, 2 * edges), survey.rows)
             plan = Plan(
-                coding, demand, combinations,
+                coding,
+                demand,
+                combinations,
                 self.settings.method_for(self.guarantee, survey.rows),
-                self.settings.walk, self.settings.effort, secret, rows,
+                self.settings.walk,
+                self.settings.effort,
+                secret,
+                rows,
                 cut_regions(demand, survey.rows, rows),
-                self.settings.totals_of(survey, coding, demand), tiers,
-            )  # fmt: skip
+                self.settings.totals_of(survey, coding, demand),
+                tiers,
+            )
             order = Order(self._kept, coded, coding, survey.rows, self.chunk_rows)
             chunks = order.in_regions(plan.cuts)
             scouts = None
@@ -259,7 +276,7 @@ class _Job:
                 survey.add_counts(column.name, values, times)
         return survey
 
-    def _combinations(self, coded: DataFrame, coding: Coding) -> tuple[Int64s, Int64s]:
+    def _combinations(self, coded: DataFrame, coding: Coding) -> tuple[Int64Array, Int64Array]:
         """How often each combination of sensitive codes occurs."""
         if not coding.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -325,8 +342,14 @@ class _Job:
             "rows_per_chunk": plan.largest,
         }
         certificate = certify(
-            plan, self.settings, self.guarantee, sensitive, measured, engine, survey.notes,
+            plan,
+            self.settings,
+            self.guarantee,
+            sensitive,
+            measured,
+            engine,
+            survey.notes,
             self.clock.seconds,
-        )  # fmt: skip
+        )
         self.clock.tell(Progress("done", certificate["gcp"]))
         return SparkRelease(released, certificate, plan.columns, f"{self.place}/release")

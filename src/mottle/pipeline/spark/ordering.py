@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.errors import PrivacyError
-from mottle.graph.model import Int64s
 from mottle.pipeline.chunked.chunk import CHUNK, LOT, Coding
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import PART, PLACE, Keep, add_chunk, add_place, sortable
+from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,13 +38,13 @@ class Order:
         ends = np.cumsum([sizes[part] for part in sorted(sizes)])
         self._starts = np.concatenate([[0], ends])
 
-    def in_regions(self, cuts: Int64s) -> DataFrame:
+    def in_regions(self, cuts: Int64Array) -> DataFrame:
         """The coded rows, each with the number of its region."""
         fields = arrow_schema(self._coded).append(pa.field(CHUNK, pa.int64()))
         work = partial(add_chunk, self._names, self._rows_at(cuts[1:-1]))
         return self._coded.mapInArrow(work, spark_schema(fields))
 
-    def _rows_at(self, ranks: Int64s) -> NDArray[np.bytes_]:
+    def _rows_at(self, ranks: Int64Array) -> NDArray[np.bytes_]:
         """Keys and lots of the rows at some ranks: where regions begin."""
         from pyspark.sql import functions as sql
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mottle.graph.model import Int64s
 from mottle.io.read_table import normalize
 from mottle.methods.buckets.partitioned.cuts import Region, Share
 from mottle.pipeline.chunked.chunk import CHUNK, Coding, Plan
 from mottle.pipeline.chunked.measurements import Measured
+from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def part_region(plan: Plan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.T
 
 def look_at_stretch(
     plan: Plan,
-    cuts: Int64s,
+    cuts: Int64Array,
     work: Callable[[Region], Any],
     key: tuple[pa.Scalar, ...],
     rows: pa.Table,

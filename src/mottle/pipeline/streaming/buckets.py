@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mottle.encoding.encode import Float64s
-from mottle.graph.model import Int64s
 from mottle.io.atomic_write import write_whole
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
 from mottle.methods.buckets.partitioned.decision import TierDecision, decide
 from mottle.pipeline.chunked.chunk import CHUNK, Plan
 from mottle.pipeline.chunked.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows
+from mottle.typing import Float64Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class StreamedLine:
     share: Share | None
 
     @property
-    def cuts(self) -> Int64s:
+    def cuts(self) -> Int64Array:
         """First row of every stretch, and the end."""
         return self.plan.cuts if self.share is None else self.share.cuts
 
@@ -58,7 +57,7 @@ class StreamedLine:
 def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Plan:
     """The plan with what `buckets` decides; scouts, if it wants any, are published on the way."""
 
-    def publish_scouts(scouts: Share, buckets: int) -> Float64s:
+    def publish_scouts(scouts: Share, buckets: int) -> Float64Array:
         note = stage / "scouts.json"
         if files.measured(0) is None or not note.exists():
             first = StreamedLine(plan, rows, scouts).read(0)

@@ -22,7 +22,6 @@ import pyarrow as pa
 from mottle._version import __version__
 from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import DataError
-from mottle.graph.model import Int64s
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import (
     empty_folder,
@@ -61,6 +60,7 @@ from mottle.pipeline.chunked.target import Place
 from mottle.pipeline.streaming.buckets import ChunkRows, decided
 from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
 from mottle.schema.model import Schema
+from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
 
@@ -137,15 +137,30 @@ def anonymize(
     (500, 3, 5)
     """
     settings = Settings.check(
-        schema, guarantee, method=method, representation=representation, walk=walk, effort=effort,
-        seed=seed, totals=totals,
-    )  # fmt: skip
+        schema,
+        guarantee,
+        method=method,
+        representation=representation,
+        walk=walk,
+        effort=effort,
+        seed=seed,
+        totals=totals,
+    )
     limit = memory_bytes(memory)
     place = Place.of(output, report=report, private=private, internal=internal, overwrite=overwrite)
     target = place.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
-    key = _key(named, schema, guarantee, settings, limit, chunk_rows, text or TextOptions(),
-               place.named, place.beside.numbered)  # fmt: skip
+    key = _key(
+        named,
+        schema,
+        guarantee,
+        settings,
+        limit,
+        chunk_rows,
+        text or TextOptions(),
+        place.named,
+        place.beside.numbered,
+    )
     if finish_interrupted(target, key):
         return _written_certificate(target)
     with writing_to(target), resumable_folder(target, key) as stage:
@@ -267,15 +282,27 @@ class _Run:
                 measured = self._publish(plan, chunks, files)
         engine = {"name": "streaming", "memory": self.memory, "rows_per_chunk": plan.largest}
         certificate = certify(
-            plan, self.settings, self.guarantee, sensitive, measured, engine, survey.notes,
+            plan,
+            self.settings,
+            self.guarantee,
+            sensitive,
+            measured,
+            engine,
+            survey.notes,
             self.clock.seconds,
-        )  # fmt: skip
+        )
         tell = partial(self._tell_share, "write", plan.rows)
         certificate = write_release(
-            files.heaps(plan.chunks), plan.columns, certificate, self.stage, tell,
-            beside=self.place.beside, original=source, blocks=[part.blocks for part in measured],
+            files.heaps(plan.chunks),
+            plan.columns,
+            certificate,
+            self.stage,
+            tell,
+            beside=self.place.beside,
+            original=source,
+            blocks=[part.blocks for part in measured],
             text=not isinstance(self.place.output, DatabaseTable),
-        )  # fmt: skip
+        )
         self.clock.tell(Progress("done", certificate["gcp"]))
         return certificate
 
@@ -308,14 +335,21 @@ class _Run:
 
         keys = [*coding.keys, LOT]
         sort_to_parquet(
-            coded(), coding.fields, keys, ordered, memory=(self.memory - BASE_BYTES) // 2,
-            threads=parallel.thread_count(), then=partial(self._keep_combinations, counted),
-        )  # fmt: skip
+            coded(),
+            coding.fields,
+            keys,
+            ordered,
+            memory=(self.memory - BASE_BYTES) // 2,
+            threads=parallel.thread_count(),
+            then=partial(self._keep_combinations, counted),
+        )
 
     def _keep_combinations(self, counted: dict[int, int]) -> None:
         write_whole(self.stage / "combinations.json", json.dumps(sorted(counted.items())))
 
-    def _demand(self, coding: Coding, rows: int, combinations: Int64s, counts: Int64s) -> Any:
+    def _demand(
+        self, coding: Coding, rows: int, combinations: Int64Array, counts: Int64Array
+    ) -> Any:
         return demand_of(self.guarantee, coding, rows, combinations, counts)
 
     def _plan(
@@ -337,9 +371,18 @@ class _Run:
         largest = min(max(largest, 2 * edges), rows.rows)
         cuts = cut_regions(demand, rows.rows, largest)
         plan = Plan(
-            coding, demand, combinations, method, self.settings.walk, self.settings.effort,
-            self.secret, largest, cuts, self.settings.totals_of(survey, coding, demand), tiers,
-        )  # fmt: skip
+            coding,
+            demand,
+            combinations,
+            method,
+            self.settings.walk,
+            self.settings.effort,
+            self.secret,
+            largest,
+            cuts,
+            self.settings.totals_of(survey, coding, demand),
+            tiers,
+        )
         return plan, sensitive
 
     def _publish(self, plan: Plan, chunks: ChunkRows, files: ChunkFiles) -> list[Measured]:
@@ -359,7 +402,7 @@ class _Run:
         self.clock.tell(Progress(stage, self.clock.gcp, done / rows))
 
 
-def _single_combinations(coding: Coding) -> tuple[Int64s, Int64s]:
+def _single_combinations(coding: Coding) -> tuple[Int64Array, Int64Array]:
     """The values of the only sensitive column and their counts; known before anything is sorted."""
     if not coding.sensitive:
         return np.empty(0, np.int64), np.empty(0, np.int64)

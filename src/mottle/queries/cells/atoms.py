@@ -15,44 +15,40 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
 from mottle.queries._literals import as_scalar, check_numbers
 from mottle.queries.conditions import Condition, Conditions
-
-Float64s = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 
 class Covered(NamedTuple):
     """What conditions cover of every atom."""
 
-    share: Float64s  # [atoms]: from 0 to 1
-    full: Bools  # [atoms]: whether all of the atom satisfies them
-    touched: Bools  # [atoms]: whether a part of it does
+    share: Float64Array  # [atoms]: from 0 to 1
+    full: BoolArray  # [atoms]: whether all of the atom satisfies them
+    touched: BoolArray  # [atoms]: whether a part of it does
 
 
 class Numbers(NamedTuple):
     """The numbers in the covered part of every atom; arbitrary where nothing is covered."""
 
-    mean: Float64s
-    square: Float64s  # mean of the squares
-    lowest: Float64s
-    highest: Float64s
+    mean: Float64Array
+    square: Float64Array  # mean of the squares
+    lowest: Float64Array
+    highest: Float64Array
 
 
 class Atoms(Protocol):
     """The atoms of one column, ascending where its values have an order."""
 
     @property
-    def measure(self) -> Float64s:
+    def measure(self) -> Float64Array:
         """[atoms]: how likely each is under the uniform assumption, relative to the others."""
 
     @property
-    def prior(self) -> Float64s:
+    def prior(self) -> Float64Array:
         """[atoms]: a positive weight of each, from which fitting begins."""
 
     @property
@@ -71,7 +67,7 @@ class Atoms(Protocol):
     def points(self) -> pa.Array:
         """Every single value, to group by; raises if there are too many."""
 
-    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """A value out of each of the atoms given."""
 
 
@@ -87,7 +83,7 @@ class Values:
     missing_measure = 1.0
 
     @property
-    def measure(self) -> Float64s:
+    def measure(self) -> Float64Array:
         """All alike."""
         return np.ones(len(self.values))
 
@@ -115,11 +111,11 @@ class Values:
         """The values themselves."""
         return self.values
 
-    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """The values asked for."""
         return self.values.take(pa.array(atoms))
 
-    def _fits(self, condition: Condition) -> Bools:
+    def _fits(self, condition: Condition) -> BoolArray:
         fits = np.full(len(self.values), condition.known)
         if pa.types.is_null(self.values.type):
             return fits
@@ -131,7 +127,7 @@ class Values:
             fits &= ~self._among(condition.excluded)
         return fits
 
-    def _between(self, condition: Condition) -> Bools:
+    def _between(self, condition: Condition) -> BoolArray:
         if self.hierarchy is not None:
             raise UsageError(
                 f"The values of column '{self.name}' have a hierarchy and no order.",
@@ -161,7 +157,7 @@ class Values:
             )
         return int(texts.index(str(value)))
 
-    def _among(self, wanted: tuple[object, ...]) -> Bools:
+    def _among(self, wanted: tuple[object, ...]) -> BoolArray:
         if self.hierarchy is not None:
             return self._below(self.hierarchy, wanted)
         fits = np.zeros(len(self.values), np.bool_)
@@ -185,7 +181,7 @@ class Values:
     def _is_logical(self) -> bool:
         return bool(pa.types.is_boolean(self.values.type))
 
-    def _below(self, hierarchy: Hierarchy, wanted: tuple[object, ...]) -> Bools:
+    def _below(self, hierarchy: Hierarchy, wanted: tuple[object, ...]) -> BoolArray:
         first, last = hierarchy.extents
         fits = np.zeros(len(self.values), np.bool_)
         for label in wanted:
@@ -199,6 +195,6 @@ class Values:
         return fits
 
 
-def truth(flags: pa.Array) -> Bools:
+def truth(flags: pa.Array) -> BoolArray:
     """Flags as NumPy; null is false."""
     return np.array(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)

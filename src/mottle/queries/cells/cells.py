@@ -12,10 +12,9 @@ import pyarrow as pa
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.queries.cells.atoms import Atoms, Bools, Covered, Float64s, Int64s
+from mottle.queries.cells.atoms import Atoms, Covered
 from mottle.queries.conditions import Conditions
-
-Int32s = NDArray[np.int32]
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 IMPOSSIBLE = -1.0  # the share of a cell that cannot satisfy a condition; 1 is for certain
 _BELOW_ONE = np.nextafter(1.0, 0.0)
@@ -24,11 +23,11 @@ _BELOW_ONE = np.nextafter(1.0, 0.0)
 class Moments(NamedTuple):
     """The numbers of every cell, as far as they satisfy conditions."""
 
-    share: Float64s  # as of `Cells.shares`, the number known
-    first: Float64s  # expected value of the number, taken as 0 where the conditions do not hold
-    second: Float64s  # of its square
-    lowest: Float64s  # of the numbers that satisfy the conditions; 0 where there are none
-    highest: Float64s
+    share: Float64Array  # as of `Cells.shares`, the number known
+    first: Float64Array  # expected value of the number, taken as 0 where the conditions do not hold
+    second: Float64Array  # of its square
+    lowest: Float64Array  # of the numbers that satisfy the conditions; 0 where there are none
+    highest: Float64Array
 
 
 class Occurs(StrEnum):
@@ -49,19 +48,21 @@ class Cells:
 
     name: str
     atoms: Atoms
-    slots: Int64s | None  # [slots]: the atom of each; None when slots are the atoms
-    slot_weights: Float64s  # [slots]: how likely each is, relative to the others of its cell
-    first: Int64s  # [cells]: the first slot
-    last: Int64s  # [cells]: one after the last slot
-    missing: Bools  # [cells]: whether the value may be missing
-    missing_weights: Float64s  # [cells]: how likely that is, relative to the slots
-    of_row: Int32s  # [n]: the cell of every record
+    slots: Int64Array | None  # [slots]: the atom of each; None when slots are the atoms
+    slot_weights: Float64Array  # [slots]: how likely each is, relative to the others of its cell
+    first: Int64Array  # [cells]: the first slot
+    last: Int64Array  # [cells]: one after the last slot
+    missing: BoolArray  # [cells]: whether the value may be missing
+    missing_weights: Float64Array  # [cells]: how likely that is, relative to the slots
+    of_row: Int32Array  # [n]: the cell of every record
     occurs: Occurs = Occurs.EVERY  # which values of a cell are known to occur behind it
-    occurring: Float64s | None = None  # [cells]: the chance of each of these, beside the weights
+    occurring: Float64Array | None = (
+        None  # [cells]: the chance of each of these, beside the weights
+    )
     before: Cells | None = None  # the same cells before records were told apart …
-    before_of: Int64s | None = None  # … and which of those each cell was
+    before_of: Int64Array | None = None  # … and which of those each cell was
 
-    def shares(self, conditions: Conditions) -> Float64s:
+    def shares(self, conditions: Conditions) -> Float64Array:
         """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
         covered = self.atoms.covered(conditions)
         expected = self._mean(covered.share)
@@ -74,7 +75,7 @@ class Cells:
         shares[~possible] = IMPOSSIBLE
         return shares
 
-    def _bounds(self, covered: Covered, with_missing: bool) -> tuple[Bools, Bools]:
+    def _bounds(self, covered: Covered, with_missing: bool) -> tuple[BoolArray, BoolArray]:
         """Whether each cell satisfies conditions for certain, and whether it may."""
         if self.before is not None:
             certain, possible = self.before._bounds(covered, with_missing)
@@ -102,7 +103,9 @@ class Cells:
         highest[some] = self._of_slots(numbers.highest)[preceding[self.last[some] - 1]]
         return Moments(self.shares(known), first, second, lowest, highest)
 
-    def fitted(self, weights: Float64s, missing_weight: float, occurring: Float64s | None) -> Cells:
+    def fitted(
+        self, weights: Float64Array, missing_weight: float, occurring: Float64Array | None
+    ) -> Cells:
         """The same cells with other weights of the atoms and of the missing value."""
         return replace(
             self,
@@ -112,7 +115,7 @@ class Cells:
         )
 
     @cached_property
-    def fixed(self) -> Float64s:
+    def fixed(self) -> Float64Array:
         """The chance that each value known to occur has by that alone, in every cell."""
         known = self.occurring_values
         if self.occurring is None:
@@ -120,12 +123,12 @@ class Cells:
         return np.where(known > 0, np.minimum(self.occurring, 1 / np.maximum(known, 1)), 0.0)
 
     @cached_property
-    def free(self) -> Float64s:
+    def free(self) -> Float64Array:
         """The chance of every cell that is shared out by the weights."""
-        free: Float64s = 1.0 - self.fixed * self.occurring_values
+        free: Float64Array = 1.0 - self.fixed * self.occurring_values
         return free
 
-    def chances(self, cell_of: Int64s, slots: Int64s) -> Float64s:
+    def chances(self, cell_of: Int64Array, slots: Int64Array) -> Float64Array:
         """How likely slots are in their cells."""
         chances = self.free[cell_of] * self.slot_weights[slots] / self.mass[cell_of]
         if self.occurs is Occurs.EVERY:
@@ -156,7 +159,7 @@ class Cells:
         return drawn.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
 
     @cached_property
-    def occurring_values(self) -> Int64s:
+    def occurring_values(self) -> Int64Array:
         """How many values are known to occur behind each cell."""
         sizes = self.last - self.first
         if self.occurs is Occurs.NONE:
@@ -165,13 +168,13 @@ class Cells:
         return known + self.missing
 
     @cached_property
-    def chance_of_missing(self) -> Float64s:
+    def chance_of_missing(self) -> Float64Array:
         """How likely every cell hides no value at all."""
         fixed = np.where(self.missing, self.fixed, 0.0)
-        chance: Float64s = self.free * self.missing_weights / self.mass + fixed
+        chance: Float64Array = self.free * self.missing_weights / self.mass + fixed
         return chance
 
-    def _mean(self, by_atom: Float64s) -> Float64s:
+    def _mean(self, by_atom: Float64Array) -> Float64Array:
         """The expected value, over the values of every cell, of a number given by atom."""
         if self.slots is not None and self.occurring is None:  # cells that lie apart: one pass
             sums = _sums(self.slots, self.slot_weights, self.first, self.last, by_atom)
@@ -190,20 +193,20 @@ class Cells:
         return self.free * shared_out + self.fixed * occurring
 
     @cached_property
-    def mass(self) -> Float64s:
+    def mass(self) -> Float64Array:
         """The weight of each cell, to divide by."""
-        mass: Float64s = self._total(self.slot_weights) + self.missing_weights
+        mass: Float64Array = self._total(self.slot_weights) + self.missing_weights
         return np.where(mass > 0, mass, 1.0)
 
     @property
-    def measured(self) -> Float64s:
+    def measured(self) -> Float64Array:
         """The measure of the known values of each cell."""
         return self._total(self._of_slots(self.atoms.measure))
 
     def _of_slots(self, by_atom: NDArray[Any]) -> NDArray[Any]:
         return by_atom if self.slots is None else by_atom[self.slots]
 
-    def _total(self, by_slot: NDArray[Any]) -> Float64s:
+    def _total(self, by_slot: NDArray[Any]) -> Float64Array:
         """The sum over the slots of every cell; exact for flags."""
         sums = np.zeros(len(by_slot) + 1)
         np.cumsum(by_slot, out=sums[1:])
@@ -212,8 +215,12 @@ class Cells:
 
 @njit(cache=True, nogil=True)
 def _sums(
-    slots: Int64s, weights: Float64s, first: Int64s, last: Int64s, by_atom: Float64s
-) -> Float64s:
+    slots: Int64Array,
+    weights: Float64Array,
+    first: Int64Array,
+    last: Int64Array,
+    by_atom: Float64Array,
+) -> Float64Array:
     """The weighted sum of a number given by atom over the slots of every cell."""
     sums = np.empty(len(first))
     for cell in range(len(first)):

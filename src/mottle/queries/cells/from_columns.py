@@ -9,16 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import UsageError
 from mottle.itemsets.arrow import is_list
-from mottle.queries.cells.atoms import Atoms, Bools, Float64s, Int64s, Values, truth
-from mottle.queries.cells.cells import Cells, Int32s, Occurs
+from mottle.queries.cells.atoms import Atoms, Values, truth
+from mottle.queries.cells.cells import Cells, Occurs
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
 from mottle.queries.cells.interval_atoms import Line, Steps
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
 from mottle.schema.model import SEPARATOR, Kind, Role
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _WHOLE = 2.0**53  # floats up to here can be told to be whole
 _WIDEST = 2**62  # of a grid
@@ -96,14 +97,14 @@ def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> Cells:
 
 
 def _distinct_sets(
-    members: Int32s, sizes: Int64s, missing: Bools
-) -> tuple[Int32s, Int64s, Int64s, Bools]:
+    members: Int32Array, sizes: Int64Array, missing: BoolArray
+) -> tuple[Int32Array, Int64Array, Int64Array, BoolArray]:
     """Sets that occur, once each: the set of every row, all members, their offsets, missing."""
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     of_row = np.empty(len(sizes), np.int32)
-    slots: list[Int64s] = []
-    counts: list[Int64s] = []
-    flags: list[Bools] = []
+    slots: list[Int64Array] = []
+    counts: list[Int64Array] = []
+    flags: list[BoolArray] = []
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
         listed = members[offsets[rows][:, None] + np.arange(size)].astype(np.int64)
@@ -121,7 +122,7 @@ def _distinct_sets(
     return of_row, np.concatenate(slots), ends, np.concatenate(flags)
 
 
-def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32s, Values]:
+def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32Array, Values]:
     """Values by their place among the distinct ones, -1 for missing and NaN."""
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
@@ -187,7 +188,12 @@ def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> Cells:
 
 
 def _runs(
-    name: str, atoms: Atoms, known: Bools, begin: Int64s, end: Int64s, missing: Bools
+    name: str,
+    atoms: Atoms,
+    known: BoolArray,
+    begin: Int64Array,
+    end: Int64Array,
+    missing: BoolArray,
 ) -> Cells:
     """Cells that are runs of atoms, or nothing but missing where no value is known."""
     keys = np.zeros((len(known), 3), np.int64)
@@ -217,8 +223,8 @@ def _runs(
 
 
 def _with_single_points(
-    atoms: Atoms, first: Int64s, last: Int64s
-) -> tuple[Int64s | None, Float64s, Int64s, Int64s]:
+    atoms: Atoms, first: Int64Array, last: Int64Array
+) -> tuple[Int64Array | None, Float64Array, Int64Array, Int64Array]:
     """Give cells of one point without length a slot of their own, in which it has weight."""
     weights = atoms.measure
     single = last - first == 1
@@ -235,7 +241,7 @@ def _with_single_points(
 
 def _stretches(
     lowest: pa.Array, highest: pa.Array, column: PublishedColumn
-) -> tuple[Atoms, Int64s, Int64s]:
+) -> tuple[Atoms, Int64Array, Int64Array]:
     """Atoms of a number or date column, and the run of atoms of every range."""
     value_type, ranges = column.value_type, len(lowest)
     if column.totals is not None:  # no stretch may have parts in two groups of them
@@ -258,7 +264,7 @@ def _stretches(
 
 def on_grid(
     lowest: pa.Array, highest: pa.Array, value_type: pa.DataType
-) -> tuple[Fraction, Int64s, Int64s] | None:
+) -> tuple[Fraction, Int64Array, Int64Array] | None:
     """The ends of ranges as steps of a grid and the width of a step; None if there is no grid."""
     unit = Fraction(1)
     if pa.types.is_date(value_type):
@@ -290,9 +296,9 @@ def on_grid(
     return None
 
 
-def as_floats(values: pa.Array) -> Float64s:
+def as_floats(values: pa.Array) -> Float64Array:
     """Numbers as floats, to the nearest one."""
-    floats: Float64s = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    floats: Float64Array = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
 
 
@@ -303,7 +309,7 @@ def _order(column: PublishedColumn) -> Values:
     return Values(column.name, known, ordered=True)
 
 
-def _places(values: pa.Array, atoms: Values) -> Int64s:
+def _places(values: pa.Array, atoms: Values) -> Int64Array:
     found = pc.fill_null(pc.index_in(values, value_set=atoms.values), -1)
     return np.asarray(found.to_numpy(), np.int64)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
+from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
-from mottle.queries.cells.atoms import Int64s
 from mottle.queries.cells.item_cells import Holding, ItemCells, Items
 from mottle.release.cell_text import published_type, to_text
+from mottle.typing import Int64Array
 
 
 def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
@@ -64,12 +64,12 @@ def cells_of_exact_sets(name: str, lists: pa.Array) -> ItemCells:
     return cells_of_worlds(name, pa.StructArray.from_arrays(parts, fields=fields))
 
 
-def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64s]:
+def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64Array]:
     """All items of all lists, and the list of each."""
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     return lists.flatten(), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _holding(items: Int64s, cells: Int64s, universe: int) -> Holding:
+def _holding(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
     starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=universe))])
     return Holding(starts.astype(np.int64), cells[np.argsort(items, kind="stable")])

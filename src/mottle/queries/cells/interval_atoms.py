@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from mottle.errors import UsageError
 from mottle.queries._literals import check_numbers, exact_number
-from mottle.queries.cells.atoms import Bools, Covered, Float64s, Int64s, Numbers
+from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.conditions import Condition, Conditions
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 MOST_POINTS = 100_000  # single values that can be grouped by
 _FARTHEST = 2**62  # grid positions are 64-bit integers
@@ -33,12 +34,12 @@ class Steps:
     name: str
     value_type: pa.DataType
     unit: Fraction  # the width of a step
-    starts: Int64s  # [atoms + 1]
+    starts: Int64Array  # [atoms + 1]
 
     missing_measure = 1.0
 
     @property
-    def measure(self) -> Float64s:
+    def measure(self) -> Float64Array:
         """The number of steps."""
         return np.diff(self.starts).astype(np.float64)
 
@@ -82,11 +83,11 @@ class Steps:
             )
         return self._values(np.arange(self.starts[0], self.starts[-1]))
 
-    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """A step of each stretch, all equally likely."""
         return self._values(random.integers(self.starts[atoms], self.starts[atoms + 1]))
 
-    def _values(self, steps: Int64s) -> pa.Array:
+    def _values(self, steps: Int64Array) -> pa.Array:
         """Steps as values of the column."""
         if pa.types.is_decimal(self.value_type):
             scale = self.value_type.scale
@@ -97,16 +98,18 @@ class Steps:
             return pc.cast(pa.array(steps.astype(np.int32)), self.value_type)
         return pc.cast(pa.array(steps), self.value_type)
 
-    def _inside(self, conditions: Conditions) -> Int64s:
+    def _inside(self, conditions: Conditions) -> Int64Array:
         """How many steps of each stretch satisfy the conditions."""
         low, high, listed, excluded = self._read(conditions)
         if listed is not None:
             return self._tally(listed).astype(np.int64)
         first, last = np.maximum(self.starts[:-1], low), np.minimum(self.starts[1:] - 1, high)
-        inside: Int64s = np.maximum(last - first + 1, 0) - self._tally(excluded).astype(np.int64)
+        inside: Int64Array = np.maximum(last - first + 1, 0) - self._tally(excluded).astype(
+            np.int64
+        )
         return inside
 
-    def _read(self, conditions: Conditions) -> tuple[int, int, Int64s | None, Int64s]:
+    def _read(self, conditions: Conditions) -> tuple[int, int, Int64Array | None, Int64Array]:
         """Conditions in steps: first and last, those listed if any are, those left out."""
         low, high = int(self.starts[0]), int(self.starts[-1]) - 1
         listed: set[int] | None = None
@@ -144,7 +147,7 @@ class Steps:
             if isinstance(step, Fraction) and step.denominator == 1 and abs(step) < _FARTHEST
         }
 
-    def _tally(self, steps: Int64s, weights: NDArray[np.number] | None = None) -> Float64s:
+    def _tally(self, steps: Int64Array, weights: NDArray[np.number] | None = None) -> Float64Array:
         """How many of the steps (or how much of their weight) lie in each stretch."""
         place = np.searchsorted(self.starts, steps, side="right") - 1
         inside = (place >= 0) & (place < len(self.starts) - 1)
@@ -152,7 +155,7 @@ class Steps:
         counted = np.bincount(place[inside], chosen, minlength=len(self.starts) - 1)
         return counted.astype(np.float64)
 
-    def _of_listed(self, listed: Int64s) -> Numbers:
+    def _of_listed(self, listed: Int64Array) -> Numbers:
         unit = float(self.unit)
         count = np.maximum(self._tally(listed), 1)
         place = np.searchsorted(self.starts, listed, side="right") - 1
@@ -178,21 +181,21 @@ class Line:
 
     name: str
     value_type: pa.DataType
-    ends: Float64s  # ascending, distinct
+    ends: Float64Array  # ascending, distinct
 
     missing_measure = 0.0  # a length has nothing to compare the missing value with
 
     @property
-    def measure(self) -> Float64s:
+    def measure(self) -> Float64Array:
         """The lengths."""
         lengths = np.zeros(max(2 * len(self.ends) - 1, 0))
         lengths[1::2] = np.diff(self.ends)
         return lengths
 
     @property
-    def prior(self) -> Float64s:
+    def prior(self) -> Float64Array:
         """Half by length, half on the ends, which are values that do occur."""
-        weights: Float64s = self.measure / max(self.measure.sum(), np.finfo(np.float64).tiny)
+        weights: Float64Array = self.measure / max(self.measure.sum(), np.finfo(np.float64).tiny)
         weights[::2] = 1 / max(len(self.ends), 1)
         return weights
 
@@ -242,25 +245,25 @@ class Line:
             f"Group by ranges: breaks={{'{self.name}': [...]}}.",
         )
 
-    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """The point, or a place in the stretch, all equally likely."""
         starts, stops = self.ends[atoms // 2], self.ends[(atoms + 1) // 2]
         drawn = np.clip(starts + random.random(len(atoms)) * (stops - starts), starts, stops)
         return pc.cast(pa.array(drawn), self.value_type, safe=False)
 
-    def _holds_one(self, values: Float64s) -> Bools:
+    def _holds_one(self, values: Float64Array) -> BoolArray:
         """Which of the open stretches hold one of the values."""
         before = np.searchsorted(values, self.ends[:-1], side="right")
         upto = np.searchsorted(values, self.ends[1:], side="left")
-        holds: Bools = upto > before
+        holds: BoolArray = upto > before
         return holds
 
     def _read(
         self, conditions: Conditions
-    ) -> tuple[float, float, bool, bool, Float64s | None, Float64s]:
+    ) -> tuple[float, float, bool, bool, Float64Array | None, Float64Array]:
         """Conditions as numbers: low, high, whether they are open, those listed, those left out."""
         low, high, open_low, open_high = -np.inf, np.inf, False, False
-        listed: Float64s | None = None
+        listed: Float64Array | None = None
         excluded = np.empty(0)
         for condition in conditions:
             if not condition.known:
@@ -288,5 +291,5 @@ class Line:
         return number
 
 
-def _sorted(steps: Iterable[int]) -> Int64s:
+def _sorted(steps: Iterable[int]) -> Int64Array:
     return np.array(sorted(steps), np.int64)

@@ -28,9 +28,10 @@ from scipy.stats import binom
 
 from mottle.encoding.set_columns import LISTS
 from mottle.errors import UsageError
-from mottle.queries.cells.atoms import Bools, Covered, Float64s, Int64s, Numbers
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Int32s, Moments
+from mottle.queries.cells.atoms import Covered, Numbers
+from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Moments
 from mottle.queries.conditions import Condition, Conditions
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 EVEN = 0.5  # the chance of a flip at which all possible sets are equally likely
 _MOST_ALTERNATIVES = 12  # conditions with several items that have to hold together
@@ -49,7 +50,7 @@ class Items:
     missing_measure = 1.0
 
     @property
-    def measure(self) -> Float64s:
+    def measure(self) -> Float64Array:
         """Items are no alternatives, so none has a weight among the others."""
         return np.zeros(0)
 
@@ -71,7 +72,7 @@ class Items:
         """A record may hold several items, so groups by item would overlap."""
         raise self._refusal("make no groups")
 
-    def draw(self, atoms: Int64s, random: np.random.Generator) -> pa.Array:
+    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """Items by number."""
         return self.values.take(pa.array(atoms))
 
@@ -94,10 +95,10 @@ class Items:
 class Holding(NamedTuple):
     """By item, the distinct cells that name it: cells[starts[item]:starts[item + 1]]."""
 
-    starts: Int64s
-    cells: Int64s
+    starts: Int64Array
+    cells: Int64Array
 
-    def of(self, items: Int64s, count: int) -> Int64s:
+    def of(self, items: Int64Array, count: int) -> Int64Array:
         """[cells]: how many of some items each cell names."""
         named = [self.cells[self.starts[item] : self.starts[item + 1]] for item in items]
         return np.bincount(np.concatenate([np.empty(0, np.int64), *named]), minlength=count)
@@ -111,8 +112,8 @@ class ItemCells(Cells):
     base: Holding
     doubtful_base: Holding  # uncertain items that are in the base …
     doubtful_rest: Holding  # … and those that are not
-    uncertain: Int64s  # [cells]: how many items are
-    distance: Int64s  # [cells]; -1 where only missing is possible
+    uncertain: Int64Array  # [cells]: how many items are
+    distance: Int64Array  # [cells]; -1 where only missing is possible
     flip: float = EVEN  # the chance that an uncertain item is otherwise than in the base
     missing_chance: float | None = None  # where it is possible; None: as of one uncertain item
 
@@ -122,11 +123,11 @@ class ItemCells(Cells):
         return len(self.distance)
 
     @property
-    def known(self) -> Bools:
+    def known(self) -> BoolArray:
         """[cells]: whether there may be a set at all."""
         return self.distance >= 0
 
-    def shares(self, conditions: Conditions) -> Float64s:
+    def shares(self, conditions: Conditions) -> Float64Array:
         """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
         asked = _Asked.of(self.items, conditions)
         expected = (1 - self._missing_chances) * self._expected(asked)
@@ -147,7 +148,7 @@ class ItemCells(Cells):
         self.items.numbers(conditions)
         raise AssertionError("unreachable")
 
-    def holding(self, item: str) -> Float64s:
+    def holding(self, item: str) -> Float64Array:
         """How likely each cell holds an item."""
         return np.maximum(self.shares((Condition(values=(item,)),)), 0.0)
 
@@ -201,19 +202,19 @@ class ItemCells(Cells):
     # ------------------------------------------------------------------------------- chances
 
     @cached_property
-    def _missing_chances(self) -> Float64s:
+    def _missing_chances(self) -> Float64Array:
         beside = 1 / (2 + self.uncertain) if self.missing_chance is None else self.missing_chance
         return np.where(self.known, np.where(self.missing, beside, 0.0), 1.0)
 
     @cached_property
-    def _base_lists(self) -> tuple[Int64s, Int64s]:
+    def _base_lists(self) -> tuple[Int64Array, Int64Array]:
         return _by_cell(self.count, self.base)
 
     @cached_property
-    def _doubtful_lists(self) -> tuple[Int64s, Int64s]:
+    def _doubtful_lists(self) -> tuple[Int64Array, Int64Array]:
         return _by_cell(self.count, self.doubtful_base, self.doubtful_rest)
 
-    def _expected(self, asked: _Asked) -> Float64s:
+    def _expected(self, asked: _Asked) -> Float64Array:
         """The chance, where there is a set, that it satisfies everything asked."""
         if not asked.known:
             return np.zeros(self.count)
@@ -224,7 +225,7 @@ class ItemCells(Cells):
                 chance += (-1) ** left_out * self._holds_none(none_of)
         return chance
 
-    def _holds_none(self, items: Int64s) -> Float64s:
+    def _holds_none(self, items: Int64Array) -> Float64Array:
         """The chance that a set holds none of some items."""
         in_base = self.doubtful_base.of(items, self.count)
         asked = in_base + self.doubtful_rest.of(items, self.count)
@@ -236,23 +237,23 @@ class ItemCells(Cells):
         chance = pattern * remaining / np.maximum(whole, _TINY)
         return np.where(sure | (left < 0), 0.0, chance)
 
-    def _can_hold_none(self, items: Int64s) -> Bools:
+    def _can_hold_none(self, items: Int64Array) -> BoolArray:
         in_base = self.doubtful_base.of(items, self.count)
         sure = self.base.of(items, self.count) > in_base
         return ~sure & (in_base <= self.distance)
 
-    def _can_hold_one(self, items: Int64s) -> Bools:
+    def _can_hold_one(self, items: Int64Array) -> BoolArray:
         rest = self.doubtful_rest.of(items, self.count) > 0
         return (self.base.of(items, self.count) > 0) | (rest & (self.distance > 0))
 
-    def _certain(self, asked: _Asked) -> Bools:
+    def _certain(self, asked: _Asked) -> BoolArray:
         """Whether every possible set satisfies everything asked."""
         certain = np.full(self.count, asked.known)
         for items in asked.some_of:
             certain &= ~self._can_hold_none(items)
         return certain & ~self._can_hold_one(asked.none_of)
 
-    def _possible(self, asked: _Asked) -> Bools:
+    def _possible(self, asked: _Asked) -> BoolArray:
         """Whether a possible set may satisfy everything asked.
 
         Exact but for several lists of which one item each has to be held: the flips that they
@@ -280,8 +281,8 @@ class ItemCells(Cells):
 class _Asked(NamedTuple):
     """What a set has to be: all conditions together."""
 
-    some_of: list[Int64s]  # of each list of items, one at least is held
-    none_of: Int64s  # none of these items is
+    some_of: list[Int64Array]  # of each list of items, one at least is held
+    none_of: Int64Array  # none of these items is
     known: bool  # whether a set can satisfy the conditions
     missing: bool  # whether a missing one does
 
@@ -310,22 +311,22 @@ class _Asked(NamedTuple):
         )
 
 
-def _places(items: Items, wanted: tuple[object, ...]) -> Int64s:
+def _places(items: Items, wanted: tuple[object, ...]) -> Int64Array:
     """Numbers of the items asked for; those that no cell names are held by nobody."""
     found = {items.place_of[str(item)] for item in wanted if str(item) in items.place_of}
     return np.array(sorted(found), np.int64)
 
 
-def _at_most(successes: Int64s, trials: Int64s, chance: float) -> Float64s:
+def _at_most(successes: Int64Array, trials: Int64Array, chance: float) -> Float64Array:
     """P(at most so many successes); 1 where they are as many as the trials."""
     inside = np.clip(successes, 0, np.maximum(trials, 0))
-    likely: Float64s = np.where(
+    likely: Float64Array = np.where(
         successes >= trials, 1.0, bdtr(inside, np.maximum(trials, 1), chance)
     )
     return likely
 
 
-def _by_cell(count: int, *holdings: Holding) -> tuple[Int64s, Int64s]:
+def _by_cell(count: int, *holdings: Holding) -> tuple[Int64Array, Int64Array]:
     """The items of every cell: where they begin, and all of them."""
     cells = np.concatenate([holding.cells for holding in holdings])
     items = np.concatenate(
@@ -335,7 +336,9 @@ def _by_cell(count: int, *holdings: Holding) -> tuple[Int64s, Int64s]:
     return starts.astype(np.int64), items[np.argsort(cells, kind="stable")]
 
 
-def _spread(lists: tuple[Int64s, Int64s], rows: Int32s) -> tuple[Int64s, Int64s]:
+def _spread(
+    lists: tuple[Int64Array, Int64Array], rows: Int32Array
+) -> tuple[Int64Array, Int64Array]:
     """The lists of some cells, one after the other: the row of each item, and the item."""
     starts, items = lists
     sizes = np.diff(starts)[rows]

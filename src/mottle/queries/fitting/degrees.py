@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from mottle.graph.degrees import merge_degrees
-from mottle.queries.cells.atoms import Float64s, Int64s
 from mottle.queries.cells.cells import Cells
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.typing import Float64Array, Int64Array
 
 MOST_CLASSES = 8  # degrees that are told apart: each multiplies the distinct cells of a column
 _ABOUT = 2.0  # factor by which the number of different records may miss that of groups
@@ -30,7 +30,7 @@ _ABOUT = 2.0  # factor by which the number of different records may miss that of
 
 def guess_degrees(
     cells: Sequence[Cells], certificate: Mapping[str, Any], rows: int
-) -> Int64s | None:
+) -> Int64Array | None:
     """[n]: the degree that every record is taken to have; None if the certificate says too little.
 
     ``cells`` are those of the generalized columns.
@@ -52,7 +52,7 @@ def guess_degrees(
     return by_rank(widths, fewest, records)
 
 
-def equal_records(cells: Sequence[Cells], rows: int) -> Int64s:
+def equal_records(cells: Sequence[Cells], rows: int) -> Int64Array:
     """[n]: how many records have the same cells as each has, in all columns."""
     kinds = np.zeros(rows, np.int64)
     for every in cells:
@@ -60,14 +60,14 @@ def equal_records(cells: Sequence[Cells], rows: int) -> Int64s:
     return np.bincount(kinds.ravel())[kinds.ravel()]
 
 
-def _are_groups(sizes: Int64s, records: Mapping[int, int]) -> bool:
+def _are_groups(sizes: Int64Array, records: Mapping[int, int]) -> bool:
     """Whether there are about as many different records as plain groups of these degrees."""
     different = float(np.sum(1 / sizes))
     groups = sum(count / degree for degree, count in records.items())
     return groups / _ABOUT <= different <= groups * _ABOUT
 
 
-def by_size(sizes: Int64s, records: Mapping[int, int]) -> Int64s:
+def by_size(sizes: Int64Array, records: Mapping[int, int]) -> Int64Array:
     """Degrees by the numbers of equal records, the next higher one listed or the highest.
 
     >>> by_size(np.array([3, 4, 4, 9, 30]), {4: 300, 9: 180, 20: 100})
@@ -77,7 +77,7 @@ def by_size(sizes: Int64s, records: Mapping[int, int]) -> Int64s:
     return degrees[np.minimum(np.searchsorted(degrees, sizes), len(degrees) - 1)]
 
 
-def by_rank(widths: Float64s, fewest: Int64s, records: Mapping[int, int]) -> Int64s:
+def by_rank(widths: Float64Array, fewest: Int64Array, records: Mapping[int, int]) -> Int64Array:
     """Degrees for the narrowest records first, the lowest ones first, none below its ``fewest``.
 
     >>> by_rank(np.array([0.9, 0.1, 0.5, 0.2]), np.array([2, 5, 1, 1]), {2: 2, 9: 2})
@@ -92,22 +92,22 @@ def by_rank(widths: Float64s, fewest: Int64s, records: Mapping[int, int]) -> Int
     return degrees
 
 
-def relative_widths(cells: Cells) -> Float64s:
+def relative_widths(cells: Cells) -> Float64Array:
     """[cells]: how much of its column each covers, from 0 for a single value to 1 for all of it."""
     if isinstance(cells, ItemCells):
         distance = np.maximum(cells.distance, 0)
-        relative: Float64s = distance / max(distance.max(initial=0), 1)
+        relative: Float64Array = distance / max(distance.max(initial=0), 1)
         return relative
     single = cells.atoms.missing_measure  # as much as a value has
     covered = cells.measured + single * cells.missing - single
     whole = cells.atoms.measure.sum() + single * cells.missing.any() - single
     if not 0 < whole < np.inf:
         return np.zeros(len(cells.first))
-    widths: Float64s = np.clip(covered / whole, 0.0, 1.0)
+    widths: Float64Array = np.clip(covered / whole, 0.0, 1.0)
     return widths
 
 
-def tell_apart(cells: Cells, degrees: Int64s) -> tuple[Cells, Int64s]:
+def tell_apart(cells: Cells, degrees: Int64Array) -> tuple[Cells, Int64Array]:
     """The cells told apart by the degrees of their records, and the degree of each."""
     kinds, kind_of_row = np.unique(degrees, return_inverse=True)
     if len(kinds) == 1 or cells.occurring_values.max(initial=0) <= 1:  # it makes no difference

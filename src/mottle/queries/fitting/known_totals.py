@@ -8,20 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.encode import Form
-from mottle.queries.cells.atoms import Float64s, Int64s, Values
+from mottle.encoding.domain import Form
+from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import Cells
 from mottle.queries.cells.from_columns import as_floats, on_grid
 from mottle.queries.cells.interval_atoms import Line, Steps
-from mottle.release.data import PublishedColumn
+from mottle.release.column import PublishedColumn
+from mottle.typing import Float64Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
     """Records by groups of atoms."""
 
-    group_of: Int64s  # [atoms + 1]: the group of every atom, and of the missing value
-    counts: Float64s  # [groups]
+    group_of: Int64Array  # [atoms + 1]: the group of every atom, and of the missing value
+    counts: Float64Array  # [groups]
 
     @classmethod
     def of(cls, cells: Cells, column: PublishedColumn) -> Known | None:
@@ -39,13 +40,13 @@ class Known:
         missing = max(totals.missing, 0)
         return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
 
-    def by_group(self, by_atom: Float64s) -> Float64s:
+    def by_group(self, by_atom: Float64Array) -> Float64Array:
         """The sum of a number over the atoms of every group."""
         sums = np.bincount(self.group_of, by_atom, minlength=len(self.counts))
         return sums.astype(np.float64)
 
 
-def _by_start(cells: Cells, values: pa.Array) -> Int64s:
+def _by_start(cells: Cells, values: pa.Array) -> Int64Array:
     """The group of every atom, groups beginning at values; no atom has parts in two of them."""
     atoms = cells.atoms
     if isinstance(atoms, Steps):
@@ -61,6 +62,6 @@ def _by_start(cells: Cells, values: pa.Array) -> Int64s:
     return _last_before(places, np.arange(len(atoms.values)))
 
 
-def _last_before(begin: Int64s | Float64s, places: Int64s | Float64s) -> Int64s:
-    found: Int64s = np.maximum(np.searchsorted(begin, places, side="right") - 1, 0)
+def _last_before(begin: Int64Array | Float64Array, places: Int64Array | Float64Array) -> Int64Array:
+    found: Int64Array = np.maximum(np.searchsorted(begin, places, side="right") - 1, 0)
     return found

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.queries.cells.atoms import Float64s, Int64s
 from mottle.queries.cells.cells import Cells, Occurs
 from mottle.queries.fitting.known_totals import Known
+from mottle.typing import Float64Array, Int64Array
 
 ROUNDS = 200
 _CHANGE = 1e-6  # stop when no value's share changes by more than this …
@@ -29,7 +29,7 @@ _STEP = 5.0  # a round multiplies a group's weight by at most this
 _LEAST = 1e-12  # weight: nothing that may be is ever ruled out
 
 
-def fit_marginal(cells: Cells, degrees: Int64s, known: Known | None = None) -> Cells:
+def fit_marginal(cells: Cells, degrees: Int64Array, known: Known | None = None) -> Cells:
     """The cells with their values weighted by the column's fitted distribution.
 
     ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if not known.
@@ -64,8 +64,12 @@ def fit_marginal(cells: Cells, degrees: Int64s, known: Known | None = None) -> C
 
 
 def _matched(
-    known: Known, wanted: Float64s, weights: Float64s, shared: Float64s, better: Float64s
-) -> Float64s:
+    known: Known,
+    wanted: Float64Array,
+    weights: Float64Array,
+    shared: Float64Array,
+    better: Float64Array,
+) -> Float64Array:
     """Weights whose groups come nearer to the records wanted, shared out within them as before."""
     found = known.by_group(shared)
     ratio = wanted / np.maximum(found, _LEAST)
@@ -75,7 +79,7 @@ def _matched(
     return np.where(possible, np.maximum(of_group[known.group_of] * within, _LEAST), 0.0)
 
 
-def _occurring(cells: Cells, rows: Float64s) -> Float64s:
+def _occurring(cells: Cells, rows: Float64Array) -> Float64Array:
     """[atoms + 1]: records by values that are known to occur behind them."""
     by_cell = rows * cells.fixed
     if cells.occurs is not Occurs.ENDS:
@@ -88,7 +92,7 @@ def _occurring(cells: Cells, rows: Float64s) -> Float64s:
     return np.append(counted, by_cell[cells.missing].sum())
 
 
-def shared_out(cells: Cells, by_cell: Float64s) -> Float64s:
+def shared_out(cells: Cells, by_cell: Float64Array) -> Float64Array:
     """[atoms + 1]: for every value, the missing one last, the sum of a number over its cells."""
     slots = len(cells.slot_weights)
     steps = np.bincount(cells.first, by_cell, minlength=slots + 1)

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 from numba import njit
 
-from mottle.queries.cells.atoms import Float64s, Int64s
 from mottle.queries.cells.cells import Cells
+from mottle.typing import Float64Array, Int64Array
 
 MOST_CONTEXTS = 500  # combinations of sensitive values that are told apart
 ROUNDS = 25
@@ -27,7 +27,7 @@ _STEP = 2.0
 _TINY = 1e-300
 
 
-def contexts_of(sensitive: Sequence[Cells], records: int) -> Int64s:
+def contexts_of(sensitive: Sequence[Cells], records: int) -> Int64Array:
     """[n]: a number for each combination of sensitive values, of as many columns as are not many.
 
     >>> contexts_of([], 3)
@@ -42,7 +42,7 @@ def contexts_of(sensitive: Sequence[Cells], records: int) -> Int64s:
     return contexts
 
 
-def lift(cells: Cells, contexts: Int64s) -> Cells:
+def lift(cells: Cells, contexts: Int64Array) -> Cells:
     """The cells told apart by context, the chances of their values multiplied by lifts."""
     number = int(contexts.max(initial=0)) + 1
     keys = cells.of_row * np.int64(number) + contexts
@@ -63,9 +63,16 @@ def lift(cells: Cells, contexts: Int64s) -> Cells:
     atom_of = slots if cells.slots is None else cells.slots[slots]
     lifted, lifted_missing = chances.copy(), missing.copy()
     _iterate(
-        offsets, atom_of, context_of_pair, rows, chances, missing,
-        np.array([number, atoms]), lifted, lifted_missing,
-    )  # fmt: skip
+        offsets,
+        atom_of,
+        context_of_pair,
+        rows,
+        chances,
+        missing,
+        np.array([number, atoms]),
+        lifted,
+        lifted_missing,
+    )
     return replace(
         cells,
         slots=atom_of,
@@ -83,9 +90,16 @@ def lift(cells: Cells, contexts: Int64s) -> Cells:
 
 @njit(cache=True, nogil=True)
 def _iterate(
-    offsets: Int64s, atom_of: Int64s, context_of: Int64s, rows: Float64s, chances: Float64s,
-    missing: Float64s, sizes: Int64s, lifted: Float64s, lifted_missing: Float64s,
-) -> None:  # fmt: skip
+    offsets: Int64Array,
+    atom_of: Int64Array,
+    context_of: Int64Array,
+    rows: Float64Array,
+    chances: Float64Array,
+    missing: Float64Array,
+    sizes: Int64Array,
+    lifted: Float64Array,
+    lifted_missing: Float64Array,
+) -> None:
     """Improve ``lifted`` and ``lifted_missing``, which begin as the chances without lifts."""
     number, atoms = sizes
     totals, found = np.zeros(atoms + 1), np.empty(atoms + 1)
@@ -134,9 +148,13 @@ def _iterate(
 
 @njit(cache=True, nogil=True)
 def _add_up(
-    offsets: Int64s, atom_of: Int64s, rows: Float64s, chances: Float64s, missing: Float64s,
-    sums: Float64s,
-) -> None:  # fmt: skip
+    offsets: Int64Array,
+    atom_of: Int64Array,
+    rows: Float64Array,
+    chances: Float64Array,
+    missing: Float64Array,
+    sums: Float64Array,
+) -> None:
     """Expected records by value, the missing one last."""
     for pair in range(len(rows)):
         for entry in range(offsets[pair], offsets[pair + 1]):

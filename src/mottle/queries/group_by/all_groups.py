@@ -12,10 +12,11 @@ import pyarrow as pa
 from numba import njit
 
 from mottle.errors import UsageError
-from mottle.queries.cells.atoms import Float64s, Int64s, Values
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Int32s
+from mottle.queries.cells.atoms import Values
+from mottle.queries.cells.cells import IMPOSSIBLE, Cells
 from mottle.queries.conditions import Condition, Conditions, Where
 from mottle.queries.group_by.two_tables import count_apart
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
@@ -29,9 +30,9 @@ Breaks = Mapping[str, Sequence[object]]
 class Shared(NamedTuple):
     """The groups of one column, and how its cells are shared out over them."""
 
-    offsets: Int64s  # [cells + 1]: where the groups of every cell begin
-    groups: Int64s  # the groups
-    shares: Float64s  # and how likely each is; exactly 1 for certain
+    offsets: Int64Array  # [cells + 1]: where the groups of every cell begin
+    groups: Int64Array  # the groups
+    shares: Float64Array  # and how likely each is; exactly 1 for certain
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +169,7 @@ def _by_value(cells: Cells, atoms: Values, conditions: Conditions) -> Grouped:
     return Grouped(cells.name, labels, _by_cell(parts, len(sizes)))
 
 
-def _by_cell(parts: list[tuple[Int64s, Int64s, Float64s]], cells: int) -> Shared:
+def _by_cell(parts: list[tuple[Int64Array, Int64Array, Float64Array]], cells: int) -> Shared:
     cell_of, groups, shares = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(cell_of, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell_of, minlength=cells))])
@@ -222,7 +223,7 @@ def _table(
     )
 
 
-Parts = tuple[Float64s, Float64s, Float64s, Float64s]
+Parts = tuple[Float64Array, Float64Array, Float64Array, Float64Array]
 
 
 def _count(
@@ -242,7 +243,7 @@ def _count(
 
 def kernel_arguments(
     queries: Queries, names: Sequence[str], grouped: Mapping[str, Grouped]
-) -> tuple[Int32s, Int64s, Int64s, Int64s, Float64s]:
+) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array, Float64Array]:
     """Cells of every record in the columns, and how all cells are shared out, one after another."""
     codes = np.empty((len(names), queries.records), np.int32)
     offsets, groups, shares = [], [], []
@@ -267,9 +268,17 @@ def kernel_arguments(
 
 @njit(cache=True, nogil=True)
 def _add_up(
-    codes: Int32s, offsets: Int64s, columns: Int64s, groups: Int64s, shares: Float64s,
-    likely: Float64s, expected: Float64s, squares: Float64s, certain: Float64s, possible: Float64s,
-) -> None:  # fmt: skip
+    codes: Int32Array,
+    offsets: Int64Array,
+    columns: Int64Array,
+    groups: Int64Array,
+    shares: Float64Array,
+    likely: Float64Array,
+    expected: Float64Array,
+    squares: Float64Array,
+    certain: Float64Array,
+    possible: Float64Array,
+) -> None:
     """Add every record to the groups it may be in: all combinations of its cells' groups."""
     width = columns[0]
     at = np.zeros(width + 1, np.int64)

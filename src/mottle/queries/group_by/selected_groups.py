@@ -9,16 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from mottle.queries.cells.atoms import Float64s, Int64s
-from mottle.queries.cells.cells import Int32s
 from mottle.queries.group_by.all_groups import all_grouped, kernel_arguments
 from mottle.queries.group_by.two_tables import paired
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
 
 
-def expected_at(queries: Queries, groups: pa.Table) -> Float64s:
+def expected_at(queries: Queries, groups: pa.Table) -> Float64Array:
     """Expected counts of some groups: a row of values for each, all different.
 
     Every column is grouped by its single values. Memory is that of the groups asked for, however
@@ -51,7 +50,7 @@ def expected_at(queries: Queries, groups: pa.Table) -> Float64s:
     return answers
 
 
-def _counted(codes: Int32s) -> tuple[Int32s, Int64s]:
+def _counted(codes: Int32Array) -> tuple[Int32Array, Int64Array]:
     """Records with the same cells once, and how many there are of each."""
     keys = np.zeros(codes.shape[1], np.int64)
     for column in codes:
@@ -62,9 +61,15 @@ def _counted(codes: Int32s) -> tuple[Int32s, Int64s]:
 
 @njit(cache=True, nogil=True)
 def _add_up_at(
-    codes: Int32s, times: Int64s, offsets: Int64s, columns: Int64s, groups: Int64s,
-    shares: Float64s, asked: Int64s, expected: Float64s,
-) -> None:  # fmt: skip
+    codes: Int32Array,
+    times: Int64Array,
+    offsets: Int64Array,
+    columns: Int64Array,
+    groups: Int64Array,
+    shares: Float64Array,
+    asked: Int64Array,
+    expected: Float64Array,
+) -> None:
     """Add every record's shares to those of its groups that are asked for, which ascend."""
     width = columns[0]
     at = np.zeros(width + 1, np.int64)

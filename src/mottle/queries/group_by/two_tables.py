@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mottle.queries.cells.atoms import Bools, Float64s, Int64s
 from mottle.queries.conditions import Conditions
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
@@ -21,7 +21,7 @@ def count_apart(
     others: Mapping[str, Conditions],
     grouped: Mapping[str, Grouped],
     groups: int,
-) -> tuple[Float64s, Float64s, Float64s, Float64s]:
+) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
     """Expected, certain and possible counts of every group, and the variance."""
     keys, *parts = paired(queries, names, others, grouped)
     expected, certain, possible, variance = (
@@ -35,7 +35,7 @@ def paired(
     names: Sequence[str],
     others: Mapping[str, Conditions],
     grouped: Mapping[str, Grouped],
-) -> tuple[Int64s, Float64s, Float64s, Float64s, Float64s]:
+) -> tuple[Int64Array, Float64Array, Float64Array, Float64Array, Float64Array]:
     """The group and what it gets, for every pair of records and values in a group of the release.
 
     Both sides are exact. Records are counted by group of the release and by the groups of their own
@@ -94,10 +94,10 @@ def _tallied(
     names: Sequence[str],
     strides: Mapping[str, int],
     grouped: Mapping[str, Grouped],
-    fits: Bools,
-    release_groups: Int64s,
-    weights: Float64s,
-) -> tuple[Int64s, Int64s, Float64s]:
+    fits: BoolArray,
+    release_groups: Int64Array,
+    weights: Float64Array,
+) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Rows of one table that fit, by group of the release and group of their columns."""
     keys = np.zeros(len(fits), np.int64)
     for name in names:
@@ -110,7 +110,7 @@ def _tallied(
     return pairs[0], pairs[1], counted.astype(np.float64)
 
 
-def _only_group(shared: Shared) -> Int64s:
+def _only_group(shared: Shared) -> Int64Array:
     """The one group of every cell of an exact column, -1 where there is none."""
     found = np.full(len(shared.offsets) - 1, -1, np.int64)
     some = np.diff(shared.offsets) > 0

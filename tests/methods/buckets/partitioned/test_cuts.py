@@ -11,8 +11,9 @@ import pytest
 
 import mottle
 from mottle import Schema
-from mottle.encoding.encode import Codes, encode
-from mottle.guarantees.base import Demand
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
+from mottle.guarantees.demand import Demand
 from mottle.methods.buckets.block_cuts import Way, best_cut
 from mottle.methods.buckets.partitioned import cuts
 from mottle.methods.buckets.partitioned.cuts import (

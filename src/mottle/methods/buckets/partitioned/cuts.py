@@ -15,9 +15,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from mottle.encoding.encode import Codes, Float64s
-from mottle.graph.model import Int32s, Int64s
-from mottle.guarantees.base import Demand, allowed
+from mottle.encoding.domain import Codes
+from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.buckets.block_cuts import (
     Borders,
     Judge,
@@ -31,6 +30,7 @@ from mottle.methods.buckets.block_cuts import (
 )
 from mottle.methods.buckets.profiles import Gathered, block_features, gather_by_block
 from mottle.methods.buckets.records import TableRecords, agreeing, in_ranks
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 OWN_BLOCKS = 64  # blocks of a region from which it cuts itself
 _TRIED_AT_ONCE = 24  # numbers of blocks that one look over all regions tries
@@ -45,10 +45,10 @@ class Region(NamedTuple):
 
     number: int
     codes: Codes
-    marks: Int32s  # [n, systems]
+    marks: Int32Array  # [n, systems]
 
     @property
-    def borders(self) -> Int32s:
+    def borders(self) -> Int32Array:
         """How much each row has in common with the one before; the first, as if all."""
         found = TableRecords(self.codes).borders(np.arange(len(self.marks)))
         found[:1] = self.codes.matrix.shape[1]
@@ -59,7 +59,7 @@ class Line(Protocol):
     """All rows along the order, of which a region is seen at a time, here or elsewhere."""
 
     @property
-    def cuts(self) -> Int64s:
+    def cuts(self) -> Int64Array:
         """First row of every region, and the end."""
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
@@ -70,12 +70,14 @@ class Line(Protocol):
 class Share:
     """The rows of one part of a table: of a tier, or of its scouts."""
 
-    counts: Int64s  # [regions, values, parts]: how many rows of each value every region has in each
+    counts: (
+        Int64Array  # [regions, values, parts]: how many rows of each value every region has in each
+    )
     part: int
     together: int = 1  # neighbouring regions that are seen as one
 
     @property
-    def cuts(self) -> Int64s:
+    def cuts(self) -> Int64Array:
         """First row of every stretch of regions seen as one, and the end."""
         ends = np.cumsum(self.counts[:, :, self.part].sum(axis=1))
         return np.append(np.concatenate([[0], ends[:-1]])[:: self.together], ends[-1])
@@ -86,7 +88,7 @@ class Share:
         return bool(self.cuts[-1] == self.counts.sum())
 
     @property
-    def values(self) -> Int64s:
+    def values(self) -> Int64Array:
         """How often each value occurs in it."""
         return np.asarray(self.counts[:, :, self.part].sum(axis=0))
 
@@ -115,16 +117,16 @@ class Cut:
 
     blocks: int
     way: Way
-    starts: Int64s | None  # first row of every block and the end; None: regions cut themselves
+    starts: Int64Array | None  # first row of every block and the end; None: regions cut themselves
 
-    def of_region(self, region: Region, cuts: Int64s, count: int) -> Int64s:
+    def of_region(self, region: Region, cuts: Int64Array, count: int) -> Int64Array:
         """Where a region that cuts itself does so, and its end."""
         offsets = _offsets(self.blocks, cuts)
         blocks = int(offsets[region.number + 1] - offsets[region.number])
         return _cut_region(region, self.way, blocks, count)
 
 
-def decide_cut(line: Line, demand: Demand, counts: Int64s, count: int) -> Cut:
+def decide_cut(line: Line, demand: Demand, counts: Int64Array, count: int) -> Cut:
     """Cut so that least is lost; ``demand`` has the marks of all combinations of values.
 
     ``counts``: how often each of these occurs in the line; ``count``: of buckets.
@@ -138,7 +140,7 @@ def decide_cut(line: Line, demand: Demand, counts: Int64s, count: int) -> Cut:
 class _Trials:
     """Looks over all regions, each for several numbers of blocks ahead of the question."""
 
-    def __init__(self, line: Line, demand: Demand, counts: Int64s, count: int) -> None:
+    def __init__(self, line: Line, demand: Demand, counts: Int64Array, count: int) -> None:
         self.line, self.demand, self.count = line, demand, count
         self.number = len(counts)  # of values
         self.judge = Judge(demand, counts, count)
@@ -202,7 +204,7 @@ class _Trials:
                 counts = np.diff(before[np.searchsorted(places, cut[1:]) + 1], axis=0, prepend=0)
                 self.known[blocks].append((Cut(blocks, way, cut), self._trial(cut, counts, way)))
 
-    def _trial(self, starts: Int64s, counts: Int64s, way: Way) -> Trial:
+    def _trial(self, starts: Int64Array, counts: Int64Array, way: Way) -> Trial:
         def kept() -> bool:
             most = allowed(self.demand.caps, np.diff(starts)[:, None])  # type: ignore[arg-type]
             return bool(np.all(counts <= most))
@@ -210,36 +212,36 @@ class _Trials:
         values = counts[tried_blocks(len(counts)), : self.number]
         return Trial(kept, self._loss(list(values), len(counts), way))
 
-    def _loss(self, counts: list[Int64s], blocks: int, way: Way) -> Callable[[], float]:
+    def _loss(self, counts: list[Int64Array], blocks: int, way: Way) -> Callable[[], float]:
         return lambda: self.judge.loss(counts, blocks) * way.more_loss
 
 
 # ------------------------------------------------------------------ blocks that regions cut
 
 
-def _offsets(blocks: int, cuts: Int64s) -> Int64s:
+def _offsets(blocks: int, cuts: Int64Array) -> Int64Array:
     """Number of the first block of every region, and of all blocks."""
     shares = np.diff(cuts * blocks // cuts[-1])
     return np.concatenate([[0], np.cumsum(np.maximum(shares, 1))])
 
 
-def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64s:
+def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64Array:
     borders = Borders.of(region.borders) if way <= Way.NEARBY else None
     return cut_by(way, len(region.marks), blocks, count, borders)
 
 
 def _look_at_own(
-    tried: list[int], cuts: Int64s, count: int, caps: Float64s, values: int, region: Region
-) -> list[list[list[Int64s] | None]]:
+    tried: list[int], cuts: Int64Array, count: int, caps: Float64Array, values: int, region: Region
+) -> list[list[list[Int64Array] | None]]:
     """For every number of blocks and way: counts of the blocks to judge by, None if caps break."""
     borders = Borders.of(region.borders)
-    found: list[list[list[Int64s] | None]] = []
+    found: list[list[list[Int64Array] | None]] = []
     for number in tried:
         offsets = _offsets(number, cuts)
         first, last = offsets[region.number], offsets[region.number + 1]
         judged = tried_blocks(int(offsets[-1]))
         judged = judged[(judged >= first) & (judged < last)] - first
-        ways: list[list[Int64s] | None] = []
+        ways: list[list[Int64Array] | None] = []
         for way in Way:
             starts = cut_by(way, len(region.marks), int(last - first), count, borders)
             if not keeps_caps(region.marks, starts, caps):
@@ -272,7 +274,7 @@ def _borders_of(line: Line) -> Borders:
     return Borders.of(np.concatenate(depths), np.concatenate(places))
 
 
-def _look_for_borders(region: Region) -> tuple[Int64s, Int32s, Int32s]:
+def _look_for_borders(region: Region) -> tuple[Int64Array, Int32Array, Int32Array]:
     """Places and depths of a region's borders, one for every short stretch; first and last row."""
     stretch = max(-(-len(region.marks) // _KNOWN_BORDERS), 1)
     depths = region.borders
@@ -284,7 +286,7 @@ def _look_for_borders(region: Region) -> tuple[Int64s, Int32s, Int32s]:
     return places[inside], depths.min(axis=1)[inside], ends
 
 
-def counts_between(line: Line, ends: Int64s, marks: int) -> Int64s:
+def counts_between(line: Line, ends: Int64Array, marks: int) -> Int64Array:
     """How often each mark occurs in the rows before each of the ascending ``ends``."""
     total = np.zeros((len(ends), marks), np.int64)
     for first, counts in line.over(partial(_count_between, ends, line.cuts, marks)):
@@ -292,7 +294,9 @@ def counts_between(line: Line, ends: Int64s, marks: int) -> Int64s:
     return total
 
 
-def _count_between(ends: Int64s, cuts: Int64s, marks: int, region: Region) -> tuple[int, Int64s]:
+def _count_between(
+    ends: Int64Array, cuts: Int64Array, marks: int, region: Region
+) -> tuple[int, Int64Array]:
     begin = cuts[region.number]
     segments = pieces_of(ends, begin, begin + len(region.marks))
     counts = [
@@ -302,7 +306,7 @@ def _count_between(ends: Int64s, cuts: Int64s, marks: int, region: Region) -> tu
     return segments[0][0] if segments else 0, np.array(counts, np.int64).reshape(-1, marks)
 
 
-def pieces_of(ends: Int64s, begin: int, end: int) -> list[tuple[int, int, int]]:
+def pieces_of(ends: Int64Array, begin: int, end: int) -> list[tuple[int, int, int]]:
     """Stretches that end at ``ends``, as far as they lie in ``begin .. end``: number, first, last.
 
     >>> pieces_of(np.array([4, 10, 20]), 5, 12)
@@ -338,15 +342,15 @@ def gathered_of(line: Line, cut: Cut, count: int, values: int) -> Gathered:
     return Gathered(counts.T @ features, counts.sum(axis=0), totals.sum(axis=0), lengths.sum())
 
 
-def _gather_own(cut: Cut, cuts: Int64s, count: int, values: int, region: Region) -> Gathered:
+def _gather_own(cut: Cut, cuts: Int64Array, count: int, values: int, region: Region) -> Gathered:
     starts = cut.of_region(region, cuts, count)
     rows = np.arange(len(region.marks))
     return gather_by_block(region.codes, region.marks[:, 0], rows, starts, values)
 
 
 def _gather_across(
-    starts: Int64s, cuts: Int64s, values: int, region: Region
-) -> list[tuple[int, Float64s, Int64s]]:
+    starts: Int64Array, cuts: Int64Array, values: int, region: Region
+) -> list[tuple[int, Float64Array, Int64Array]]:
     begin = cuts[region.number]
     segments = pieces_of(starts[1:], begin, begin + len(region.marks))
     local = np.array([first - begin for _, first, _ in segments] + [len(region.marks)])

@@ -8,9 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mottle.encoding.encode import Float64s
-from mottle.graph.model import Int64s
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
 from mottle.methods.buckets.block_cuts import values_of
 from mottle.methods.buckets.buckets import FEWEST_BLOCKS, scout_counts
 from mottle.methods.buckets.partitioned.cuts import (
@@ -27,6 +25,7 @@ from mottle.methods.buckets.partitioned.seating import Seating, deal_out, seat
 from mottle.methods.buckets.plan import Plan, make_plan
 from mottle.methods.buckets.profiles import Gathered
 from mottle.methods.buckets.tiers import Tier, edges_per_record
+from mottle.typing import Float64Array, Int64Array
 from mottle.utils.csprng import Secret
 
 
@@ -54,7 +53,7 @@ class Decision:
 
     tiers: tuple[TierDecision, ...]
     scouts: Share | None  # chunk 0, where there are any
-    profiles: Float64s
+    profiles: Float64Array
 
     @property
     def first_chunk(self) -> int:
@@ -83,7 +82,7 @@ def decide(
     secret: Secret,
     largest: int,
     line_of: Callable[[Share | None], Line],
-    publish_scouts: Callable[[Share, int], Float64s],
+    publish_scouts: Callable[[Share, int], Float64Array],
 ) -> Decision:
     """Part the tiers, cut blocks, send scouts where these are few, deal out blocks over regions.
 
@@ -148,7 +147,7 @@ def decide(
 
 def _parted_by_tiers(
     demand: Demand, tiers: Sequence[Tier], secret: Secret, everything: Line
-) -> Int64s:
+) -> Int64Array:
     """[regions, values, parts]: part 2t + 1 is tier t, part 2t its scouts, of which there are none.
 
     Which tier gets how many of a region's records with a value is drawn by lot.
@@ -160,7 +159,7 @@ def _parted_by_tiers(
     return parted
 
 
-def _without_scouts(parted: Int64s, tier: int, taken: Int64s, secret: Secret) -> Int64s:
+def _without_scouts(parted: Int64Array, tier: int, taken: Int64Array, secret: Secret) -> Int64Array:
     """The same after so many of a tier's records with each value are drawn as its scouts."""
     parted = parted.copy()
     here = parted[:, :, 2 * tier + 1]
@@ -170,8 +169,8 @@ def _without_scouts(parted: Int64s, tier: int, taken: Int64s, secret: Secret) ->
 
 
 def _count_pieces(
-    starts: Int64s, cuts: Int64s, values: int, region: Region
-) -> list[tuple[int, Int64s]]:
+    starts: Int64Array, cuts: Int64Array, values: int, region: Region
+) -> list[tuple[int, Int64Array]]:
     """How often each value occurs in what a region has of every block."""
     begin = cuts[region.number]
     return [
@@ -181,9 +180,9 @@ def _count_pieces(
 
 
 def _plans(
-    found: list[list[tuple[int, Int64s]]],
+    found: list[list[tuple[int, Int64Array]]],
     blocks: int,
-    profiles: Float64s,
+    profiles: Float64Array,
     demand: Demand,
     buckets: int,
 ) -> list[Plan]:

@@ -18,12 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Int32s
-from mottle.graph.model import Int64s
 from mottle.methods.buckets.filling import align, deal
 from mottle.methods.buckets.partitioned.cuts import pieces_of
 from mottle.methods.buckets.plan import Plan
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, Words, below, open_stream
+from mottle.typing import Int32Array, Int64Array, UInt32Array
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
 _PURPOSE = int(Purpose.NUMBERS)
 _NEGLIGIBLE = 1e-18
@@ -32,13 +31,15 @@ _NEGLIGIBLE = 1e-18
 class Level(NamedTuple):
     """Neighbouring regions together: what each has left over finds company among all of them."""
 
-    before: Int64s  # [buckets]: left over by those of the regions that come before
-    total: Int64s  # [buckets]: by all of them
+    before: Int64Array  # [buckets]: left over by those of the regions that come before
+    total: Int64Array  # [buckets]: by all of them
     stay: int  # of each bucket; the others go to the next level
-    chunks: Int64s  # where those that stay are worked on, in equal parts along the order
+    chunks: Int64Array  # where those that stay are worked on, in equal parts along the order
     first_seat: int  # a table of their own, even in a chunk with others
 
-    def place(self, bucket: int, rows: Int64s, chunk: Int64s, seat: Int64s) -> Int64s:
+    def place(
+        self, bucket: int, rows: Int64Array, chunk: Int64Array, seat: Int64Array
+    ) -> Int64Array:
         """Give chunk and seat to the rows of a region that stay; return the others."""
         rank = self.before[bucket] + np.arange(len(rows))
         staying_before = rank * self.stay // max(self.total[bucket], 1)
@@ -46,7 +47,7 @@ class Level(NamedTuple):
         part = staying_before[stays] * len(self.chunks) // max(self.stay, 1)
         chunk[rows[stays]] = self.chunks[part]
         seat[rows[stays]] = self.first_seat + bucket
-        others: Int64s = rows[~stays]
+        others: Int64Array = rows[~stays]
         return others
 
 
@@ -55,8 +56,8 @@ class Piece:
     """What one region has of one block."""
 
     block: int
-    tables: list[Int64s]  # of every table, [values, buckets]: how many records go where
-    group: Int64s  # [values]: how many go to the plain group
+    tables: list[Int64Array]  # of every table, [values, buckets]: how many records go where
+    group: Int64Array  # [values]: how many go to the plain group
     levels: list[list[Level]]  # of every table
 
 
@@ -64,15 +65,17 @@ class Piece:
 class Seating:
     """Which records of a region sit where, and in which chunk they are worked on."""
 
-    starts: Int64s  # [blocks + 1] along the order
+    starts: Int64Array  # [blocks + 1] along the order
     pieces: list[list[Piece]]  # by region
-    first_table: Int64s  # [blocks + 1]: number of a block's first table
-    first_seats: Int64s  # [tables, then levels]: each has as many seats as buckets
-    home: Int64s  # [regions]: chunk of what stays in a region
-    group_home: Int64s  # [blocks]: chunk of the plain group
+    first_table: Int64Array  # [blocks + 1]: number of a block's first table
+    first_seats: Int64Array  # [tables, then levels]: each has as many seats as buckets
+    home: Int64Array  # [regions]: chunk of what stays in a region
+    group_home: Int64Array  # [blocks]: chunk of the plain group
     chunks: int
 
-    def seats(self, region: int, begin: int, values: Int32s, lots: Int64s) -> tuple[Int64s, Int64s]:
+    def seats(
+        self, region: int, begin: int, values: Int32Array, lots: Int64Array
+    ) -> tuple[Int64Array, Int64Array]:
         """The chunk and the seat (see `methods.Decided`) of every row of a region, in order."""
         chunk = np.full(len(values), self.home[region], np.int64)
         seat = np.full(len(values), -1, np.int64)
@@ -97,9 +100,9 @@ class Seating:
 
 
 def seat(
-    starts: Int64s,
+    starts: Int64Array,
     plans: Sequence[Plan],
-    counts: list[list[tuple[int, Int64s]]],
+    counts: list[list[tuple[int, Int64Array]]],
     secret: Secret,
     largest: int,
     first_chunk: int,
@@ -148,7 +151,9 @@ def seat(
     return Seating(starts, pieces, first_table, first_seats, home, group_home, packer.count)
 
 
-def _levels(plan: Plan, dealt: Int32s, packer: _Packer, numbers: _Seats) -> list[list[list[Level]]]:
+def _levels(
+    plan: Plan, dealt: Int32Array, packer: _Packer, numbers: _Seats
+) -> list[list[list[Level]]]:
     """By region and table: with whom the rows that it has left over find company.
 
     First with those of the neighbouring region, then of four regions together, and so on, as cells
@@ -208,13 +213,13 @@ class _Packer:
         self._room -= rows
         return self.count - 1
 
-    def parts(self, rows: int, buckets: int) -> Int64s:
+    def parts(self, rows: int, buckets: int) -> Int64Array:
         """The chunks of so many rows of every bucket, which may be cut into equal parts."""
         count = min(-(-rows * buckets // self._largest), rows)
         return np.array([self.one(-(-rows // count) * buckets) for _ in range(count)], np.int64)
 
 
-def deal_out(secret: Secret, quotas: Int64s, counts: Int64s) -> Int32s:
+def deal_out(secret: Secret, quotas: Int64Array, counts: Int64Array) -> Int32Array:
     """How many records of each value every region gives to every place, [regions, values, places].
 
     ``quotas`` [values, places] are filled by all regions together, whose ``counts`` [regions,
@@ -224,7 +229,7 @@ def deal_out(secret: Secret, quotas: Int64s, counts: Int64s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _deal_out(key: Words, quotas: Int64s, counts: Int64s) -> Int32s:
+def _deal_out(key: UInt32Array, quotas: Int64Array, counts: Int64Array) -> Int32Array:
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _PURPOSE, 0)
     dealt = np.zeros((counts.shape[0], quotas.shape[0], quotas.shape[1]), np.int32)
@@ -242,7 +247,7 @@ def _deal_out(key: Words, quotas: Int64s, counts: Int64s) -> Int32s:
 
 
 @njit(cache=True, nogil=True)
-def _hypergeometric(stream: Words, good: int, bad: int, sample: int) -> int:
+def _hypergeometric(stream: UInt32Array, good: int, bad: int, sample: int) -> int:
     """How many of ``sample`` records drawn at random are among the ``good``.
 
     Outwards from the likeliest number, with the weights of the others in relation to it.

@@ -11,10 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mottle import Hierarchy, PrivacyError, Schema
-from mottle.encoding.encode import Codes, encode
-from mottle.graph.cover import Cover, NodeCells, RangeCells, SetCells, check_covers, cover
+from mottle.encoding.cover import Cover, NodeCells, RangeCells, SetCells, check_covers, cover
+from mottle.encoding.domain import Codes
+from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.release.data import decode
+from mottle.release.publish import decode
 from mottle.schema.model import Representation
 
 PLACES = Hierarchy.from_rows(

@@ -13,25 +13,24 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.encode import Codes, Domain, Form, Int32s
+from mottle.encoding.domain import Codes, Domain, Form
 from mottle.errors import PrivacyError
 from mottle.graph.bit_voting import Votes, check_worlds, vote
-from mottle.graph.model import Graph, Int64s, preimage, rows_of
+from mottle.graph.model import Graph, preimage, rows_of
 from mottle.itemsets.data import Sets
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class RangeCells:
     """Ranges of one column; ``lowest`` = ``highest`` = -1 where only missing is possible."""
 
-    lowest: Int32s  # [rows] smallest code
-    highest: Int32s  # [rows] largest code
-    missing: Bools  # [rows] whether the missing value is possible
+    lowest: Int32Array  # [rows] smallest code
+    highest: Int32Array  # [rows] largest code
+    missing: BoolArray  # [rows] whether the missing value is possible
 
-    def take(self, rows: Int32s) -> RangeCells:
+    def take(self, rows: Int32Array) -> RangeCells:
         """The cells of the given rows."""
         return RangeCells(self.lowest[rows], self.highest[rows], self.missing[rows])
 
@@ -40,10 +39,10 @@ class RangeCells:
 class SetCells:
     """Sets of codes of one column, each ascending: row r has values[offsets[r]:offsets[r + 1]]."""
 
-    offsets: Int64s  # [rows + 1]
-    values: Int32s
+    offsets: Int64Array  # [rows + 1]
+    values: Int32Array
 
-    def take(self, rows: Int32s) -> SetCells:
+    def take(self, rows: Int32Array) -> SetCells:
         """The cells of the given rows."""
         counts = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -55,9 +54,9 @@ class SetCells:
 class NodeCells:
     """Hierarchy nodes of one column; -1 for the missing value alone."""
 
-    nodes: Int32s  # [rows]
+    nodes: Int32Array  # [rows]
 
-    def take(self, rows: Int32s) -> NodeCells:
+    def take(self, rows: Int32Array) -> NodeCells:
         """The cells of the given rows."""
         return NodeCells(self.nodes[rows])
 
@@ -68,12 +67,12 @@ class WorldCells:
 
     base: SetCells  # items that most of the preimages hold that are not missing
     uncertain: SetCells  # items that some of these hold and others do not
-    distance: Int32s  # [rows] how many uncertain items may be otherwise than in the base
-    known: Bools  # [rows] whether there is a set at all; not where only missing is possible
-    missing: Bools  # [rows] whether the missing value is possible
+    distance: Int32Array  # [rows] how many uncertain items may be otherwise than in the base
+    known: BoolArray  # [rows] whether there is a set at all; not where only missing is possible
+    missing: BoolArray  # [rows] whether the missing value is possible
     wrong: NDArray[np.float64]  # [rows] items told wrongly of a preimage, the mean over all
 
-    def take(self, rows: Int32s) -> WorldCells:
+    def take(self, rows: Int32Array) -> WorldCells:
         """The cells of the given rows."""
         return WorldCells(
             self.base.take(rows),
@@ -92,13 +91,13 @@ Cells = RangeCells | SetCells | NodeCells | WorldCells
 class Cover:
     """The published cells of all quasi-identifiers, in code form."""
 
-    row_of: Int32s  # [n]: the row of the cover each published record has
-    block_of: Int32s  # [rows]: the block of the graph a row belongs to
-    place_of: Int32s  # [rows]: the place in that block whose preimages the row covers
+    row_of: Int32Array  # [n]: the row of the cover each published record has
+    block_of: Int32Array  # [rows]: the block of the graph a row belongs to
+    place_of: Int32Array  # [rows]: the place in that block whose preimages the row covers
     cells: tuple[Cells, ...]  # one per quasi-identifier
 
     @property
-    def multiplicity(self) -> Int64s:
+    def multiplicity(self) -> Int64Array:
         """How many published records have each row."""
         return np.bincount(self.row_of, minlength=len(self.block_of))
 
@@ -114,11 +113,20 @@ def cover(graph: Graph, codes: Codes) -> Cover:
         possible = np.empty(rows, np.bool_)
         parallel.over_rows(
             lambda first, last: _cover_ranges(
-                graph, block_of, place_of, ordered, column, missing,
-                first, last, lowest, highest, possible,
+                graph,
+                block_of,
+                place_of,
+                ordered,
+                column,
+                missing,
+                first,
+                last,
+                lowest,
+                highest,
+                possible,
             ),
             rows,
-        )  # fmt: skip
+        )
         return RangeCells(lowest, highest, possible)
 
     def sets(column: int) -> SetCells:
@@ -161,7 +169,7 @@ def _cover_worlds(graph: Graph, codes: Codes, column: int) -> WorldCells:
     )
 
 
-def _sets_of_records(codes: Codes, column: int) -> tuple[Sets, Bools]:
+def _sets_of_records(codes: Codes, column: int) -> tuple[Sets, BoolArray]:
     """The items of every record, and whether it has a set at all."""
     domain = codes.domains[column]
     assert domain.sets is not None
@@ -207,12 +215,18 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
         uncovered = sum(
             parallel.over_rows(
                 partial(
-                    _uncovered, graph, published.block_of, published.place_of, ordered, column,
-                    domain.missing, *allowed,
+                    _uncovered,
+                    graph,
+                    published.block_of,
+                    published.place_of,
+                    ordered,
+                    column,
+                    domain.missing,
+                    *allowed,
                 ),
                 rows,
             )
-        )  # fmt: skip
+        )
         if uncovered:
             raise PrivacyError(
                 f"Invariant 2: {uncovered} cells of column '{domain.name}' miss a preimage."
@@ -226,11 +240,17 @@ def _check_worlds(
     """Every preimage is a possible world, or missing where that is possible."""
     sets, present = _sets_of_records(codes, column)
     votes = Votes(
-        published.row_of, published.block_of, published.place_of,
-        cells.base.offsets, cells.base.values, cells.uncertain.offsets, cells.uncertain.values,
+        published.row_of,
+        published.block_of,
+        published.place_of,
+        cells.base.offsets,
+        cells.base.values,
+        cells.uncertain.offsets,
+        cells.uncertain.values,
         np.where(cells.known, cells.distance, -1).astype(np.int32),
-        np.empty(0, np.int32), np.empty(0, np.int64),
-    )  # fmt: skip
+        np.empty(0, np.int32),
+        np.empty(0, np.int64),
+    )
     try:
         check_worlds(graph, sets, votes, present)
     except PrivacyError as error:
@@ -241,11 +261,21 @@ def _check_worlds(
     anything, nothing = np.ones(rows, np.int32), np.empty(0, np.int32)
     uncovered = parallel.over_rows(
         partial(
-            _uncovered, graph, published.block_of, published.place_of, ordered, 0, 0,
-            anything, anything, cells.missing, np.empty(0, np.int64), nothing,
+            _uncovered,
+            graph,
+            published.block_of,
+            published.place_of,
+            ordered,
+            0,
+            0,
+            anything,
+            anything,
+            cells.missing,
+            np.empty(0, np.int64),
+            nothing,
         ),
         rows,
-    )  # fmt: skip
+    )
     if sum(uncovered):
         raise PrivacyError(
             f"Invariant 2: {sum(uncovered)} cells of column '{codes.domains[column].name}' miss"
@@ -290,7 +320,7 @@ def _are_lists(cells: SetCells, rows: int) -> bool:
 
 def _as_sets_or_ranges(
     cells: RangeCells | SetCells | NodeCells, domain: Domain
-) -> tuple[Int32s, Int32s, Bools, Int64s, Int32s]:
+) -> tuple[Int32Array, Int32Array, BoolArray, Int64Array, Int32Array]:
     """Cells in the terms of `_uncovered`: a code interval and missing flag, or a set of codes."""
     nothing = np.empty(0, np.int32)
     match cells:
@@ -309,9 +339,18 @@ def _as_sets_or_ranges(
 
 @njit(cache=True, nogil=True)
 def _cover_ranges(
-    graph: Graph, block_of: Int32s, place_of: Int32s, ordered: Int32s, column: int, missing: int,
-    first: int, last: int, lowest: Int32s, highest: Int32s, possible: Bools,
-) -> None:  # fmt: skip
+    graph: Graph,
+    block_of: Int32Array,
+    place_of: Int32Array,
+    ordered: Int32Array,
+    column: int,
+    missing: int,
+    first: int,
+    last: int,
+    lowest: Int32Array,
+    highest: Int32Array,
+    possible: BoolArray,
+) -> None:
     for row in range(first, last):
         block = block_of[row]
         start = graph.starts[block]
@@ -330,9 +369,14 @@ def _cover_ranges(
 
 @njit(cache=True, nogil=True)
 def _cover_sets(
-    graph: Graph, block_of: Int32s, place_of: Int32s, ordered: Int32s, column: int,
-    first: int, last: int,
-) -> tuple[Int32s, Int32s]:  # fmt: skip
+    graph: Graph,
+    block_of: Int32Array,
+    place_of: Int32Array,
+    ordered: Int32Array,
+    column: int,
+    first: int,
+    last: int,
+) -> tuple[Int32Array, Int32Array]:
     counts = np.empty(last - first, np.int32)
     values = np.empty(max(4 * (last - first), 16), np.int32)
     filled = 0
@@ -355,7 +399,7 @@ def _cover_sets(
 
 
 @njit(cache=True, nogil=True)
-def _sort_distinct(codes: Int32s) -> int:
+def _sort_distinct(codes: Int32Array) -> int:
     """Sort ``codes`` in place, distinct ones to the front; returns how many there are."""
     distinct = 0
     if codes.size <= 64:  # insertion into the sorted front: few distinct values are the rule
@@ -379,7 +423,7 @@ def _sort_distinct(codes: Int32s) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _sort(codes: Int32s) -> None:
+def _sort(codes: Int32Array) -> None:
     """Shell's sort: NumPy's own takes seconds to compile, this a fraction, and sets are small."""
     gap = codes.size
     while gap > 1:
@@ -394,10 +438,20 @@ def _sort(codes: Int32s) -> None:
 
 @njit(cache=True, nogil=True)
 def _uncovered(
-    graph: Graph, block_of: Int32s, place_of: Int32s, ordered: Int32s, column: int, missing: int,
-    lowest: Int32s, highest: Int32s, possible: Bools, offsets: Int64s, values: Int32s,
-    first: int, last: int,
-) -> int:  # fmt: skip
+    graph: Graph,
+    block_of: Int32Array,
+    place_of: Int32Array,
+    ordered: Int32Array,
+    column: int,
+    missing: int,
+    lowest: Int32Array,
+    highest: Int32Array,
+    possible: BoolArray,
+    offsets: Int64Array,
+    values: Int32Array,
+    first: int,
+    last: int,
+) -> int:
     """Count cells that miss one of their preimages."""
     uncovered = 0
     for row in range(first, last):

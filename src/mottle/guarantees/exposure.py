@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mottle.encoding.encode import Float64s
 from mottle.errors import PrivacyError
-from mottle.graph.model import Graph, Int32s, Int64s, is_complete, preimage
-from mottle.guarantees.base import Demand
+from mottle.graph.model import Graph, is_complete, preimage
+from mottle.guarantees.demand import Demand
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 
@@ -23,7 +23,7 @@ class Exposure:
     repeats: int  # individuals among whose matches some (joint) value occurs more than once
 
 
-def exposure(graph: Graph, truth: Int32s, demand: Demand) -> Exposure:
+def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
     """Measure every individual: which marks are published on its matches, and how often."""
     marks = demand.marks[graph.members[truth]]  # [position, system]: what each record publishes
     degrees, which = np.unique(graph.degrees, return_inverse=True)
@@ -41,7 +41,7 @@ def exposure(graph: Graph, truth: Int32s, demand: Demand) -> Exposure:
     )
 
 
-def check_within_caps(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, object]:
+def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
     """Invariant 4: for every individual, every mark's share among its matches is within its cap.
 
     Returns what was measured, or raises `PrivacyError`.
@@ -64,10 +64,10 @@ def check_within_caps(graph: Graph, truth: Int32s, demand: Demand) -> dict[str, 
 @njit(cache=True, nogil=True)
 def _measure(
     graph: Graph,
-    marks: Int32s,
-    caps: Float64s,
-    allowed: Int64s,
-    which: Int64s,
+    marks: Int32Array,
+    caps: Float64Array,
+    allowed: Int64Array,
+    which: Int64Array,
     first: int,
     last: int,
 ) -> tuple[int, float, int]:
@@ -105,7 +105,12 @@ def _measure(
 
 @njit(cache=True, nogil=True)
 def _count(
-    marks: Int32s, systems: int, positions: Int64s, counts: Int64s, caps: Float64s, limit: Int64s
+    marks: Int32Array,
+    systems: int,
+    positions: Int64Array,
+    counts: Int64Array,
+    caps: Float64Array,
+    limit: Int64Array,
 ) -> tuple[int, float, int]:
     """Whether a cap is exceeded on these positions, the highest share of a cap, any repeat."""
     exceeded, repeated = 0, 0

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle.errors import PrivacyError
-from mottle.graph.exposure import check_within_caps, exposure
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Demand
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import check_within_caps, exposure
 
 
 def demand_of(values, cap: float) -> Demand:

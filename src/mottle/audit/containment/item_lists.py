@@ -1,0 +1,38 @@
+"""Sets of items of the original table, read anew: without the code that made the release."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.itemsets.arrow import is_list
+
+_BLANKS = " \t"
+
+
+def item_lists(values: pa.Array, separator: str) -> pa.Array:
+    """Sets as lists of text, each item once and in order; null for missing.
+
+    Items of text are trimmed, and empty ones dropped; those of lists are taken as they are.
+
+    >>> item_lists(pa.array(["b; a;b", None, ";"]), ";").to_pylist()
+    [['a', 'b'], None, []]
+    """
+    as_lists = is_list(values.type)
+    lists = values if as_lists else pc.split_pattern(pc.cast(values, pa.string()), separator)
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    rows = np.repeat(np.arange(len(values)), sizes)
+    items = pc.cast(pc.list_flatten(lists), pa.string())
+    kept = pc.is_valid(items)
+    if not as_lists:
+        items = pc.utf8_trim(items, _BLANKS)
+        kept = pc.not_equal(items, "")
+    rows, items = rows[np.asarray(kept)], items.filter(kept).dictionary_encode()
+    ranks = pc.rank(items.dictionary).to_numpy() - 1
+    pairs = np.stack([rows, ranks[items.indices.to_numpy()]]).astype(np.int64)
+    rows, ranks = np.unique(pairs, axis=1)
+    offsets = np.searchsorted(rows, np.arange(len(values) + 1)).astype(np.int32)
+    names = items.dictionary.take(pc.array_sort_indices(items.dictionary))
+    found = pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(ranks)))
+    return pc.if_else(values.is_valid(), found, pa.scalar(None, found.type))

@@ -1,0 +1,82 @@
+"""What a guarantee demands of the graph of one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mottle.errors import UsageError
+from mottle.typing import Float64Array, Int32Array, Int64Array
+
+ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a guarantee demands of the graph of one table; what methods work from.
+
+    Every record carries one or more *marks*: its sensitive value or, when several columns are
+    sensitive, its joint value and its value in each of them. A mark's share among the matches of
+    any individual must stay within the mark's cap. Without sensitive guarantee there are no marks.
+    """
+
+    degree: int  # least number of matches of every individual
+    marks: Int32Array = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [n, systems]
+    caps: Float64Array = field(default_factory=lambda: np.empty(0))  # by mark
+    counts: Int64Array = field(
+        default_factory=lambda: np.empty(0, np.int64)
+    )  # by mark, whole table
+    dummies: int = 0  # the last so many records and marks; everybody else's counts and caps stay
+
+    @property
+    def capped(self) -> bool:
+        """Whether sensitive values are part of it."""
+        return bool(self.marks.shape[1] > 0)
+
+    @property
+    def values(self) -> Int32Array:
+        """The sensitive value of every record: the joint one when there are several columns."""
+        return np.ascontiguousarray(self.marks[:, 0])
+
+    @property
+    def value_caps(self) -> Float64Array:
+        """The cap of every sensitive value (of the joint ones when there are several columns)."""
+        return self.caps[: int(self.marks[:, 0].max()) + 1]
+
+    @property
+    def diversity(self) -> int:
+        """ℓ, when all caps are 1/ℓ."""
+        return int(np.round(1 / self.caps.max()))
+
+    def allowed(self, matches: int) -> Int64Array:
+        """How many of an individual's ``matches`` may carry each mark.
+
+        >>> Demand(2, np.zeros((4, 1), np.int32), np.array([1 / 3])).allowed(7)
+        array([2])
+        """
+        return allowed(self.caps, matches)
+
+    def with_dummies(self, count: int) -> Demand:
+        """The same demand with so many more records, each of a value of its own without a cap."""
+        marks = len(self.caps) + np.arange(count, dtype=np.int32)
+        return Demand(
+            degree=self.degree,
+            marks=np.concatenate([self.marks, marks[:, None]]),
+            caps=np.concatenate([self.caps, np.ones(count)]),
+            counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
+            dummies=count,
+        )
+
+    def one_column(self, method: str) -> None:
+        """Refuse several sensitive columns where a method cannot keep each one's caps."""
+        if self.marks.shape[1] > 1:
+            raise UsageError(
+                f"Method '{method}' takes one sensitive column.",
+                "Use 'buckets' or 'mondrian', or give one of the columns another role.",
+            )
+
+
+def allowed(caps: Float64Array, matches: int) -> Int64Array:
+    """How often each mark may occur among so many matches."""
+    return np.floor(caps * matches + ROUNDING).astype(np.int64)

@@ -1,0 +1,110 @@
+"""What a reader has to know about a column of a release."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.domain import Domain, Form
+from mottle.hierarchy.tree import Hierarchy
+from mottle.release.cell_text import published_type
+from mottle.release.value_totals import Totals
+from mottle.schema.model import Kind, Role
+from mottle.utils.arrow import dictionary_order
+
+if TYPE_CHECKING:
+    pass
+
+_METADATA_KEY = b"mottle"
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """What a reader has to know about a column of a release."""
+
+    name: str
+    role: Role
+    kind: Kind | None  # None for columns published unchanged
+    form: Form | None  # None for columns published unchanged
+    value_type: pa.DataType  # the type of the original values
+    order: tuple[str, ...] | None = None
+    hierarchy: Hierarchy | None = None
+    separator: str | None = None  # between the items of sets that the original has as text
+    totals: Totals | None = None  # how often its values occur
+
+    @classmethod
+    def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
+        """Describe a generalized column."""
+        order = None
+        if domain.column.kind is Kind.ORDERED:
+            order = tuple(pc.cast(domain.values, pa.string()).drop_null().to_pylist())
+        return cls(
+            name=domain.name,
+            role=Role.QUASI_IDENTIFYING,
+            kind=domain.column.kind,
+            form=domain.form,
+            value_type=domain.values.type,
+            order=order,
+            hierarchy=domain.hierarchy,
+            separator=domain.column.separator,
+            totals=totals,
+        )
+
+    @classmethod
+    def of_unchanged(cls, name: str, role: Role, values: pa.ChunkedArray) -> PublishedColumn:
+        """Describe a column published as it is; ordered categories as values with an order."""
+        if not pa.types.is_dictionary(values.type):
+            return cls(name, role, None, None, values.type)
+        categories = pc.cast(dictionary_order(values, name), pa.string())
+        value_type = values.type.value_type
+        return cls(name, role, None, None, value_type, order=tuple(categories.to_pylist()))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """A column published unchanged as it stands on the certificate."""
+        return {"name": self.name, "role": str(self.role), "type": str(self.value_type)}
+
+    def field(self) -> pa.Field:
+        """The Arrow field, with everything a reader has to know in its metadata."""
+        data_type = (
+            self.value_type if self.form is None else published_type(self.form, self.value_type)
+        )
+        facts: dict[str, object] = {"role": self.role, "kind": self.kind, "form": self.form}
+        if self.order is not None:
+            facts["order"] = self.order
+        if self.hierarchy is not None:
+            facts["hierarchy"] = self.hierarchy.rows()
+        if self.separator is not None:
+            facts["separator"] = self.separator
+        if self.totals is not None:
+            facts["totals"] = self.totals.facts
+        return pa.field(self.name, data_type, metadata={_METADATA_KEY: json.dumps(facts)})
+
+    @classmethod
+    def of_field(cls, described: pa.Field) -> PublishedColumn:
+        """Read a field's metadata back."""
+        facts = json.loads((described.metadata or {})[_METADATA_KEY])
+        form = None if facts["form"] is None else Form(facts["form"])
+        value_type = described.type
+        if form is Form.RANGE:
+            value_type = described.type.field("lo").type
+        elif form is Form.SET:
+            value_type = described.type.value_type
+        elif form is Form.WORLDS:
+            value_type = described.type.field("base").type
+        rows = facts.get("hierarchy")
+        return cls(
+            name=described.name,
+            role=Role(facts["role"]),
+            kind=None if facts["kind"] is None else Kind(facts["kind"]),
+            form=form,
+            value_type=value_type,
+            order=tuple(facts["order"]) if "order" in facts else None,
+            hierarchy=Hierarchy.from_rows(rows, name=described.name) if rows else None,
+            separator=facts.get("separator"),
+            totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
+        )

@@ -1,0 +1,182 @@
+"""The published table: generalized cells, and the other columns of the true records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
+from mottle.encoding.domain import Codes, Domain, Form
+from mottle.errors import PrivacyError, SchemaError
+from mottle.graph.model import is_order
+from mottle.itemsets.arrow import is_list
+from mottle.release.cell_text import published_type, text_columns
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
+from mottle.release.value_totals import Totals
+from mottle.schema.model import Kind, Role, Schema
+from mottle.typing import Int32Array
+from mottle.utils.arrow import as_text, is_plain
+
+if TYPE_CHECKING:
+    pass
+
+_ROWS_PER_CHUNK = 1 << 16
+
+
+def check_publishable(table: pa.Table, schema: Schema) -> None:
+    """Refuse columns that are to be published unchanged but cannot be written as text.
+
+    Also columns that have the name of a part of another one.
+    """
+    for column in schema.with_role(Role.QUASI_IDENTIFYING):
+        is_set = column.kind is Kind.SET or is_list(table.column(column.name).type)
+        for name in text_columns(column.name, Form.WORLDS) if is_set else ():
+            if name in table.column_names:
+                raise SchemaError(
+                    f"Column '{name}' has the name of a part of column '{column.name}', as its"
+                    " sets are published.",
+                    "Rename one of them.",
+                )
+    for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
+        values = table.column(column.name)
+        if not is_plain(values.type):
+            raise SchemaError(
+                f"Column '{column.name}' holds {values.type} values, which release.csv cannot"
+                " hold.",
+                f"Turn them into text, or leave the column out: --id {column.name}.",
+            )
+        if pa.types.is_binary(values.type):
+            as_text(values, column.name)
+
+
+def publish(
+    table: pa.Table,
+    schema: Schema,
+    codes: Codes,
+    published: Cover,
+    links: Links,
+    least_total: int | None = None,
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """Put the released table together: generalized cells, and the true records' other columns.
+
+    ``least_total``: say how often values occur as well, counting no fewer records together.
+    """
+    cover_row_of_row = published.row_of[links.position_of_row]
+    original_of_row = links.original_of_row
+    described: list[PublishedColumn] = []
+    arrays: list[pa.ChunkedArray] = []
+    generalized = {
+        domain.name: (place, domain, cells)
+        for place, (domain, cells) in enumerate(zip(codes.domains, published.cells, strict=True))
+    }
+    for column in schema.columns:
+        if column.role is Role.IDENTIFYING:
+            continue
+        if column.role is Role.QUASI_IDENTIFYING:
+            place, domain, cells = generalized[column.name]
+            totals = None
+            if least_total is not None:
+                totals = Totals.of(domain, codes.matrix[:, place], least_total)
+            described.append(PublishedColumn.of_domain(domain, totals))
+            arrays.append(_published_cells(cells, domain, cover_row_of_row))
+        else:
+            values = table.column(column.name)
+            unchanged = PublishedColumn.of_unchanged(column.name, column.role, values)
+            described.append(unchanged)
+            arrays.append(reordered(values, unchanged.value_type, original_of_row))
+    fields = [column.field() for column in described]
+    return pa.table(arrays, schema=pa.schema(fields)), tuple(described)
+
+
+def reordered(
+    values: pa.ChunkedArray, value_type: pa.DataType, rows: Int32Array
+) -> pa.ChunkedArray:
+    """The values of each released row, in chunks, none of which holds more text than 2 GB."""
+    wide = _WIDE_TYPES.get(value_type, value_type)  # all of the text together may be more
+    values = pc.cast(values, wide)
+    return pa.chunked_array(
+        [
+            pc.cast(chunk, value_type)
+            for first in range(0, len(rows), _ROWS_PER_CHUNK)
+            for chunk in values.take(pa.array(rows[first : first + _ROWS_PER_CHUNK])).chunks
+        ],
+        value_type,
+    )
+
+
+_WIDE_TYPES = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
+
+def _published_cells(cells: Cells, domain: Domain, rows: Int32Array) -> pa.ChunkedArray:
+    """The cells of each released row, decoded in chunks so that no list array grows too long."""
+    return pa.chunked_array(
+        [
+            decode(cells.take(rows[first : first + _ROWS_PER_CHUNK]), domain)
+            for first in range(0, len(rows), _ROWS_PER_CHUNK)
+        ]
+    )
+
+
+def decode(cells: Cells, domain: Domain) -> pa.Array:
+    """Cells in code form as typed Arrow cells."""
+    match cells:
+        case RangeCells():
+            return pa.StructArray.from_arrays(
+                [
+                    _take(domain.values, cells.lowest),
+                    _take(domain.values, cells.highest),
+                    pa.array(cells.missing),
+                ],
+                fields=list(published_type(Form.RANGE, domain.values.type)),
+            )
+        case SetCells():
+            members = domain.values.take(pa.array(cells.values))
+            return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members)
+        case NodeCells():
+            assert domain.hierarchy is not None
+            return _take(pa.array(domain.hierarchy.labels, pa.string()), cells.nodes)
+        case WorldCells():
+            assert domain.sets is not None
+            unknown = pa.array(~cells.known)
+            return pa.StructArray.from_arrays(
+                [
+                    _lists(domain.sets.names, cells.base, unknown),
+                    _lists(domain.sets.names, cells.uncertain, unknown),
+                    pa.array(cells.distance, mask=~cells.known),
+                    pa.array(cells.missing),
+                ],
+                fields=list(published_type(Form.WORLDS, domain.values.type)),
+            )
+
+
+def _lists(names: pa.Array, cells: SetCells, unknown: pa.Array) -> pa.Array:
+    members = names.take(pa.array(cells.values))
+    return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members, mask=unknown)
+
+
+def check_published(
+    schema: Schema, published: Sequence[PublishedColumn], links: Links
+) -> dict[str, object]:
+    """Invariant 5: identifying columns are gone; the order of the rows tells nothing.
+
+    Returns what was measured, or raises `PrivacyError`.
+    """
+    names = {column.name for column in published}
+    identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}
+    if names & identifying:
+        raise PrivacyError("Invariant 5: an identifying column is still in the release.")
+    generalized = {column.name for column in published if column.form is not None}
+    if generalized != {column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)}:
+        raise PrivacyError("Invariant 5: a quasi-identifier is not generalized.")
+    if not is_order(links.position_of_row):
+        raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
+    return {"identifying_columns": len(identifying), "row_order": "uniformly random"}
+
+
+def _take(values: pa.Array, codes: Int32Array) -> pa.Array:
+    """Values by code, null for code -1."""
+    return values.take(pa.array(codes, mask=codes < 0))
