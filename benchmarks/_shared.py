@@ -41,12 +41,12 @@ def report(name: str, title: str, sections: Sequence[str], command: str | None =
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     seconds: float
     peak_megabytes: float
 
 
-def run_measured(command: Sequence[str], **environment: str) -> Measured:
+def run_measured(command: Sequence[str], **environment: str) -> Measurements:
     """Run a command, its output hidden; wall-clock time and peak memory of the process."""
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -56,4 +56,4 @@ def run_measured(command: Sequence[str], **environment: str) -> Measured:
     seconds = time.perf_counter() - began
     if status != 0:
         sys.exit(f"{' '.join(command)} failed")
-    return Measured(seconds, usage.ru_maxrss / 1024)
+    return Measurements(seconds, usage.ru_maxrss / 1024)

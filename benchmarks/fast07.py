@@ -82,7 +82,7 @@ def run(codes: Codes, demand: Demand, method: str, times: int = 1) -> Result:
     seconds = []
     for _ in range(times):
         began = time.perf_counter()
-        graph = arrange(codes, demand, methods.Effort(seconds=0, seed=1)).graph
+        graph = arrange(codes, demand, methods.MethodContext(seconds=0, seed=1)).graph
         seconds.append(time.perf_counter() - began)
     return Result(measure(cover(graph, codes), codes).gcp, min(seconds), graph)
 
@@ -256,7 +256,7 @@ def checked_seconds(rows: int, guarantee: Guarantee, method: str) -> float:
 def groups(rows: int, guarantee: Guarantee, method: str) -> None:
     demand = demand_of(guarantee.l, rows) if isinstance(guarantee, LDiversity) else Demand(50)
     codes = coded("census_acs.parquet", rows, CENSUS)
-    methods.get(method).arrange(codes, demand, methods.Effort(seconds=0, seed=1))
+    methods.get(method).arrange(codes, demand, methods.MethodContext(seconds=0, seed=1))
 
 
 def growth_of(

@@ -29,7 +29,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import exposure
-from mottle.methods import Effort
+from mottle.methods import MethodContext
 from mottle.pipeline.anonymize import seconds_of_anonymizing
 from mottle.schema.model import Representation
 from mottle.utils.csprng import Secret
@@ -413,7 +413,7 @@ def leak() -> None:
         codes = encode(table, schema, Representation.RANGE)
         demand = guarantee.demand(table.num_rows, encode_sensitive(table, schema))
         for method in names:
-            arrangement = methods.get(method).arrange(codes, demand, Effort(seconds=0))
+            arrangement = methods.get(method).arrange(codes, demand, MethodContext(seconds=0))
             for draw in (str(arrangement.draw), "closed"):
                 found = _attack(arrangement.graph, demand, draw, f"{title}, {method}")
                 rows.append([title, method, draw, *found])

@@ -28,7 +28,7 @@ from mottle import GuaranteeError, KAnonymity, LDiversity, anonymize_sets
 from mottle.assignment import WALKS, assign
 from mottle.evaluation.set_release import compare_sets
 from mottle.io.read_sets import read_transactions
-from mottle.itemsets.data import SetData, Sets
+from mottle.itemsets.data import ItemSets, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming, steps
 from mottle.methods.sets.gray_ring import ring
@@ -45,13 +45,13 @@ LABELLED = 10_000  # baskets of retail with labels: the paper's walks take O(n²
 SEED = 1
 
 
-def read(name: str) -> SetData:
+def read(name: str) -> ItemSets:
     return read_transactions(require_data(f"sets/{name}.dat.gz"))
 
 
-def first(data: SetData, records: int) -> SetData:
+def first(data: ItemSets, records: int) -> ItemSets:
     ends = data.starts[: records + 1]
-    return SetData(data.names, ends, data.items[: ends[-1]])
+    return ItemSets(data.names, ends, data.items[: ends[-1]])
 
 
 def timed(run: Callable[[], SetRelease]) -> tuple[SetRelease, float]:
@@ -81,7 +81,7 @@ def errors() -> None:
     report_errors(rows)
 
 
-def error_row(name: str, data: SetData, k: int, method: str) -> tuple[str, ...]:
+def error_row(name: str, data: ItemSets, k: int, method: str) -> tuple[str, ...]:
     effort = SECONDS[name] if method == "freeform" else None
     release, seconds = timed(
         partial(anonymize_sets, data, KAnonymity(k), method=method, effort=effort, seed=SEED)
@@ -161,7 +161,7 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
 # ------------------------------------------------------------------- Figure 6 (b, d, f, h): over ℓ
 
 
-def labelled(data: SetData) -> SetData:
+def labelled(data: ItemSets) -> ItemSets:
     """Labels drawn by how often occupations occur in a census, as in SET12 §5."""
     column = pq.read_table(require_data("census_acs_full.parquet"), columns=["occupation"])
     drawn = np.random.default_rng(SEED).integers(0, column.num_rows, data.records)
@@ -279,7 +279,7 @@ def drawn(seed: int, k: int) -> int:
     return int(below(stream, k))
 
 
-def perturbed(data: SetData, times: int) -> SetData:
+def perturbed(data: ItemSets, times: int) -> ItemSets:
     """Duplicates in which 2 % of the items are replaced by random ones."""
     random = np.random.default_rng(SEED)
     held_by = np.repeat(np.arange(data.records), data.sizes)
@@ -293,7 +293,7 @@ def perturbed(data: SetData, times: int) -> SetData:
     records, items = np.divmod(np.concatenate(keys), data.universe)
     sizes = np.bincount(records, minlength=times * data.records)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return SetData(data.names, starts, items.astype(np.int32))
+    return ItemSets(data.names, starts, items.astype(np.int32))
 
 
 def walks() -> None:

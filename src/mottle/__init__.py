@@ -25,7 +25,7 @@ from mottle.io.read_release import read_release
 from mottle.io.read_set_release import read_set_release
 from mottle.io.read_sets import read_sets
 from mottle.io.read_table import read_table
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.pipeline.anonymize import Progress, anonymize
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.release.data import Release
@@ -42,6 +42,7 @@ __all__ = [
     "Guarantee",
     "GuaranteeError",
     "Hierarchy",
+    "ItemSets",
     "KAnonymity",
     "Kind",
     "LDiversity",
@@ -53,7 +54,6 @@ __all__ = [
     "Role",
     "Schema",
     "SchemaError",
-    "SetData",
     "SetRelease",
     "StorageError",
     "UsageError",

@@ -31,7 +31,7 @@ _SEPARATED = 0.1  # share of cells with a separator from which on text may be se
 
 
 @dataclass(frozen=True)
-class ColumnReport:
+class InspectedColumn:
     """What was found out about one column, and what is proposed."""
 
     name: str
@@ -49,7 +49,7 @@ class Inspection:
     """The proposed schema of a table and what an adversary could do without anonymization."""
 
     rows: int
-    columns: tuple[ColumnReport, ...]
+    columns: tuple[InspectedColumn, ...]
     unique_share: float  # rows told from all others by the proposed quasi-identifiers together
     below_five_share: float  # rows in a group of fewer than five with equal quasi-identifiers
 
@@ -118,13 +118,13 @@ def inspect(table: pa.Table) -> Inspection:
     )
 
 
-def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[np.int32], int]:
+def _look_at(name: str, values: pa.ChunkedArray) -> tuple[InspectedColumn, NDArray[np.int32], int]:
     column = Column(name=name, role=Role.QUASI_IDENTIFYING)
     is_set = _looks_like_sets(values)
     if is_set:
         column = column.model_copy(update={"kind": Kind.SET})
     if pa.types.is_nested(values.type) and not is_set:
-        report = ColumnReport(
+        report = InspectedColumn(
             name,
             str(values.type),
             0,
@@ -144,7 +144,7 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[ColumnReport, NDArray[
     role, why = _propose_role(name, values, distinct, nulls)
     if is_set and not _NAMES_A_PERSON.search(_lowered(name)):
         role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
-    report = ColumnReport(
+    report = InspectedColumn(
         name=name,
         type=str(values.type),
         distinct=distinct,

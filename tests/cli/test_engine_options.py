@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mottle
-from mottle.cli._engine_options import Estimate
+from mottle.cli._engine_options import TimeEstimate
 from mottle.cli.app import app
 from mottle.pipeline.anonymize import Progress
 
@@ -59,6 +59,6 @@ def test_options_that_do_not_fit_are_refused(
 def test_an_estimate_counts_only_what_this_run_has_done(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 30.0])
     monkeypatch.setattr("mottle.cli._engine_options.time.monotonic", lambda: next(now))
-    estimate = Estimate()
+    estimate = TimeEstimate()
     assert estimate.of(Progress("chunks", None, 0.5)) == " 50%"
     assert estimate.of(Progress("chunks", None, 0.75)) == " 75%, about 30 s left"

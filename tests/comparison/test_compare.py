@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from mottle import BetaLikeness, KAnonymity, LDiversity, Schema, UsageError, datasets
 from mottle.cli.app import app
 from mottle.comparison.charts import charts_of
-from mottle.comparison.compare import Comparison, Line, compare
+from mottle.comparison.compare import Comparison, ComparisonRow, compare
 from mottle.comparison.html import comparison_html
 
 COLUMNS = ["age", "sex", "workclass", "diagnosis"]
@@ -37,7 +37,7 @@ def found(table: pa.Table, schema: Schema) -> Comparison:
     return compare(table, schema, asked, ["hilbert", "mondrian", "privbayes"], seed=1)
 
 
-def line(found: Comparison, method: str, guarantee: str) -> Line:
+def line(found: Comparison, method: str, guarantee: str) -> ComparisonRow:
     (only,) = [
         each
         for each in found.lines

@@ -99,6 +99,6 @@ def test_joint_values_know_their_parts():
     table = pa.table({"a": ["x", "x", "y"], "b": [1, 2, 1]})
     joint, a, b = encode_sensitive(table, schema_of("a", "b"))
     demand = BetaLikeness(1).demand(3, (joint, a, b))
-    assert demand.marks.shape == (3, 3)
-    assert demand.marks[:, 1].tolist() == (3 + a.codes).tolist()
+    assert demand.sensitive_codes.shape == (3, 3)
+    assert demand.sensitive_codes[:, 1].tolist() == (3 + a.codes).tolist()
     assert joint.label(int(joint.codes[1])) == "x, 2"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mottle import PrivacyError
 from mottle.graph.bit_voting import Votes, check_worlds, vote
 from mottle.graph.model import Graph
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.release.possible_worlds import PossibleWorlds
 
 ITEMS = "abcdef"
@@ -27,16 +27,16 @@ def all_sets() -> list[frozenset[str]]:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[SetData, Graph]:
+def graphs(draw: st.DrawFn) -> tuple[ItemSets, Graph]:
     lists = draw(records)
     members = np.array(draw(st.permutations(range(len(lists)))), np.int32)
     cut = draw(st.integers(0, len(lists) - 1))
     starts = np.array(sorted({0, cut, len(lists)}), np.int64)
     degrees = np.array([draw(st.integers(1, size)) for size in np.diff(starts).tolist()], np.int32)
-    return SetData.of(lists), Graph.rings(members, starts, degrees)
+    return ItemSets.of(lists), Graph.rings(members, starts, degrees)
 
 
-def published(votes: Votes, data: SetData, position: int) -> PossibleWorlds:
+def published(votes: Votes, data: ItemSets, position: int) -> PossibleWorlds:
     row = votes.row_of[position]
     names = data.names.to_pylist()
     base = votes.base[votes.base_starts[row] : votes.base_starts[row + 1]]
@@ -51,7 +51,7 @@ def published(votes: Votes, data: SetData, position: int) -> PossibleWorlds:
 
 
 @given(graphs())
-def test_every_item_is_voted_on_by_all_preimages(case: tuple[SetData, Graph]) -> None:
+def test_every_item_is_voted_on_by_all_preimages(case: tuple[ItemSets, Graph]) -> None:
     data, graph = case
     votes = vote(graph, data.sets())
     for position in range(data.records):
@@ -103,13 +103,13 @@ def test_a_thousand_uncertain_items_can_be_counted_and_sampled() -> None:
 
 
 @pytest.fixture
-def voted() -> tuple[Graph, SetData, Votes]:
-    data = SetData.of(["ab", "bc", "cd", "ad", "abcd"])
+def voted() -> tuple[Graph, ItemSets, Votes]:
+    data = ItemSets.of(["ab", "bc", "cd", "ad", "abcd"])
     graph = Graph.rings(np.arange(5), np.array([0, 5]), np.array([3]))
     return graph, data, vote(graph, data.sets())
 
 
-def test_a_smaller_threshold_is_noticed(voted: tuple[Graph, SetData, Votes]) -> None:
+def test_a_smaller_threshold_is_noticed(voted: tuple[Graph, ItemSets, Votes]) -> None:
     graph, data, votes = voted
     votes.distance[2] -= 1
     with pytest.raises(PrivacyError, match=r"Invariant 2: \d preimages"):
@@ -117,7 +117,7 @@ def test_a_smaller_threshold_is_noticed(voted: tuple[Graph, SetData, Votes]) -> 
 
 
 def test_an_uncertain_item_taken_for_certain_is_noticed(
-    voted: tuple[Graph, SetData, Votes],
+    voted: tuple[Graph, ItemSets, Votes],
 ) -> None:
     graph, data, votes = voted
     first = votes.uncertain_starts[1]
@@ -127,7 +127,7 @@ def test_an_uncertain_item_taken_for_certain_is_noticed(
         check_worlds(graph, data.sets(), votes)
 
 
-def test_a_changed_base_is_noticed(voted: tuple[Graph, SetData, Votes]) -> None:
+def test_a_changed_base_is_noticed(voted: tuple[Graph, ItemSets, Votes]) -> None:
     graph, data, votes = voted
     sizes = np.diff(votes.uncertain_starts)
     row = int(np.flatnonzero((sizes < 4) & (np.diff(votes.base_starts) > 0))[0])
@@ -138,7 +138,7 @@ def test_a_changed_base_is_noticed(voted: tuple[Graph, SetData, Votes]) -> None:
         check_worlds(graph, data.sets(), votes)
 
 
-def test_votes_of_another_graph_are_noticed(voted: tuple[Graph, SetData, Votes]) -> None:
+def test_votes_of_another_graph_are_noticed(voted: tuple[Graph, ItemSets, Votes]) -> None:
     _, data, votes = voted
     other = Graph.rings(np.arange(5), np.array([0, 2, 5]), np.array([2, 3]))
     with pytest.raises(PrivacyError, match="not those of the graph"):
@@ -146,7 +146,7 @@ def test_votes_of_another_graph_are_noticed(voted: tuple[Graph, SetData, Votes])
 
 
 def test_records_of_a_complete_block_share_one_row() -> None:
-    data = SetData.of(["a", "b", "c", "d"] * 5)
+    data = ItemSets.of(["a", "b", "c", "d"] * 5)
     graph = Graph.rings(np.arange(20), np.array([0, 8, 20]), np.array([8, 3]))
     votes = vote(graph, data.sets())
     assert len(votes.distance) == 1 + 12

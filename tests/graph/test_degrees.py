@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mottle.graph.degrees import MOST_LISTED, describe_degrees, merge_degrees, records_by_degree
+from mottle.graph.degrees import MOST_LISTED, coarsen_degrees, describe_degrees, records_by_degree
 from mottle.graph.model import Graph
 
 histograms = st.dictionaries(st.integers(1, 10_000), st.integers(1, 1000), min_size=1, max_size=150)
@@ -22,7 +22,7 @@ def test_records_of_all_blocks_are_counted_by_degree() -> None:
 def test_merged_degrees_are_few_and_none_is_lower_than_it_was(
     records: dict[int, int], most: int
 ) -> None:
-    merged = merge_degrees(records, most)
+    merged = coarsen_degrees(records, most)
     assert len(merged) == min(most, len(records))
     assert list(merged) == sorted(merged)
     assert set(merged) <= set(records)
@@ -42,5 +42,5 @@ def test_a_certificate_lists_few_degrees_between_the_lowest_and_the_highest(
 
 
 def test_those_are_merged_that_give_away_least() -> None:
-    assert merge_degrees({2: 100, 3: 100, 50: 100, 60: 100}, 3) == {2: 100, 3: 100, 60: 200}
-    assert merge_degrees({2: 1, 3: 100, 50: 10_000, 90: 100}, 3) == {3: 101, 50: 10_000, 90: 100}
+    assert coarsen_degrees({2: 100, 3: 100, 50: 100, 60: 100}, 3) == {2: 100, 3: 100, 60: 200}
+    assert coarsen_degrees({2: 1, 3: 100, 50: 10_000, 90: 100}, 3) == {3: 101, 50: 10_000, 90: 100}

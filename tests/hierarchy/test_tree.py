@@ -17,7 +17,7 @@ from paths import DATA
 
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.hierarchy.tree import Hierarchy, read_rows
-from mottle.hierarchy.validation import Finding, FindingCode, Severity, lint
+from mottle.hierarchy.validation import FindingCode, HierarchyFinding, Severity, lint
 
 REAL = sorted((DATA / "hierarchies").glob("**/*.csv"))
 needs_data = pytest.mark.skipif(not DATA.exists(), reason=f"no real data at {DATA}")
@@ -190,7 +190,7 @@ def test_findings_count_rows_with_empty_lines() -> None:
 
 def test_every_finding_says_where() -> None:
     (finding,) = lint([["a", "*"], ["b", "all"]], name="sex.csv")
-    assert finding == Finding(
+    assert finding == HierarchyFinding(
         FindingCode.ROOT_MISSING,
         "sex.csv:2: the last level is 'all', not the root '*'.",
         row=2,

@@ -190,7 +190,7 @@ def test_run_killed_between_two_renames_is_undone_by_the_next(tmp_path: Path):
     child = """
 import os, sys
 from pathlib import Path
-from mottle.io import staging
+from mottle.io import atomic_write
 
 replace, left = os.replace, int(sys.argv[2])
 def killing(source, place):
@@ -200,7 +200,8 @@ def killing(source, place):
     if left == 0:
         os.kill(os.getpid(), 9)
 os.replace = killing
-with staging.staged(Path(sys.argv[1]), ["a.txt", "b.txt", "last.txt"], overwrite=True) as stage:
+names = ["a.txt", "b.txt", "last.txt"]
+with atomic_write.staged(Path(sys.argv[1]), names, overwrite=True) as stage:
     for name in ("a.txt", "b.txt", "last.txt"):
         (stage / name).write_text("new")
 """

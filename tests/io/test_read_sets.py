@@ -11,12 +11,12 @@ import pytest
 
 from mottle import DataError, StorageError, UsageError
 from mottle.io.read_sets import as_sets, read_column, read_long, read_transactions
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 
 BASKETS = [["bread", "milk"], [], ["milk"], ["naïve|brand", "tea & co"]]
 
 
-def contents(data: SetData) -> list[list[str]]:
+def contents(data: ItemSets) -> list[list[str]]:
     return [data.record(number) for number in range(data.records)]
 
 

@@ -10,7 +10,7 @@ from mottle import Hierarchy, Schema
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.kernels.ncp_growth import add_growth
-from mottle.kernels.nearest_box import Index, absorb, build, growth, holds, search, take
+from mottle.kernels.nearest_box import BoxIndex, absorb, build, growth, holds, search, take
 from mottle.schema.model import Representation
 
 PLACES = Hierarchy.from_rows(
@@ -35,7 +35,7 @@ def codes_of(rows: int, seed: int) -> Codes:
 
 
 @pytest.fixture(params=[1, 7, 8, 9, 64, 300])
-def index(request) -> Index:
+def index(request) -> BoxIndex:
     """Boxes of three members each, a third of them taken."""
     rows = request.param
     random = np.random.default_rng(rows)
@@ -48,11 +48,11 @@ def index(request) -> Index:
     return index
 
 
-def available(index: Index) -> list[int]:
+def available(index: BoxIndex) -> list[int]:
     return [box for box in range(len(index.ordered)) if index.first[index.entry_of[box]] == box]
 
 
-def all_growth(index: Index) -> np.ndarray:
+def all_growth(index: BoxIndex) -> np.ndarray:
     """[box, original] by the kernel that other methods use."""
     n = len(index.ordered)
     found = np.empty((n, n))
@@ -73,7 +73,7 @@ def all_growth(index: Index) -> np.ndarray:
     return found
 
 
-def test_growth_of_a_box_is_that_of_add_growth_to_the_last_bit(index: Index):
+def test_growth_of_a_box_is_that_of_add_growth_to_the_last_bit(index: BoxIndex):
     expected = all_growth(index)
     for box in available(index):
         for original in range(len(expected)):
@@ -81,7 +81,7 @@ def test_growth_of_a_box_is_that_of_add_growth_to_the_last_bit(index: Index):
             assert found == expected[box, original]
 
 
-def test_bound_of_a_node_is_never_above_a_box_below_it(index: Index):
+def test_bound_of_a_node_is_never_above_a_box_below_it(index: BoxIndex):
     expected = all_growth(index)
     for box in available(index):
         node = 1
@@ -106,7 +106,7 @@ def test_bound_of_a_node_is_never_above_a_box_below_it(index: Index):
 @pytest.mark.parametrize("room", [1, 5])
 @pytest.mark.parametrize("unused_only", [False, True])
 def test_search_finds_the_nearest_available_boxes_in_order(
-    index: Index, room: int, unused_only: bool
+    index: BoxIndex, room: int, unused_only: bool
 ):
     expected = all_growth(index)
     weights, boxes = np.empty(room), np.empty(room, np.int32)
@@ -121,7 +121,7 @@ def test_search_finds_the_nearest_available_boxes_in_order(
         assert list(nearest) == candidates
 
 
-def test_box_holds_its_members_and_nobody_else(index: Index):
+def test_box_holds_its_members_and_nobody_else(index: BoxIndex):
     for box, members in enumerate(index.members[:, :3].tolist()):
         held = [original for original in range(len(index.ordered)) if holds(index, box, original)]
         assert held == sorted(set(members))

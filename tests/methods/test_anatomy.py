@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
-from mottle.methods import Draw, Effort
+from mottle.methods import Draw, MethodContext
 from mottle.schema.model import Representation
 
 SCHEMA = Schema.of(quasi_identifying=["q"], sensitive=["s"])
 
 
-def groups_of(values: list[str], diversity: int, effort: Effort | None = None) -> list[list[int]]:
+def groups_of(
+    values: list[str], diversity: int, effort: MethodContext | None = None
+) -> list[list[int]]:
     table = pa.table({"q": list(range(len(values))), "s": values})
     demand = LDiversity(diversity).demand(len(values), encode_sensitive(table, SCHEMA))
     codes = encode(table, SCHEMA, Representation.RANGE)
-    found = methods.get("anatomy").arrange(codes, demand, effort or Effort())
+    found = methods.get("anatomy").arrange(codes, demand, effort or MethodContext())
     assert found.draw is Draw.APART
     graph = found.graph
     assert graph.degrees.tolist() == graph.sizes.tolist()
@@ -40,7 +42,7 @@ def test_every_eligible_table_is_dealt_out_into_groups_of_different_values(data:
         largest = len(values) // max(Counter(values).values())
     diversity = data.draw(st.integers(2, largest))
     seed = data.draw(st.integers(0, 9))
-    groups = groups_of(values, diversity, Effort(seed=seed))
+    groups = groups_of(values, diversity, MethodContext(seed=seed))
     assert sorted(row for group in groups for row in group) == list(range(len(values)))
     assert len(groups) == len(values) // diversity
     for group in groups:
@@ -58,8 +60,8 @@ def test_which_records_of_a_value_go_together_is_drawn():
     values = list("aaaabbbb")
     partners = Counter()
     for seed in range(400):
-        lots = np.random.default_rng(seed).permutation
-        groups = groups_of(values, 2, Effort(lots=lots))
+        tiebreak = np.random.default_rng(seed).permutation
+        groups = groups_of(values, 2, MethodContext(tiebreak=tiebreak))
         partners[next(group[1 - group.index(0)] for group in groups if 0 in group)] += 1
     counts = np.array([partners[row] for row in (4, 5, 6, 7)])
     assert ((counts - 100) ** 2 / 100).sum() < 21.1  # chi-square, 3 degrees, p = 1e-4
@@ -68,7 +70,7 @@ def test_which_records_of_a_value_go_together_is_drawn():
 def test_record_left_over_joins_a_random_group_that_lacks_its_value():
     joined = Counter()
     for seed in range(60):
-        groups = groups_of(list("abcabcabcd"), 3, Effort(seed=seed))
+        groups = groups_of(list("abcabcabcd"), 3, MethodContext(seed=seed))
         assert sorted(map(len, groups)) == [3, 3, 4]
         joined[[len(group) for group in groups].index(4)] += 1
     assert set(joined) == {0, 1, 2}

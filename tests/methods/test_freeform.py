@@ -22,7 +22,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
 from mottle.loss.ncp import measure
-from mottle.methods import Effort
+from mottle.methods import MethodContext
 from mottle.methods.freeform import freeform, match_in_blocks
 from mottle.methods.refinement import mean_loss, refine, table_orders
 from mottle.schema.model import Representation, Schema
@@ -39,7 +39,7 @@ def codes_of(rows: int, seed: int, representation: str = "range") -> Codes:
     return encode(people.select(names), schema, Representation(representation))
 
 
-def gcp(codes: Codes, k: int, effort: Effort) -> float:
+def gcp(codes: Codes, k: int, effort: MethodContext) -> float:
     graph = freeform(codes, Demand(k), effort).graph
     assert graph.check_regular(k) == (k, k)
     return measure(cover(graph, codes), codes).gcp
@@ -83,7 +83,7 @@ def test_interrupted_anywhere_the_release_is_regular_and_loss_never_rises(
     stop = _Stopper(after=data.draw(st.integers(1, 6)))
     schema = Schema.of(quasi_identifying=table.column_names)
     codes = encode(table, schema, data.draw(st.sampled_from(list(Representation))))
-    arrangement = freeform(codes, Demand(k), Effort(seconds=60, tell=stop))
+    arrangement = freeform(codes, Demand(k), MethodContext(seconds=60, on_progress=stop))
     assert arrangement.graph.check_regular(k) == (k, k)
     assert arrangement.facts["refinement"] == {"passes": stop.after - 1, "ended": "interrupted"}
     assert np.all(np.diff(stop.losses) <= 1e-12)
@@ -104,7 +104,7 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
 
 def test_no_time_means_blocks_without_refinement() -> None:
     codes = codes_of(700, 1)
-    arrangement = freeform(codes, Demand(5), Effort(seconds=0))
+    arrangement = freeform(codes, Demand(5), MethodContext(seconds=0))
     assert arrangement.facts["refinement"] is None
     assert len(arrangement.graph.degrees) >= 2
 
@@ -113,9 +113,9 @@ def test_numbers_are_not_ordered_like_categories() -> None:
     random = np.random.default_rng(1)
     numbers = pa.table({name: random.normal(size=3000).round(3) for name in "abcd"})
     codes = encode(numbers, Schema.of(quasi_identifying=list("abcd")), Representation.RANGE)
-    arrangement = freeform(codes, Demand(10), Effort(seconds=0))
+    arrangement = freeform(codes, Demand(10), MethodContext(seconds=0))
     assert arrangement.facts["order"] != "lexicographic"
-    nh = mottle.methods.get("nh").arrange(codes, Demand(10), Effort()).graph
+    nh = mottle.methods.get("nh").arrange(codes, Demand(10), MethodContext()).graph
     loss = measure(cover(arrangement.graph, codes), codes).gcp
     assert loss < 0.5 * measure(cover(nh, codes), codes).gcp
 
@@ -142,13 +142,13 @@ def test_layers_inside_a_block_are_optimal_assignments_one_after_the_other() -> 
 
 def test_refinement_goes_below_the_optimum_per_iteration() -> None:
     codes = codes_of(300, 3)
-    assert gcp(codes, 8, Effort()) < 0.99 * gcp(codes, 8, Effort(seconds=0))
+    assert gcp(codes, 8, MethodContext()) < 0.99 * gcp(codes, 8, MethodContext(seconds=0))
 
 
 def test_freeform_loses_less_than_rings() -> None:
     codes = codes_of(2000, 4)
-    nh = mottle.methods.get("nh").arrange(codes, Demand(10), Effort()).graph
-    assert gcp(codes, 10, Effort(seconds=0)) < 0.9 * measure(cover(nh, codes), codes).gcp
+    nh = mottle.methods.get("nh").arrange(codes, Demand(10), MethodContext()).graph
+    assert gcp(codes, 10, MethodContext(seconds=0)) < 0.9 * measure(cover(nh, codes), codes).gcp
 
 
 def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_result_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.Mon
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("MOTTLE_THREADS", threads)
-        graph = freeform(codes, Demand(4), Effort(seed=9)).graph
+        graph = freeform(codes, Demand(4), MethodContext(seed=9)).graph
         found.append(graph.edges)
     assert np.array_equal(*found)
 
@@ -168,7 +168,7 @@ def test_refinement_keeps_every_original_and_every_box_regular() -> None:
     preimages = match_in_blocks(metric, ordered, np.array([0, 300, 600]), 7)
     before = mean_loss(metric, ordered, preimages)
     orders = table_orders(ordered, codes.sizes)
-    refined = refine(metric, ordered, orders, preimages, Effort(seconds=1))
+    refined = refine(metric, ordered, orders, preimages, MethodContext(seconds=1))
     assert refined.ended == "time limit"
     assert refined.passes > 0
     assert np.all(np.bincount(preimages.ravel(), minlength=600) == 7)

@@ -56,7 +56,7 @@ def coded_tables(draw) -> Codes:
 
 def groups_of(codes: Codes, demand: int | Demand, method: str) -> list[Rows]:
     demand = demand if isinstance(demand, Demand) else Demand(demand)
-    graph = methods.get(method).arrange(codes, demand, methods.Effort()).graph
+    graph = methods.get(method).arrange(codes, demand, methods.MethodContext()).graph
     return [graph.members[first:last].tolist() for first, last in itertools.pairwise(graph.starts)]
 
 
@@ -79,7 +79,7 @@ def is_within_caps(demand: Demand, part: Rows) -> bool:
         return True
     shares = [
         (column == mark).sum() / len(part) - demand.caps[mark]
-        for column in demand.marks[part].T
+        for column in demand.sensitive_codes[part].T
         for mark in set(column.tolist())
     ]
     return max(shares) < 1e-9
@@ -153,7 +153,7 @@ def test_tearing_at_need_never_loses_more_than_strict_cuts(codes: Codes, k: int)
     k = min(k, codes.records)
 
     def gcp(method: str) -> float:
-        graph = methods.get(method).arrange(codes, Demand(k), methods.Effort()).graph
+        graph = methods.get(method).arrange(codes, Demand(k), methods.MethodContext()).graph
         return measure(cover(graph, codes), codes).gcp
 
     assert gcp("mondrian") <= gcp("mondrian-strict") + 1e-12

@@ -43,7 +43,7 @@ def coded_tables(draw) -> Codes:
 
 
 def arrange(codes: Codes, k: int, seed: int = 0) -> Graph:
-    return topdown.topdown(codes, Demand(k), methods.Effort(seed=seed)).graph
+    return topdown.topdown(codes, Demand(k), methods.MethodContext(seed=seed)).graph
 
 
 @given(coded_tables(), st.integers(2, 9), st.integers(0, 99))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle.itemsets.data import NO_BITMAPS, SetData, Sets, bitmaps
+from mottle.itemsets.data import NO_BITMAPS, ItemSets, Sets, bitmaps
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming, steps
 from mottle.orderings._breakpoints import feasible_bounds, segments
@@ -71,7 +71,7 @@ def test_all_sets_of_six_items_in_gray_order_differ_by_one_item_each() -> None:
 def test_a_hundred_thousand_items_need_no_bitmaps() -> None:
     random = np.random.default_rng(3)
     lists = [random.choice(100_000, random.integers(0, 6), replace=False) for _ in range(500)]
-    data = SetData.of([[str(item) for item in record] for record in lists])
+    data = ItemSets.of([[str(item) for item in record] for record in lists])
     order = gray_order(data.sets())
     ranks = []
     for number in range(data.records):

@@ -81,7 +81,7 @@ def adult(attributes: int = 7) -> Codes:
 @cache
 def arranged(method: str, k: int, attributes: int = 7) -> Graph:
     codes = adult(attributes)
-    return methods.get(method).arrange(codes, Demand(k), methods.Effort(seed=1)).graph
+    return methods.get(method).arrange(codes, Demand(k), methods.MethodContext(seed=1)).graph
 
 
 def gcp(method: str, k: int, attributes: int = 7) -> float:
@@ -127,7 +127,7 @@ def test_figure_16_hilbert_loses_least_of_diverse_groups(diversity: int):
     demand = LDiversity(diversity).demand(table.num_rows, encode_sensitive(table, schema))
 
     def loss(method: str) -> float:
-        graph = methods.get(method).arrange(adult(), demand, methods.Effort(seed=1)).graph
+        graph = methods.get(method).arrange(adult(), demand, methods.MethodContext(seed=1)).graph
         return measure(cover(graph, adult()), adult()).gcp
 
     assert loss("hilbert") < loss("idistance")
@@ -141,7 +141,7 @@ def test_topdown_of_a_sample_keeps_group_sizes_and_beats_idistance():
     codes = encode(table, Schema.of(quasi_identifying=table.column_names), Representation.RANGE)
 
     def loss(method: str) -> float:
-        graph = methods.get(method).arrange(codes, Demand(10), methods.Effort(seed=1)).graph
+        graph = methods.get(method).arrange(codes, Demand(10), methods.MethodContext(seed=1)).graph
         assert 10 <= graph.sizes.min() <= graph.sizes.max() < 20
         return measure(cover(graph, codes), codes).gcp
 
@@ -210,7 +210,7 @@ def test_every_kind_of_column_is_published_in_verified_groups(
 def test_same_seed_gives_the_same_groups(people: tuple[pa.Table, Schema], method: str):
     codes = encode(*people, Representation.RANGE)
     first, again = (
-        methods.get(method).arrange(codes, Demand(4), methods.Effort(seed=5)).graph
+        methods.get(method).arrange(codes, Demand(4), methods.MethodContext(seed=5)).graph
         for _ in range(2)
     )
     assert all(itertools.starmap(np.array_equal, zip(first, again, strict=True)))

@@ -71,14 +71,14 @@ def test_our_loss_of_table1_is_equations_1_and_3():
 
 @pytest.mark.parametrize("method", ["greedy", "sortgreedy", "hungarian"])
 def test_methods_make_table1_3_regular(method: str):
-    graph = methods.get(method).arrange(codes(), Demand(K), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes(), Demand(K), methods.MethodContext()).graph
     assert graph.check_regular(K) == (K, K)
     release = anonymize(TABLE, SCHEMA, KAnonymity(K), method=method, seed=1)
     assert release.certificate["method"]["paper"] == "HKA15"
 
 
 def gcp(method: str) -> float:
-    graph = methods.get(method).arrange(codes(), Demand(K), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes(), Demand(K), methods.MethodContext()).graph
     return measure(cover(graph, codes()), codes()).gcp
 
 

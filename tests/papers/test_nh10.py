@@ -24,7 +24,7 @@ from mottle.evaluation import Ordering, compare
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.loss.ncp import measure
-from mottle.methods import Effort
+from mottle.methods import MethodContext
 from mottle.methods.nh.nh import nh
 from mottle.release.cell_text import published_type
 from mottle.release.column import PublishedColumn
@@ -247,7 +247,7 @@ def adult(columns: int, k: int) -> tuple[float, float]:
     codes = encode(
         table.select(names), Schema.of(quasi_identifying=names), Representation.SET
     )  # the set representation of §5.3
-    graph = nh(codes, Demand(k), Effort()).graph
+    graph = nh(codes, Demand(k), MethodContext()).graph
     return measure(cover(graph, codes), codes).gcp, graph.sizes.mean()
 
 

@@ -8,7 +8,7 @@ import pytest
 from mottle.assignment import assign, check_assignment
 from mottle.graph.bit_voting import vote
 from mottle.graph.model import Graph
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import steps
 from mottle.methods.sets.gray_ring import ring
@@ -46,8 +46,8 @@ def bitmap(codes: np.ndarray) -> str:
 
 
 @pytest.fixture(scope="module")
-def sports() -> SetData:
-    data = SetData.of([items(bits) for bits in TABLE_1.values()])
+def sports() -> ItemSets:
+    data = ItemSets.of([items(bits) for bits in TABLE_1.values()])
     assert data.names.to_pylist() == SPORTS
     return data
 
@@ -59,7 +59,7 @@ def names(order: np.ndarray) -> list[str]:
 def test_table_5_gray_codes_of_0_to_7_have_their_numbers_as_ranks() -> None:
     codes = ["000", "001", "011", "010", "110", "111", "101", "100"]
     shuffled = np.random.default_rng(1).permutation(8)
-    data = SetData.of(
+    data = ItemSets.of(
         [
             [place for place in "abc" if codes[number]["abc".index(place)] == "1"]
             for number in shuffled
@@ -68,7 +68,7 @@ def test_table_5_gray_codes_of_0_to_7_have_their_numbers_as_ranks() -> None:
     assert shuffled[gray_order(data.sets())].tolist() == list(range(8))
 
 
-def test_cyclic_sums_fall_from_14_to_12_to_10(sports: SetData) -> None:
+def test_cyclic_sums_fall_from_14_to_12_to_10(sports: ItemSets) -> None:
     sets = sports.sets()
     assert steps(sets, np.arange(6)).sum() == 14
     gray = gray_order(sets)
@@ -95,7 +95,7 @@ def test_table_4_who_matches_whom(graph: Graph) -> None:
         assert set(names(graph.members[graph.preimages(position)])) == TABLE_4[published]
 
 
-def test_table_3_bases_distance_bitmaps_and_thresholds(graph: Graph, sports: SetData) -> None:
+def test_table_3_bases_distance_bitmaps_and_thresholds(graph: Graph, sports: ItemSets) -> None:
     votes = vote(graph, sports.sets())
     for position in range(6):
         row = votes.row_of[position]
@@ -114,7 +114,7 @@ def test_figure_5_the_ring_falls_into_three_disjoint_assignments(graph: Graph) -
 
 
 def test_votes_of_three_bitmaps_that_no_preimage_equals() -> None:
-    data = SetData.of([items("1100"), items("1011"), items("0101")])
+    data = ItemSets.of([items("1100"), items("1011"), items("0101")])
     votes = vote(ring(np.arange(3), 3), data.sets())
     assert bitmap(votes.base) == "1101"
 

@@ -555,7 +555,7 @@ def test_assignment_that_repeats_an_original_publishes_nothing(monkeypatch):
 
 def test_broken_cover_publishes_nothing(monkeypatch):
     from mottle.encoding.cover import RangeCells, cover
-    from mottle.pipeline import anonymize
+    from mottle.pipeline import anonymize as pipeline
 
     def too_narrow(graph, codes):
         published = cover(graph, codes)
@@ -564,6 +564,6 @@ def test_broken_cover_publishes_nothing(monkeypatch):
         ranges.highest[0] -= 1
         return published
 
-    monkeypatch.setattr(anonymize, "cover", too_narrow)
+    monkeypatch.setattr(pipeline, "cover", too_narrow)
     with pytest.raises(PrivacyError, match=r"Invariant 2.*'q'"):
         anonymize(TWELVE, TWELVE_SCHEMA, KAnonymity(3))

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mottle
-from mottle import GuaranteeError, KAnonymity, SetData, anonymize_sets, read_sets
+from mottle import GuaranteeError, ItemSets, KAnonymity, anonymize_sets, read_sets
 from mottle.methods.sets import registered
 
 METHODS = [name for name, method in registered().items() if method.gives(KAnonymity(2))]
 ODD = ["a|b", "{x}", "\\", "..", " ", "", "ä\n", "a,b", '"', "\ufeff", "1e5", "é" * 40]
 
 
-def check(release: mottle.SetRelease, data: SetData) -> None:
+def check(release: mottle.SetRelease, data: ItemSets) -> None:
     """Everybody is a possible world of all of its matches, as the owner can check."""
     edges = pa.Table.from_batches(release.links.batches())
     for row, original in zip(
@@ -35,7 +35,7 @@ def check(release: mottle.SetRelease, data: SetData) -> None:
 def test_any_sets_are_released_or_refused(
     method: str, lists: list[list[str]], data: st.DataObject
 ) -> None:
-    sets = SetData.of(lists)
+    sets = ItemSets.of(lists)
     k = data.draw(st.integers(2, len(lists) + 1))
     if k > len(lists):
         with pytest.raises(GuaranteeError, match="cannot be"):
@@ -58,7 +58,7 @@ def test_any_sets_are_released_or_refused(
     ids=["empty sets", "one item", "identical", "odd characters", "repeats"],
 )
 def test_odd_data_survive_the_files(lists: list[list[str]], tmp_path: Path) -> None:
-    data = SetData.of(lists)
+    data = ItemSets.of(lists)
     release = anonymize_sets(data, KAnonymity(2), seed=1)
     check(release, data)
     release.save(tmp_path / "out", report=False)

@@ -234,7 +234,11 @@ def test_names_of_parts_must_be_free():
 @pytest.mark.parametrize("part", ["base", "uncertain", "distance", "missing"])
 def test_a_cell_that_leaves_a_preimage_out_is_found(patients: pa.Table, part: str):
     codes = encode(patients, PATIENTS, Representation.RANGE)
-    graph = methods.get("hp").arrange(codes, KAnonymity(5).demand(600, ()), methods.Effort()).graph
+    graph = (
+        methods.get("hp")
+        .arrange(codes, KAnonymity(5).demand(600, ()), methods.MethodContext())
+        .graph
+    )
     published = cover(graph, codes)
     check_covers(graph, codes, published)
     cells = published.cells[2]

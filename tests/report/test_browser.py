@@ -12,7 +12,7 @@ import pytest
 from mottle import KAnonymity, LDiversity, Release, Schema, anonymize
 from mottle.comparison.compare import compare
 from mottle.comparison.html import comparison_html
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
@@ -30,7 +30,7 @@ def pages(
     apart = anonymize(*people, LDiversity(3), method="anatomy", seed=1)
     audited = anonymize(*people, KAnonymity(4), audit="full", representation="set", seed=1)
     compared = compare(*people, [KAnonymity(3), KAnonymity(5)], ["hilbert", "mondrian"])
-    held = SetData.of([{"milk", "tea"}, {"milk"}, {"tea"}, {"rum"}], ["a", "b", "a", "b"])
+    held = ItemSets.of([{"milk", "tea"}, {"milk"}, {"tea"}, {"rum"}], ["a", "b", "a", "b"])
     baskets = anonymize_sets(held, KAnonymity(2), seed=1)
     assert baskets.links is not None
     shoppers = Owner(held, examples=baskets.links.original_of_row.tolist())

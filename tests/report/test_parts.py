@@ -19,7 +19,7 @@ from mottle.evaluation.cell_counts import tallies
 from mottle.io.parquet_rows import StoredRows, tables_of
 from mottle.queries import Condition, Queries
 from mottle.release.column import PublishedColumn
-from mottle.report import Owner, Parts, gather, report_html, table_body
+from mottle.report import Owner, ReleaseRows, gather, report_html, table_body
 from mottle.schema.model import Kind, Role
 
 ROWS = 900
@@ -44,8 +44,8 @@ def saved(crowd: tuple[pa.Table, Schema], tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def of_folder(folder: Path) -> Parts:
-    return Parts.of_folder(folder, read_release(folder).certificate)
+def of_folder(folder: Path) -> ReleaseRows:
+    return ReleaseRows.of_folder(folder, read_release(folder).certificate)
 
 
 # ------------------------------------------------------------------------------------------- parts

@@ -11,7 +11,7 @@ import pytest
 
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, UsageError
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.release.set_release import SetRelease
 from mottle.report import InternalReport, Owner, gather, report_html, set_body
 from mottle.report.reproduce import command_of_sets
@@ -20,17 +20,17 @@ LABELS = ["flu", "cold", "none"]
 
 
 @pytest.fixture(scope="module")
-def baskets() -> SetData:
+def baskets() -> ItemSets:
     random = np.random.default_rng(3)
     held = [
         {f"item {int(item)}" for item in random.geometric(0.25, random.integers(0, 9))}
         for _ in range(200)
     ]
-    return SetData.of(held, [LABELS[row % 3] for row in range(200)], "illness")
+    return ItemSets.of(held, [LABELS[row % 3] for row in range(200)], "illness")
 
 
 @pytest.fixture(scope="module")
-def release(baskets: SetData) -> SetRelease:
+def release(baskets: ItemSets) -> SetRelease:
     return mottle.anonymize_sets(baskets, KAnonymity(4), effort=0)
 
 
@@ -69,7 +69,7 @@ def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
 
 
 def test_internal_report_compares_and_only_its_owner_reads_it(
-    release, baskets: SetData, tmp_path: Path
+    release, baskets: ItemSets, tmp_path: Path
 ) -> None:
     owner = Owner(baskets, "mottle anonymize-sets baskets.dat", "baskets.dat")
     internal = InternalReport(tmp_path / "mine" / "internal.html", owner, examples=True)
@@ -107,7 +107,7 @@ def test_bars_of_items_are_counts_of_base_sets_and_their_bounds(release) -> None
 @pytest.mark.parametrize("held", [[set(), set(), set()], [{"only"}, {"only"}, {"only"}, set()]])
 def test_odd_sets_have_reports(held: list[set[str]]) -> None:
     release = mottle.anonymize_sets(held, KAnonymity(2))
-    owner = Owner(SetData.of(held))
+    owner = Owner(ItemSets.of(held))
     assert "at least 2 records" in text_of(report_html(release, owner=owner))
 
 
@@ -118,16 +118,16 @@ def test_items_are_written_as_text_and_not_as_html() -> None:
     assert "&lt;script&gt;" in html
 
 
-def test_sensitive_labels_are_promised_and_shown(baskets: SetData) -> None:
+def test_sensitive_labels_are_promised_and_shown(baskets: ItemSets) -> None:
     release = mottle.anonymize_sets(baskets, LDiversity(2), effort=0)
     text = text_of(report_html(release))
     assert "no sensitive value with more than 1 in 2" in text
     assert "highest share of a sensitive value" in text
 
 
-def test_another_original_is_refused(release, baskets: SetData) -> None:
+def test_another_original_is_refused(release, baskets: ItemSets) -> None:
     with pytest.raises(DataError, match="records"):
-        report_html(release, owner=Owner(SetData.of([{"a"}, {"b"}])))
+        report_html(release, owner=Owner(ItemSets.of([{"a"}, {"b"}])))
     with pytest.raises(UsageError, match="file of sets"):
         report_html(release, owner=Owner(mottle.datasets.population(200)))
 

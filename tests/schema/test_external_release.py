@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mottle import Schema, SchemaError
-from mottle.schema.external_release import Cells, ForeignRelease, Tool
+from mottle.schema.external_release import CellNotation, ExternalRelease, Tool
 
 
 def read(tmp_path: Path, text: str) -> Schema:
@@ -35,10 +35,10 @@ cells = "set"
 
 def test_what_is_written_is_read_back(tmp_path):
     schema = read(tmp_path, FULL)
-    assert schema.release == ForeignRelease(
+    assert schema.release == ExternalRelease(
         tool=Tool.SDCMICRO, suppressed=("NA", '"quoted"'), missing=("?",), count="how many"
     )
-    assert [column.cells for column in schema.columns] == [Cells.INTERVAL, Cells.SET]
+    assert [column.cells for column in schema.columns] == [CellNotation.INTERVAL, CellNotation.SET]
     schema.write(tmp_path / "again.toml")
     assert Schema.read(tmp_path / "again.toml") == schema
 

@@ -17,7 +17,7 @@ from mottle.audit.view import gather
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
-from mottle.io.external.read import is_foreign, read_foreign
+from mottle.io.external.read import is_foreign, read_external
 from mottle.io.read_release import read_release
 from mottle.io.read_table import as_table
 from mottle.release.data import Release
@@ -116,7 +116,7 @@ def _released(release: object, table: pa.Table, schema: Schema | None) -> Releas
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if is_foreign(path, schema):
-            return read_foreign(path, table, schema)
+            return read_external(path, table, schema)
         released = read_release(path)
     else:
         raise UsageError(

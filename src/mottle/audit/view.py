@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.audit.containment.coded_columns import CodedColumn, code_columns, quasi_identifiers
-from mottle.audit.containment.index import Index, build_index
+from mottle.audit.containment.index import ContainmentIndex, build_index
 from mottle.audit.links.edges import Edges, Part, part_of
 from mottle.audit.sensitive.published_values import Seen, sensitive_values
 from mottle.errors import DataError
@@ -66,12 +66,12 @@ class View:
         return code_columns(self.people, self.release)
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> ContainmentIndex:
         """The people examined, joined with all published records by containment."""
         return build_index(self.columns, None if self.complete else self.examined)
 
     @cached_property
-    def everybody(self) -> Index:
+    def everybody(self) -> ContainmentIndex:
         """As `index`, with all people even when only a sample of them is examined."""
         return self.index if self.complete else build_index(self.columns)
 

@@ -20,7 +20,7 @@ from mottle.cli._sources import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io import databases
-from mottle.io.atomic_write import hidden_folder, writing_to
+from mottle.io.atomic_write import hidden_folder, translating_os_errors
 from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
 from mottle.io.databases import DatabaseTable
 from mottle.pipeline import streaming
@@ -183,7 +183,7 @@ class Scale:
             )
         place = Place.of(output, private=None, **written)
         place.check()
-        with writing_to(place.folder), hidden_folder(place.folder) as stage:
+        with translating_os_errors(place.folder), hidden_folder(place.folder) as stage:
             rows = _parquet_of(source, stage)
             with spark_session(self.master) as session:
                 release = spark.anonymize(
@@ -240,7 +240,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
         session.stop()
 
 
-class Estimate:
+class TimeEstimate:
     """What a progress bar says about a stage whose rows come in parts."""
 
     def __init__(self) -> None:

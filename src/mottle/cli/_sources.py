@@ -15,9 +15,9 @@ from typer.core import TyperGroup
 
 from mottle.errors import UsageError
 from mottle.io import databases
-from mottle.io.atomic_write import refuse_existing
+from mottle.io.atomic_write import ensure_absent
 from mottle.io.read_table import read_table
-from mottle.io.write_release import CERTIFICATE, REPORT, check_places
+from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
 from mottle.release.data import Release
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Target:
     def check(self, private: Path | None, *, overwrite: bool, internal: Path | None = None) -> None:
         """Raise before a long run what `save` would raise after it."""
         if self.folder is not None:
-            check_places(self.folder, private, overwrite=overwrite, internal=internal)
+            check_paths(self.folder, private, overwrite=overwrite, internal=internal)
             return
         if internal is not None:
             raise UsageError(
@@ -142,8 +142,8 @@ class Target:
                 "Name a folder with --output, or leave the report out.",
             )
         if private is not None:
-            refuse_existing(private.parent, [private.name], overwrite=overwrite)
-        databases.check_database_place(self.url, self.table, overwrite=overwrite)
+            ensure_absent(private.parent, [private.name], overwrite=overwrite)
+        databases.check_database_target(self.url, self.table, overwrite=overwrite)
 
     def save(
         self,

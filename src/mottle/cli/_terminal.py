@@ -19,7 +19,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mottle.cli import _jit_cache
-from mottle.cli._engine_options import Estimate
+from mottle.cli._engine_options import TimeEstimate
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
 from mottle.errors import MottleError
@@ -73,13 +73,13 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
     )
     with bar:
         task = bar.add_task("read", total=len(STAGES))
-        estimate = Estimate()
+        estimate = TimeEstimate()
 
-        def tell(progress: Progress) -> None:
+        def on_progress(progress: Progress) -> None:
             loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
             bar.update(task, description=f"{progress.stage}{estimate.of(progress)}{loss}")
 
-        yield tell
+        yield on_progress
 
 
 def show_release(

@@ -34,9 +34,9 @@ from mottle.cli._options import (
 from mottle.cli._schema_options import guarantee_from_options
 from mottle.cli._terminal import out, progress_bar
 from mottle.cli.report import InternalFile, NoReport, ReportOptions, WithExamples
-from mottle.evaluation.set_release import Comparison, compare_sets
+from mottle.evaluation.set_release import SetComparison, compare_sets
 from mottle.io.read_sets import read_sets
-from mottle.io.write_release import REPORT, check_places
+from mottle.io.write_release import REPORT, check_paths
 from mottle.methods.sets import SetMethod, registered
 from mottle.pipeline.anonymize import Progress
 from mottle.pipeline.anonymize_sets import anonymize_sets
@@ -81,7 +81,7 @@ def anonymize_sets_command(
     """Anonymize sets of items: baskets, diagnoses, places; write a release as for tables."""
     guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
     reports = ReportOptions.of(no_report, internal_report, report_examples)
-    check_places(output, private, overwrite=overwrite, internal=internal_report)
+    check_paths(output, private, overwrite=overwrite, internal=internal_report)
     began = time.perf_counter()
     with progress_bar() as tell:
         sets = read_sets(
@@ -129,7 +129,7 @@ def _result(
     certificate: dict[str, Any],
     output: Path,
     private: Path | None,
-    measured: Comparison | None,
+    measured: SetComparison | None,
     seconds: float,
 ) -> Table:
     """A short table of what was done and where the files are."""

@@ -23,7 +23,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.beta_likeness import BetaLikeness
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
-from mottle.io.atomic_write import refuse_existing, staged
+from mottle.io.atomic_write import ensure_absent, staged
 from mottle.io.read_table import read_table
 
 CSV, HTML = "compare.csv", "compare.html"
@@ -77,7 +77,7 @@ def compare_command(
     details: dict[str, list[str] | None] = {f"--{name}": None for name in _DETAILS}
     columns = schema_from_options(schema, named | details, rest)
     guarantees = _guarantees(k, l_, beta)
-    refuse_existing(output, [CSV, HTML], overwrite=overwrite)
+    ensure_absent(output, [CSV, HTML], overwrite=overwrite)
     table = read_table(
         data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing or ()
     )
@@ -93,7 +93,7 @@ def compare_command(
             target=target,
             seed=seed,
             effort=seconds,
-            tell=lambda what: bar.update(shown, description=what),
+            on_progress=lambda what: bar.update(shown, description=what),
         )
         bar.update(shown, description="draw")
         with staged(output, [CSV, HTML], overwrite=overwrite) as stage:

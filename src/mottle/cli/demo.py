@@ -30,11 +30,13 @@ def demo_command(
     """Generate a population, anonymize it and show what happened."""
     guarantee = KAnonymity(k)
     began = time.perf_counter()
-    with progress_bar() as tell:
+    with progress_bar() as on_progress:
         demo = prepare(output, rows)
-        release = anonymize(demo.table, demo.schema, guarantee, progress=tell)
-        homogeneous = anonymize(demo.table, demo.schema, guarantee, method="hp", progress=tell)
-        tell(Progress("write", release.gcp))
+        release = anonymize(demo.table, demo.schema, guarantee, progress=on_progress)
+        homogeneous = anonymize(
+            demo.table, demo.schema, guarantee, method="hp", progress=on_progress
+        )
+        on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True)
     if as_json:
         print(json.dumps(certificate, indent=2, ensure_ascii=False))

@@ -38,15 +38,15 @@ from mottle.io.write_release import (
     CERTIFICATE,
     PARQUET,
     REPORT,
-    check_private_place,
+    check_private_path,
     write_secretly,
 )
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.release.data import Release
 from mottle.release.set_release import SetRelease
 
 if TYPE_CHECKING:
-    from mottle.report import InternalReport, Parts
+    from mottle.report import InternalReport, ReleaseRows
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")]
 InternalFile = Annotated[
@@ -81,7 +81,7 @@ class ReportOptions:
         return cls(not no_report, internal, examples)
 
     def internal_report(
-        self, original: pa.Table | SetData | None, source: str, context: typer.Context
+        self, original: pa.Table | ItemSets | None, source: str, context: typer.Context
     ) -> InternalReport | None:
         """The internal report to write, if one was asked for; None for what the run reads."""
         if self.internal is None:
@@ -142,11 +142,11 @@ def report_command(
         raise StorageError(f"{release} is no folder of a release.", "Name the folder.")
     place = output or release / REPORT
     if original is not None:
-        check_private_place(place, release, overwrite=overwrite)
+        check_private_path(place, release, overwrite=overwrite)
     found = _read(release)
     owner = None
     if original is not None:
-        table: pa.Table | Source | SetData
+        table: pa.Table | Source | ItemSets
         if isinstance(found, SetRelease):
             table = read_sets(
                 original,
@@ -175,7 +175,7 @@ def report_command(
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
 
 
-def _read(folder: Path) -> Release | Parts | SetRelease:
+def _read(folder: Path) -> Release | ReleaseRows | SetRelease:
     """A release of a table or of sets, whichever lies there; a large one stays in its file."""
     try:
         certificate = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
@@ -186,10 +186,10 @@ def _read(folder: Path) -> Release | Parts | SetRelease:
     if of_sets:
         return read_set_release(folder)
     if as_parts and (folder / PARQUET).exists():
-        from mottle.report import Parts
+        from mottle.report import ReleaseRows
 
         check_unchanged(folder / PARQUET, certificate)
-        return Parts.of_folder(folder, certificate)
+        return ReleaseRows.of_folder(folder, certificate)
     return read_release(folder)
 
 

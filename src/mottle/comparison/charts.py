@@ -9,7 +9,7 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from mottle.comparison.compare import ORIGINAL, Comparison, Line
+from mottle.comparison.compare import ORIGINAL, Comparison, ComparisonRow
 
 FAMILIES = {"k": "k", "l": "ℓ", "beta": "β"}
 MEASURES = {
@@ -70,7 +70,7 @@ def _marks(comparison: Comparison) -> dict[str, tuple[float, str]]:
 
 
 def _curves(
-    lines: Sequence[Line],
+    lines: Sequence[ComparisonRow],
     measure: str,
     symbol: str,
     methods: Sequence[str],
@@ -108,7 +108,7 @@ def _level(value: float, words: str) -> alt.LayerChart:
     return drawn
 
 
-def _frontier(lines: Sequence[Line], methods: Sequence[str]) -> Markup:
+def _frontier(lines: Sequence[ComparisonRow], methods: Sequence[str]) -> Markup:
     values = [
         {
             "method": line.method,

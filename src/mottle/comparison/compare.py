@@ -37,7 +37,7 @@ _MODEL = "logistic regression"
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonRow:
     """One method under one guarantee; None where a number does not apply."""
 
     method: str
@@ -58,14 +58,14 @@ class Comparison:
     """All lines, and what they were measured with."""
 
     rows: int
-    lines: tuple[Line, ...]
+    lines: tuple[ComparisonRow, ...]
     target: str | None  # the column that models predict
     conditions: int
     commonest: float | None = None  # share of people guessed right without any release
 
     def to_arrow(self) -> pa.Table:
         """The lines as a table."""
-        columns = {field.name: field for field in fields(Line)}
+        columns = {field.name: field for field in fields(ComparisonRow)}
         entries = [asdict(line) for line in self.lines]
         return pa.table({name: [entry[name] for entry in entries] for name in columns})
 
@@ -92,7 +92,7 @@ def compare(
     target: str | None = None,
     seed: int = 0,
     effort: float | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Run methods under guarantees and measure each result in the same way.
 
@@ -125,11 +125,15 @@ def compare(
         raise UsageError("A table of fewer than eight rows tells no methods apart.")
     task = _prepare(table, schema, target, seed)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
-    tell("original")
-    lines = [_measured(Line(ORIGINAL, "–", loss=0.0), task.train, task)]
+    on_progress("original")
+    lines = [_measured(ComparisonRow(ORIGINAL, "–", loss=0.0), task.train, task)]
     for number, (guarantee, name) in enumerate(runs, start=1):
         words = f"{number} of {len(runs)}: {name}, {guarantee.describe()['short']}"
-        lines.append(_line(name, guarantee, task, effort, lambda what: tell(f"{words}, {what}")))  # noqa: B023 - called at once
+
+        def report(what: str, words: str = words) -> None:
+            on_progress(f"{words}, {what}")
+
+        lines.append(_line(name, guarantee, task, effort, report))
     return Comparison(
         task.train.num_rows, tuple(lines), task.target, _conditions(schema), _commonest(task)
     )
@@ -186,31 +190,31 @@ def _line(
     guarantee: Guarantee,
     task: _Task,
     effort: float | None,
-    tell: Callable[[str], None],
-) -> Line:
+    on_progress: Callable[[str], None],
+) -> ComparisonRow:
     """Run one method under one guarantee, or say why it cannot be done."""
     facts = guarantee.describe()
     family = next((key for key in ("k", "l", "beta") if key in facts), "")
     parameter = float(str(facts[family])) if family else None
-    line = Line(name, str(facts["short"]), family, parameter)
+    line = ComparisonRow(name, str(facts["short"]), family, parameter)
     try:
         began = time.perf_counter()
-        tell("anonymize")
+        on_progress("anonymize")
         if name == PRIVBAYES:
             return _private_line(line, guarantee, task)
         release = anonymize(
             task.train, task.schema, guarantee, method=name, effort=effort, seed=task.seed
         )
         line = replace(line, loss=release.gcp, seconds=time.perf_counter() - began)
-        tell("attack")
+        on_progress("attack")
         linked, guessed = _attacked(release, guarantee, task)
-        tell("ask and learn")
+        on_progress("ask and learn")
         return replace(_measured(line, release, task), linked=linked, guessed=guessed)
     except (GuaranteeError, UsageError) as error:
         return replace(line, note=error.problem)
 
 
-def _private_line(line: Line, guarantee: Guarantee, task: _Task) -> Line:
+def _private_line(line: ComparisonRow, guarantee: Guarantee, task: _Task) -> ComparisonRow:
     if not isinstance(guarantee, BetaLikeness) or guarantee.beta == 0:
         return replace(line, note="differential privacy corresponds to β-likeness only")
     if any(is_list(task.train.schema.field(name).type) for name in task.asked.names):
@@ -227,7 +231,7 @@ def _private_line(line: Line, guarantee: Guarantee, task: _Task) -> Line:
     return _measured(line, synthetic, task)
 
 
-def _measured(line: Line, result: Release | pa.Table, task: _Task) -> Line:
+def _measured(line: ComparisonRow, result: Release | pa.Table, task: _Task) -> ComparisonRow:
     """Ask and learn from a result."""
     error = query_error(task.asked, result, task.questions).median
     accuracy = None

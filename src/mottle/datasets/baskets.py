@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
 
 _HABITS_PER_ITEM = 0.05  # groups of items that are bought together
@@ -14,7 +14,7 @@ _KEPT = 0.8  # chance that an item of a habit is really bought
 _POPULAR = 0.9  # exponent of Zipf's law over items and over habits
 
 
-def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0) -> SetData:
+def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0) -> ItemSets:
     """``records`` sets over ``items`` different items, ``size`` of them in the mean.
 
     Half of a basket are habits, groups of items that come together; the other half single items.
@@ -40,7 +40,7 @@ def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0
     held_by, codes = np.divmod(keys, items)
     sizes = np.bincount(held_by, minlength=records)
     width = len(str(items))
-    return SetData(
+    return ItemSets(
         names=pa.array([f"item {number:0{width}}" for number in range(1, items + 1)]),
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         items=codes.astype(np.int32),

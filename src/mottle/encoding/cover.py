@@ -84,7 +84,7 @@ class WorldCells:
         )
 
 
-Cells = RangeCells | SetCells | NodeCells | WorldCells
+CoverCells = RangeCells | SetCells | NodeCells | WorldCells
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Cover:
     row_of: Int32Array  # [n]: the row of the cover each published record has
     block_of: Int32Array  # [rows]: the block of the graph a row belongs to
     place_of: Int32Array  # [rows]: the place in that block whose preimages the row covers
-    cells: tuple[Cells, ...]  # one per quasi-identifier
+    cells: tuple[CoverCells, ...]  # one per quasi-identifier
 
     @property
     def multiplicity(self) -> Int64Array:
@@ -140,7 +140,7 @@ def cover(graph: Graph, codes: Codes) -> Cover:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return SetCells(offsets, np.concatenate([values for _, values in parts]))
 
-    def cells(column: int, domain: Domain) -> Cells:
+    def cells(column: int, domain: Domain) -> CoverCells:
         if domain.form is Form.SET:
             return sets(column)
         if domain.form is Form.WORLDS:
@@ -283,7 +283,7 @@ def _check_worlds(
         )
 
 
-def _is_well_formed(cells: Cells, rows: int, domain: Domain) -> bool:
+def _is_well_formed(cells: CoverCells, rows: int, domain: Domain) -> bool:
     """Whether there is one cell for each row, so that kernels stay inside the arrays."""
     match cells:
         case RangeCells():

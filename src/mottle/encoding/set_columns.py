@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 from mottle.itemsets.arrow import BLANKS, is_list, of_lists, of_text
-from mottle.itemsets.data import NO_BITMAPS, SetData, Sets
+from mottle.itemsets.data import NO_BITMAPS, ItemSets, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import steps
 from mottle.schema.model import SEPARATOR, Kind, Role, Schema
@@ -72,7 +72,7 @@ def encode_sets(
     return domain, as_lists(distinct, data.names), codes
 
 
-def read_sets(values: pa.ChunkedArray, name: str, separator: str) -> SetData:
+def read_sets(values: pa.ChunkedArray, name: str, separator: str) -> ItemSets:
     """The sets of a column of lists or of text; a missing one holds nothing."""
     if is_list(values.type):
         return of_lists(values, trim=False)

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from mottle.encoding.domain import Form
 from mottle.queries import Condition
-from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_columns import cells_of
-from mottle.queries.fitting.known_totals import Known
+from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.release.cell_text import from_texts, to_texts
 from mottle.release.column import PublishedColumn
@@ -74,10 +74,10 @@ class Tally:
             )
         return found / max(self.records, 1)
 
-    def _fitted(self, cells: Cells, degree: int) -> Cells:
+    def _fitted(self, cells: CellDistribution, degree: int) -> CellDistribution:
         """Values as likely as the whole release says, as for `Queries`; counts stand for rows."""
         everybody = np.broadcast_to(np.int32(0), self.records)
-        known = Known.of(replace(cells, of_row=everybody), self.column)
+        known = TotalsByAtom.of(replace(cells, of_row=everybody), self.column)
         times = self.counts
         if self.records > _MOST_FITTED:
             times = np.maximum(np.rint(times * (_MOST_FITTED / self.records)), 1).astype(np.int64)

@@ -22,7 +22,7 @@ from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import DataError, UsageError, did_you_mean
 from mottle.queries._literals import is_number
 from mottle.queries.cells.atoms import Values
-from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, check_column
@@ -258,7 +258,7 @@ class _Encoder:
         columns: Float64Array = np.eye(len(known) + 1)[codes][:, :-1]
         return columns
 
-    def _cell_codes(self, cells: Cells) -> Float64Array:
+    def _cell_codes(self, cells: CellDistribution) -> Float64Array:
         if isinstance(cells, ItemCells):
             held = [cells.holding(item) for item in _frequent(cells)]
             return np.stack([*held, np.zeros(cells.count)], axis=1)
@@ -288,16 +288,16 @@ def _lists(values: pa.ChunkedArray, name: str) -> pa.Array:
     return sorted_lists(values, name, SEPARATOR).combine_chunks()
 
 
-def _is_numeric(cells: Cells) -> bool:
+def _is_numeric(cells: CellDistribution) -> bool:
     atoms = cells.atoms
     return not isinstance(atoms, Values) or (is_number(atoms.values.type) and not atoms.ordered)
 
 
-def _vocabulary(cells: Cells) -> pa.Array:
+def _vocabulary(cells: CellDistribution) -> pa.Array:
     return pa.array(_points(cells), pa.string())
 
 
-def _points(cells: Cells) -> list[str]:
+def _points(cells: CellDistribution) -> list[str]:
     texts: list[str] = pc.cast(cells.atoms.points(), pa.string()).to_pylist()
     return texts
 
@@ -309,7 +309,7 @@ def _as_numbers(values: pa.ChunkedArray) -> Float64Array:
     return np.asarray(numbers, np.float64)
 
 
-def _scale(cells: Cells) -> tuple[float, float]:
+def _scale(cells: CellDistribution) -> tuple[float, float]:
     """Mean and spread of a number column, as far as the release tells."""
     moments = cells.moments((Condition(),))
     rows = cells.of_row

@@ -10,7 +10,7 @@ import pyarrow as pa
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.release_rows import ROWS_PER_PART, Parts
+from mottle.evaluation.release_rows import ROWS_PER_PART, ReleaseRows
 from mottle.io.batch_source import Source
 from mottle.io.parquet_rows import tables_of
 from mottle.release.column import PublishedColumn
@@ -26,7 +26,7 @@ class Original:
     apart: tuple[PublishedColumn, ...]  # sensitive columns, when published in another table
 
     @classmethod
-    def of(cls, source: pa.Table | Source, parts: Parts) -> Original:
+    def of(cls, source: pa.Table | Source, parts: ReleaseRows) -> Original:
         """The original of a release; a table that cannot be it is refused."""
         if isinstance(source, Source):
             names, rows = source.types.names, source.rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.evaluation.original_rows import Original
-from mottle.evaluation.release_rows import Parts
+from mottle.evaluation.release_rows import ReleaseRows
 from mottle.evaluation.workloads import random_counts
 from mottle.queries import Estimates, Queries, Where
 from mottle.queries.sampling import sample
@@ -25,7 +25,7 @@ SELECTIVITY = 0.1  # of a uniformly distributed table
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class QueryAccuracy:
     """Random questions of one kind; None what only the original could tell."""
 
     question: str  # its kind, for instance "2 conditions"
@@ -39,7 +39,7 @@ class Accuracy:
     within_bounds: float | None = None  # share of true counts between the bounds
 
 
-def measure_accuracy(parts: Parts, original: Original | None) -> list[Accuracy]:
+def measure_accuracy(parts: ReleaseRows, original: Original | None) -> list[QueryAccuracy]:
     """Answer fixed random questions, the same for everybody who has the release.
 
     Their values are those of one table drawn from the release, so that they tell nothing else.
@@ -127,11 +127,11 @@ def _some(answers: Estimates, questions: slice) -> Estimates:
     return Estimates(*(part[questions] for part in parts))
 
 
-def measured(question: str, answers: Estimates, true: NDArray[np.float64] | None) -> Accuracy:
+def measured(question: str, answers: Estimates, true: NDArray[np.float64] | None) -> QueryAccuracy:
     """Sum up the answers to questions of one kind, beside the truth where that is known."""
     likely = answers.expected >= 1
     relative = answers.error[likely] / answers.expected[likely]
-    found = Accuracy(
+    found = QueryAccuracy(
         question=question,
         asked=len(answers),
         expected=float(np.median(answers.expected)),

@@ -20,7 +20,7 @@ ROWS_PER_PART = 1 << 17
 
 
 @dataclass(frozen=True)
-class Parts:
+class ReleaseRows:
     """The rows of a release, in memory or in its file, and what describes them."""
 
     stored: Rows
@@ -29,12 +29,12 @@ class Parts:
     sensitive: pa.Table | None = None  # sensitive values by group, when published apart
 
     @classmethod
-    def of(cls, release: Release) -> Parts:
+    def of(cls, release: Release) -> ReleaseRows:
         """A release in memory."""
         return cls(release.table, release.columns, release.certificate, release.sensitive)
 
     @classmethod
-    def of_folder(cls, folder: Path, certificate: Mapping[str, Any]) -> Parts:
+    def of_folder(cls, folder: Path, certificate: Mapping[str, Any]) -> ReleaseRows:
         """A release whose ``release.parquet`` lies in a folder and stays there."""
         stored = StoredRows(folder / PARQUET)
         columns = tuple(PublishedColumn.of_field(field) for field in stored.schema)
@@ -50,7 +50,7 @@ class Parts:
         names = [column.name for column in self.columns]
         return (table.select(names) for table in tables_of(self.stored, size))
 
-    def without_sets(self) -> Parts:
+    def without_sets(self) -> ReleaseRows:
         """The same without columns of sets of items."""
         columns = tuple(column for column in self.columns if column.form is not Form.WORLDS)
         return replace(self, columns=columns)

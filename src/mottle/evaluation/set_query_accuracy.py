@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mottle.evaluation.query_accuracy import Accuracy, measured
-from mottle.itemsets.data import SetData
+from mottle.evaluation.query_accuracy import QueryAccuracy, measured
+from mottle.itemsets.data import ItemSets
 from mottle.queries import Estimates
 from mottle.release.set_release import SetRelease
 from mottle.typing import Int64Array
@@ -24,14 +24,14 @@ PRESENT, ABSENT = (1, 2, 3), (2, 4)  # items in a question of type I and of type
 
 
 @dataclass(frozen=True, eq=False)
-class Index:
+class ItemIndex:
     """By item: the records that hold it, ascending."""
 
     starts: Int64Array  # [items + 1]
     records: Int64Array
 
     @classmethod
-    def of(cls, items: Int64Array, record_of: Int64Array, universe: int) -> Index:
+    def of(cls, items: Int64Array, record_of: Int64Array, universe: int) -> ItemIndex:
         """From pairs of an item and a record, each pair once."""
         order = np.lexsort((record_of, items))
         counts = np.bincount(items, minlength=universe)
@@ -65,9 +65,9 @@ class Holders:
 
     names: pa.Array
     records: int
-    base: Index
-    certain: Index
-    possible: Index
+    base: ItemIndex
+    certain: ItemIndex
+    possible: ItemIndex
 
     @classmethod
     def of(cls, release: SetRelease) -> Holders:
@@ -87,22 +87,22 @@ class Holders:
         return cls(
             names,
             release.table.num_rows,
-            Index.of(*held, universe),
-            Index.of(*certain, universe),
-            Index.of(*possible, universe),
+            ItemIndex.of(*held, universe),
+            ItemIndex.of(*certain, universe),
+            ItemIndex.of(*possible, universe),
         )
 
     @classmethod
-    def of_originals(cls, data: SetData, names: pa.Array) -> Holders:
+    def of_originals(cls, data: ItemSets, names: pa.Array) -> Holders:
         """The original, in the item numbers of the release; items that it does not name go."""
         place = pc.fill_null(pc.index_in(data.names, value_set=names), -1).to_numpy()
         items = place[data.items].astype(np.int64)
         rows = np.repeat(np.arange(data.records), data.sizes)
-        exact = Index.of(items[items >= 0], rows[items >= 0], len(names))
+        exact = ItemIndex.of(items[items >= 0], rows[items >= 0], len(names))
         return cls(names, data.records, exact, exact, exact)
 
 
-def measure_questions(release: Holders, original: Holders | None) -> list[Accuracy]:
+def measure_questions(release: Holders, original: Holders | None) -> list[QueryAccuracy]:
     """Ask fixed random questions, the same for everybody who has the release."""
     if len(release.base.records) == 0:
         return []
@@ -132,10 +132,10 @@ def measure_questions(release: Holders, original: Holders | None) -> list[Accura
     return found
 
 
-def _by_record(index: Index, records: int) -> Index:
+def _by_record(index: ItemIndex, records: int) -> ItemIndex:
     """The same the other way round: by record, its items."""
     items = np.repeat(np.arange(len(index.counts)), index.counts)
-    return Index.of(index.records, items, records)
+    return ItemIndex.of(index.records, items, records)
 
 
 def _items(number: int) -> str:
@@ -144,8 +144,8 @@ def _items(number: int) -> str:
 
 def _answered(
     words: str, asked: list[Int64Array], release: Holders, original: Holders | None, *, absent: bool
-) -> Accuracy:
-    def counted(index: Index) -> NDArray[np.float64]:
+) -> QueryAccuracy:
+    def counted(index: ItemIndex) -> NDArray[np.float64]:
         if absent:
             return np.array([index.without(items, release.records) for items in asked], float)
         return np.array([index.holding(items) for items in asked], float)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import DataError
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.loss.set_errors import Lists, item_frequency_error, pair_support_error, query_error
 from mottle.release.set_release import SetRelease
 
@@ -17,7 +17,7 @@ ASKED_PRESENT, ASKED_ABSENT = 2, 4  # items in a query, between SET12's for its 
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SetComparison:
     """How far a release is from the original; 0 everywhere for an equal one."""
 
     error_rate: float | None  # ER, from the certificate
@@ -28,14 +28,14 @@ class Comparison:
 
 
 def compare_sets(
-    data: SetData,
+    data: ItemSets,
     release: SetRelease,
     *,
     present: int = ASKED_PRESENT,
     absent: int = ASKED_ABSENT,
     queries: int = 500,
     seed: int = 0,
-) -> Comparison:
+) -> SetComparison:
     """Measure what analysts lose when they count in base sets instead of the original.
 
     ``present`` and ``absent`` are the numbers of items in a query of type I and of type II.
@@ -51,7 +51,7 @@ def compare_sets(
             "Give the data the release was made from.",
         )
     before, after = Lists.of_originals(data.sets()), _bases(data, release)
-    return Comparison(
+    return SetComparison(
         error_rate=release.error_rate,
         query_error_present=query_error(
             before, after, absent=False, size=present, seed=seed, queries=queries
@@ -64,7 +64,7 @@ def compare_sets(
     )
 
 
-def _bases(data: SetData, release: SetRelease) -> Lists:
+def _bases(data: ItemSets, release: SetRelease) -> Lists:
     """The base sets of a release in the item codes of the data."""
     bases = pc.struct_field(release.table.column(release.column), "base")
     sizes = pc.list_value_length(bases).to_numpy()

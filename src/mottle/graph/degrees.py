@@ -26,7 +26,7 @@ def describe_degrees(records: Mapping[int, int]) -> dict[str, Any]:
     >>> describe_degrees({4: 120, 7: 60, 84: 3})
     {'min': 4, 'max': 84, 'records': [[4, 120], [7, 60], [84, 3]]}
     """
-    listed = merge_degrees(records, MOST_LISTED)
+    listed = coarsen_degrees(records, MOST_LISTED)
     return {
         "min": min(records),
         "max": max(records),
@@ -34,7 +34,7 @@ def describe_degrees(records: Mapping[int, int]) -> dict[str, Any]:
     }
 
 
-def merge_degrees(records: Mapping[int, int], most: int) -> dict[int, int]:
+def coarsen_degrees(records: Mapping[int, int], most: int) -> dict[int, int]:
     """At most so many degrees, ascending: records count as of a higher degree than they have.
 
     That is the safe side, since what occurs behind a record of degree m has at least the chance

@@ -87,7 +87,7 @@ class Guarantee:
         )
         return Demand(
             degree=self.degree,
-            marks=np.ascontiguousarray(marks, np.int32),
+            sensitive_codes=np.ascontiguousarray(marks, np.int32),
             caps=np.concatenate(caps),
             counts=np.concatenate([values.counts for values in sensitive]),
         )

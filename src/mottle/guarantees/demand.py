@@ -22,7 +22,9 @@ class Demand:
     """
 
     degree: int  # least number of matches of every individual
-    marks: Int32Array = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [n, systems]
+    sensitive_codes: Int32Array = field(
+        default_factory=lambda: np.empty((0, 0), np.int32)
+    )  # [n, attributes]
     caps: Float64Array = field(default_factory=lambda: np.empty(0))  # by mark
     counts: Int64Array = field(
         default_factory=lambda: np.empty(0, np.int64)
@@ -32,17 +34,17 @@ class Demand:
     @property
     def capped(self) -> bool:
         """Whether sensitive values are part of it."""
-        return bool(self.marks.shape[1] > 0)
+        return bool(self.sensitive_codes.shape[1] > 0)
 
     @property
     def values(self) -> Int32Array:
         """The sensitive value of every record: the joint one when there are several columns."""
-        return np.ascontiguousarray(self.marks[:, 0])
+        return np.ascontiguousarray(self.sensitive_codes[:, 0])
 
     @property
     def value_caps(self) -> Float64Array:
         """The cap of every sensitive value (of the joint ones when there are several columns)."""
-        return self.caps[: int(self.marks[:, 0].max()) + 1]
+        return self.caps[: int(self.sensitive_codes[:, 0].max()) + 1]
 
     @property
     def diversity(self) -> int:
@@ -62,7 +64,7 @@ class Demand:
         marks = len(self.caps) + np.arange(count, dtype=np.int32)
         return Demand(
             degree=self.degree,
-            marks=np.concatenate([self.marks, marks[:, None]]),
+            sensitive_codes=np.concatenate([self.sensitive_codes, marks[:, None]]),
             caps=np.concatenate([self.caps, np.ones(count)]),
             counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
             dummies=count,
@@ -70,7 +72,7 @@ class Demand:
 
     def one_column(self, method: str) -> None:
         """Refuse several sensitive columns where a method cannot keep each one's caps."""
-        if self.marks.shape[1] > 1:
+        if self.sensitive_codes.shape[1] > 1:
             raise UsageError(
                 f"Method '{method}' takes one sensitive column.",
                 "Use 'buckets' or 'mondrian', or give one of the columns another role.",

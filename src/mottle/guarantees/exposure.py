@@ -25,7 +25,9 @@ class Exposure:
 
 def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
     """Measure every individual: which marks are published on its matches, and how often."""
-    marks = demand.marks[graph.members[truth]]  # [position, system]: what each record publishes
+    marks = demand.sensitive_codes[
+        graph.members[truth]
+    ]  # [position, system]: what each record publishes
     degrees, which = np.unique(graph.degrees, return_inverse=True)
     allowed = np.stack([demand.allowed(int(degree)) for degree in degrees])
     found = parallel.over_blocks(

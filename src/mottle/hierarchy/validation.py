@@ -38,7 +38,7 @@ class FindingCode(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class HierarchyFinding:
     """One thing that is wrong with a hierarchy, and where.
 
     ``label`` is the hierarchy's label or, for a missing leaf, the value of the data. The latter
@@ -58,7 +58,7 @@ def lint(
     *,
     values: Iterable[str] | None = None,
     name: str = "hierarchy",
-) -> list[Finding]:
+) -> list[HierarchyFinding]:
     """Everything that is wrong with the rows of a hierarchy, in the order of the rows.
 
     With ``values``, also the values of the data that are no leaf and the leaves that are no value.
@@ -98,32 +98,38 @@ def number_labels(rows: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.
     return list(number), np.array(codes, dtype=np.int32)
 
 
-def _row_findings(lines: _Lines) -> Iterator[Finding]:
+def _row_findings(lines: _Lines) -> Iterator[HierarchyFinding]:
     """What is wrong with a row by itself, and leaves that appear twice."""
     if not lines:
-        yield Finding(FindingCode.NO_ROWS, "there are no rows.")
+        yield HierarchyFinding(FindingCode.NO_ROWS, "there are no rows.")
         return
     depth = _depth(lines)
     if depth == 1:
-        yield Finding(FindingCode.SINGLE_COLUMN, "rows have one cell; a leaf and '*' are needed.")
+        yield HierarchyFinding(
+            FindingCode.SINGLE_COLUMN, "rows have one cell; a leaf and '*' are needed."
+        )
     first_row: dict[str, int] = {}
     for number, row in lines:
         if len(row) != depth:
             message = f"the row has {len(row)} cells where most have {depth}."
-            yield Finding(FindingCode.RAGGED_ROW, message, number)
+            yield HierarchyFinding(FindingCode.RAGGED_ROW, message, number)
         for level, label in enumerate(row):
             if not label.strip():
-                yield Finding(FindingCode.EMPTY_CELL, f"level {level} is empty.", number, level)
+                yield HierarchyFinding(
+                    FindingCode.EMPTY_CELL, f"level {level} is empty.", number, level
+                )
         leaf, last = row[0], row[-1]
         if len(row) > 1 and last.strip() and last != ROOT:
             message = f"the last level is {last!r}, not the root '*'."
-            yield Finding(FindingCode.ROOT_MISSING, message, number, len(row) - 1, label=last)
+            yield HierarchyFinding(
+                FindingCode.ROOT_MISSING, message, number, len(row) - 1, label=last
+            )
         if leaf.strip() and first_row.setdefault(leaf, number) != number:
             message = f"the leaf {leaf!r} is already in row {first_row[leaf]}."
-            yield Finding(FindingCode.DUPLICATE_LEAF, message, number, 0, label=leaf)
+            yield HierarchyFinding(FindingCode.DUPLICATE_LEAF, message, number, 0, label=leaf)
 
 
-def _label_findings(lines: _Lines) -> Iterator[Finding]:
+def _label_findings(lines: _Lines) -> Iterator[HierarchyFinding]:
     """Labels that do not denote one node, over the rows that are long enough to tell."""
     depth = _depth(lines) if lines else 1
     whole = [
@@ -141,7 +147,7 @@ def _label_findings(lines: _Lines) -> Iterator[Finding]:
 
 def _two_parents(
     numbers: list[int], labels: list[str], codes: NDArray[np.int32]
-) -> Iterator[Finding]:
+) -> Iterator[HierarchyFinding]:
     for level in range(1, codes.shape[1] - 1):
         pairs = codes[:, level].astype(np.int64) * len(labels) + codes[:, level + 1]
         _, first = np.unique(pairs, return_index=True)
@@ -155,12 +161,14 @@ def _two_parents(
                     f"level {level} {labels[child]!r} is below {labels[parent]!r} here but below "
                     f"{labels[known_parent]!r} in row {known_row}."
                 )
-                yield Finding(FindingCode.TWO_PARENTS, message, row, level, label=labels[child])
+                yield HierarchyFinding(
+                    FindingCode.TWO_PARENTS, message, row, level, label=labels[child]
+                )
 
 
 def _ambiguous_labels(
     numbers: list[int], labels: list[str], codes: NDArray[np.int32]
-) -> Iterator[Finding]:
+) -> Iterator[HierarchyFinding]:
     """Compare the rows of a label at each level with those at the level where it was last seen."""
     rows = np.arange(len(codes))
     last_level = np.full(len(labels), -1)
@@ -191,20 +199,22 @@ def _ambiguous_labels(
             else:
                 message += "."
                 kind, severity = FindingCode.AMBIGUOUS_LABEL, Severity.ERROR
-            yield Finding(kind, message, row, level, severity, label)
+            yield HierarchyFinding(kind, message, row, level, severity, label)
         last_level[present] = level
         last_count[present] = count[present]
 
 
-def _value_findings(lines: _Lines, values: Iterable[str]) -> Iterator[Finding]:
+def _value_findings(lines: _Lines, values: Iterable[str]) -> Iterator[HierarchyFinding]:
     """Values of the data without a leaf, never named in a message, and leaves without a value."""
     in_data = dict.fromkeys(values)
     leaves = {row[0]: number for number, row in reversed(lines) if row[0].strip()}
     missing = [value for value in in_data if value not in leaves]
     for position, value in enumerate(missing, start=1):
         message = f"a value of the data is not a leaf ({position:,} of {len(missing):,})."
-        yield Finding(FindingCode.MISSING_LEAF, message, level=0, label=value)
+        yield HierarchyFinding(FindingCode.MISSING_LEAF, message, level=0, label=value)
     for leaf, number in leaves.items():
         if leaf not in in_data:
             message = f"the leaf {leaf!r} is not in the data."
-            yield Finding(FindingCode.UNUSED_LEAF, message, number, 0, Severity.WARNING, leaf)
+            yield HierarchyFinding(
+                FindingCode.UNUSED_LEAF, message, number, 0, Severity.WARNING, leaf
+            )

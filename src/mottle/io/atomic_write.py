@@ -53,8 +53,8 @@ def staged(
     files in another `hidden_folder` that belong to the set and move after it; ``obsolete`` are
     names that an earlier set may have had and this one has not.
     """
-    with writing_to(target), hidden_folder(target) as stage:
-        refuse_existing(target, [*names, *obsolete], overwrite=overwrite)
+    with translating_os_errors(target), hidden_folder(target) as stage:
+        ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
         yield stage
         moves = [*((stage / name, target / name) for name in names), *afterwards]
         for new, _ in moves:
@@ -63,7 +63,7 @@ def staged(
 
 
 @contextmanager
-def writing_to(path: Path) -> Iterator[None]:
+def translating_os_errors(path: Path) -> Iterator[None]:
     """Turn an error of the operating system into one of ours that names ``path``."""
     try:
         yield
@@ -170,7 +170,7 @@ def move_complete(
     for name in (*away, *names):
         _flush_to_disk(stage / name)
     content = {"move": away | {name: name for name in names}, "remove": obsolete}
-    write_whole(stage / _COMPLETE, json.dumps(content))
+    write_atomic(stage / _COMPLETE, json.dumps(content))
     _finish_moves(stage)
 
 
@@ -200,7 +200,7 @@ def _move(file: Path, place: Path) -> None:
         file.unlink()
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str) -> None:
     """Write a small file that is either there with all of its content or not at all."""
     partial = path.with_name(f"{path.name}.partial")
     with open(partial, "w", encoding="utf-8") as file:
@@ -280,7 +280,7 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def refuse_existing(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
+def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
     """Raise `StorageError` when files of these names may not be written to ``target``."""
     for name in names:
         if (target / name).is_dir():

@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 
 from mottle.errors import DataError
 from mottle.io.read_table import (
-    checked,
     first_bytes,
     is_arrow,
     is_parquet,
+    mask_missing_markers,
     normalize,
-    without_words,
+    validate_table,
 )
 from mottle.io.text.delimited import (
     BLOCK_BYTES,
@@ -116,7 +116,7 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     with _damage_named(name), pq.ParquetFile(paths[0]) as file:
         first = next(file.iter_batches(batch_size=1), None)
         empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
-    types = checked(_uniform(empty, missing), name).schema
+    types = validate_table(_uniform(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
         for one in paths:
@@ -128,7 +128,7 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
 
 
 def _uniform(table: pa.Table, missing: Sequence[str]) -> pa.Table:
-    return without_words(normalize(table), missing)
+    return mask_missing_markers(normalize(table), missing)
 
 
 def _arrow_batches(path: Path) -> Iterator[pa.Table]:
@@ -149,7 +149,7 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
         with _damage_named(name):
             for table in batches:
                 if writer is None:
-                    checked(table.slice(0, 1) if table.num_rows else table, name)
+                    validate_table(table.slice(0, 1) if table.num_rows else table, name)
                     writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
                 writer.write_table(table)
         if writer is None:

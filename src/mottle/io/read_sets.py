@@ -15,14 +15,14 @@ from mottle.errors import DataError, StorageError, UsageError, did_you_mean
 from mottle.io.read_table import as_table
 from mottle.io.text.encodings import decode, known_encoding, utf8_sample, whole_content
 from mottle.itemsets.arrow import is_list, of_lists, of_text
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
 from mottle.utils.arrow import as_text, is_plain
 
 
 def read_transactions(
     path: str | Path, *, separator: str | None = None, encoding: str | None = None
-) -> SetData:
+) -> ItemSets:
     r"""Read a text file with one set per line, compressed or not; an empty line is an empty set.
 
     Parameters
@@ -54,7 +54,7 @@ def read_transactions(
     return of_lists(pa.chunked_array([lists]), trim=True)
 
 
-def read_long(data: object, *, record: str, item: str, label: str | None = None) -> SetData:
+def read_long(data: object, *, record: str, item: str, label: str | None = None) -> ItemSets:
     """Take sets from a table of one row per item: a file, or anything `mottle.anonymize` takes.
 
     Rows of the same ``record`` value make one set, in the order in which these values first occur;
@@ -76,7 +76,7 @@ def read_long(data: object, *, record: str, item: str, label: str | None = None)
         )
     encoded = keys.dictionary_encode().unify_dictionaries().combine_chunks()
     record_of = encoded.indices.to_numpy().astype(np.int64)
-    sets = SetData.of_pairs(len(encoded.dictionary), record_of, as_text(items, item))
+    sets = ItemSets.of_pairs(len(encoded.dictionary), record_of, as_text(items, item))
     if label is None:
         return sets
     return sets.with_labels(
@@ -86,7 +86,7 @@ def read_long(data: object, *, record: str, item: str, label: str | None = None)
 
 def read_column(
     data: object, *, column: str, separator: str | None = None, label: str | None = None
-) -> SetData:
+) -> ItemSets:
     """Take sets from a table with one row per record: a column of lists, or of delimited text.
 
     ``separator`` stands between the items of a text. A missing cell is an empty set. ``label``
@@ -129,7 +129,7 @@ def read_sets(
     separator: str | None = None,
     label: str | None = None,
     encoding: str | None = None,
-) -> SetData:
+) -> ItemSets:
     """Read sets from whatever they lie in.
 
     ============================================  ==================================================
@@ -178,13 +178,13 @@ def _refuse_table(path: Path) -> None:
         )
 
 
-def as_sets(data: object) -> SetData:
+def as_sets(data: object) -> ItemSets:
     """Take sets as they are, from a transaction file, or from a collection of collections.
 
     >>> as_sets([{"a"}, {"a", "b"}]).records
     2
     """
-    if isinstance(data, SetData):
+    if isinstance(data, ItemSets):
         return data
     if isinstance(data, (str, PathLike)):
         return read_transactions(Path(data))
@@ -201,7 +201,7 @@ def as_sets(data: object) -> SetData:
     sets = list(data)
     if any(isinstance(record, str) or not isinstance(record, Iterable) for record in sets):
         raise UsageError("Not every record is a set.", "Give a list of lists or sets of items.")
-    return SetData.of(sets)
+    return ItemSets.of(sets)
 
 
 def _lines(path: Path, encoding: str | None) -> pa.Array:

@@ -75,8 +75,8 @@ def read_table(
             f"{path} is damaged, incomplete or not of the type its name says.",
             "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
         ) from None
-    table = checked(normalize(table), str(path))
-    return table if binary_reader is None else without_words(table, missing)
+    table = validate_table(normalize(table), str(path))
+    return table if binary_reader is None else mask_missing_markers(table, missing)
 
 
 def as_table(data: object) -> pa.Table:
@@ -91,7 +91,7 @@ def as_table(data: object) -> pa.Table:
     if isinstance(data, (str, os.PathLike)):
         return read_table(os.fspath(data))
     source = f"The {type(data).__name__}"
-    return checked(normalize(_arrow_table(data, source)), source)
+    return validate_table(normalize(_arrow_table(data, source)), source)
 
 
 def normalize(table: pa.Table) -> pa.Table:
@@ -220,7 +220,7 @@ def _arrow_table(data: object, source: str) -> pa.Table:
 # --------------------------------------------------------------------------- checks and uniformity
 
 
-def checked(table: pa.Table, source: str) -> pa.Table:
+def validate_table(table: pa.Table, source: str) -> pa.Table:
     """Refuse what nobody could name or anonymize."""
     names = table.column_names
     for position, name in enumerate(names, start=1):
@@ -239,7 +239,7 @@ def checked(table: pa.Table, source: str) -> pa.Table:
     return table
 
 
-def without_words(table: pa.Table, words: Sequence[str]) -> pa.Table:
+def mask_missing_markers(table: pa.Table, words: Sequence[str]) -> pa.Table:
     """Make text cells missing that hold one of the words."""
     columns = [
         blank_out(column, words) if pa.types.is_string(column.type) else column

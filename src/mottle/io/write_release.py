@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import StorageError, UsageError
-from mottle.io.atomic_write import Move, hidden_folder, refuse_existing, staged, writing_to
+from mottle.io.atomic_write import Move, ensure_absent, hidden_folder, staged, translating_os_errors
 from mottle.io.link_file import write_links
 from mottle.utils import parallel
 
@@ -85,15 +85,15 @@ def save_release(
     with ExitStack() as opened:
         moves = []
         for path, _ in secrets:
-            opened.enter_context(writing_to(path))
-            check_private_place(path, folder, overwrite=overwrite)
+            opened.enter_context(translating_os_errors(path))
+            check_private_path(path, folder, overwrite=overwrite)
             moves.append((opened.enter_context(hidden_folder(path.parent)) / path.name, path))
         stage = opened.enter_context(
             _staged(release, folder, overwrite=overwrite, afterwards=moves, report=report)
         )
         certificate = _write_files(release, stage, report)
         for (path, write), (file, _) in zip(secrets, moves, strict=True):
-            with writing_to(path):
+            with translating_os_errors(path):
                 write(file, certificate)
     return certificate
 
@@ -124,16 +124,16 @@ def _links_of(release: Publishable) -> Links:
     return release.links
 
 
-def check_places(
+def check_paths(
     folder: Path, private: Path | None, *, overwrite: bool, internal: Path | None = None
 ) -> None:
     """Raise before a long run what `save_release` would raise after it."""
-    refuse_existing(folder, FILES, overwrite=overwrite)
+    ensure_absent(folder, FILES, overwrite=overwrite)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
     for secret in (private, internal):
         if secret is not None:
-            check_private_place(secret, folder, overwrite=overwrite)
+            check_private_path(secret, folder, overwrite=overwrite)
     if private is not None and internal is not None and private.resolve() == internal.resolve():
         raise UsageError(
             f"{private} cannot be both the link file and the internal report.", "Name two files."
@@ -235,7 +235,7 @@ def _quoted(column: pa.Array) -> pa.Array:
     return pc.fill_null(texts, "")
 
 
-def check_private_place(link_file: Path, folder: Path, *, overwrite: bool) -> None:
+def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> None:
     """Refuse a place for a file of the owner's that would be published, or that is taken."""
     if folder.resolve() in (link_file.resolve(), *link_file.resolve().parents):
         raise UsageError(

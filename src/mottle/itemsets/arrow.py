@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
 from mottle.utils.arrow import as_text
 
@@ -20,7 +20,7 @@ def is_list(kind: pa.DataType) -> bool:
     )
 
 
-def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> SetData:
+def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> ItemSets:
     """Records from a column of lists; a missing list holds nothing.
 
     ``trim`` takes blanks around items away, and items of which nothing is left.
@@ -40,10 +40,10 @@ def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> SetData:
         kept = pc.not_equal(values, "")
         held_by = held_by[np.asarray(kept)]
         values = values.filter(kept)
-    return SetData.of_pairs(len(lists), held_by, values)
+    return ItemSets.of_pairs(len(lists), held_by, values)
 
 
-def of_text(values: pa.ChunkedArray, name: str, separator: str) -> SetData:
+def of_text(values: pa.ChunkedArray, name: str, separator: str) -> ItemSets:
     """Records from a column of plain values, as text with a separator between items.
 
     >>> of_text(pa.chunked_array([["b; a;", ";", None]]), "visited", ";").starts

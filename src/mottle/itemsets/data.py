@@ -59,7 +59,7 @@ class Sets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SetData:
+class ItemSets:
     """Records that are sets of items, each with or without a sensitive label.
 
     >>> data = SetData.of([["milk", "bread"], [], ["bread", "bread"]])
@@ -94,7 +94,7 @@ class SetData:
         sets: Iterable[Iterable[object]],
         labels: Sequence[object] | None = None,
         label_name: str = "label",
-    ) -> SetData:
+    ) -> ItemSets:
         """Records from Python collections; items are kept as their text."""
         lists = [[str(item) for item in record] for record in sets]
         record_of = np.repeat(np.arange(len(lists)), [len(record) for record in lists])
@@ -105,7 +105,7 @@ class SetData:
     @classmethod
     def of_pairs(
         cls, records: int, record_of: Int64Array, values: pa.ChunkedArray | pa.Array
-    ) -> SetData:
+    ) -> ItemSets:
         """Records from (record number, item) pairs in any order; null items hold nothing."""
         notes = []
         if values.null_count:
@@ -142,7 +142,7 @@ class SetData:
         """Items of every record."""
         return np.diff(self.starts)
 
-    def with_labels(self, labels: pa.ChunkedArray | pa.Array, name: str) -> SetData:
+    def with_labels(self, labels: pa.ChunkedArray | pa.Array, name: str) -> ItemSets:
         """The same records, each with a sensitive label."""
         if not is_plain(labels.type):
             raise DataError(

@@ -19,7 +19,7 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 _WORD = 64
 
 
-class Boxes(NamedTuple):
+class GrowingBoxes(NamedTuple):
     """What the cells of many boxes hold, by box and column."""
 
     word: Int64Array  # [d + 1] SET: where the bits of a column begin, in words
@@ -31,7 +31,7 @@ class Boxes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def make_boxes(scales: Scales, count: int) -> Boxes:
+def make_boxes(scales: Scales, count: int) -> GrowingBoxes:
     """Room for ``count`` boxes."""
     columns = scales.form.size
     word = np.zeros(columns + 1, np.int64)
@@ -40,7 +40,7 @@ def make_boxes(scales: Scales, count: int) -> Boxes:
         end = scales.position.size if last else scales.offset[column + 1]
         words = (end - scales.offset[column] + _WORD - 1) // _WORD
         word[column + 1] = word[column] + (words if scales.form[column] == SET else 0)
-    return Boxes(
+    return GrowingBoxes(
         word,
         np.empty((count, word[columns]), np.uint64),
         np.empty((count, columns)),
@@ -51,7 +51,7 @@ def make_boxes(scales: Scales, count: int) -> Boxes:
 
 
 @njit(cache=True, nogil=True)
-def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> None:
+def open_box(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
     """Let a box hold one original."""
     boxes.held[box] = 0
     for column in range(scales.form.size):
@@ -63,7 +63,7 @@ def open_box(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> No
 
 
 @njit(cache=True, nogil=True)
-def widen(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> None:
+def widen(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
     """Let a box hold one original more."""
     for column in range(scales.form.size):
         form, code = scales.form[column], original[column]
@@ -83,7 +83,7 @@ def widen(scales: Scales, boxes: Boxes, box: int, original: Int32Array) -> None:
 
 @njit(cache=True, nogil=True)
 def set_growths(
-    scales: Scales, boxes: Boxes, candidates: Int32Array, count: int, cost: Float64Array
+    scales: Scales, boxes: GrowingBoxes, candidates: Int32Array, count: int, cost: Float64Array
 ) -> None:
     """Set ``cost[:count, :count]`` to what each candidate would add to the loss of each box.
 

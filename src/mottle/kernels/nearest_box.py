@@ -27,7 +27,7 @@ _MAY_BE_MISSING, _ONLY_MISSING = 1, 2  # what ``mask`` says of a range
 _BITS = 63  # picks the bit of a code in ``mask``
 
 
-class Index(NamedTuple):
+class BoxIndex(NamedTuple):
     """Boxes and the tree over them. Tree node v has children 2v and 2v + 1; the root is 1.
 
     Entries are the 2·leaves places of the tree, then the boxes in the tree's order.
@@ -47,7 +47,7 @@ class Index(NamedTuple):
     )
 
 
-def build(codes: Codes, ordered: Int32Array, k: int) -> Index:
+def build(codes: Codes, ordered: Int32Array, k: int) -> BoxIndex:
     """An index in which every box stands for its own original alone. Cost O(n·(d·log n + k))."""
     n, d = ordered.shape
     leaves = 1 << max(-(-n // LEAF) - 1, 0).bit_length()
@@ -56,7 +56,7 @@ def build(codes: Codes, ordered: Int32Array, k: int) -> Index:
     entry_of = np.empty(n, np.int32)
     by_code = np.ascontiguousarray(np.argsort(ordered, axis=0, kind="stable").T.astype(np.int32))
     entry_of[_tree_order(metric, ordered, leaves, by_code)] = np.arange(2 * leaves, entries)
-    index = Index(
+    index = BoxIndex(
         scales=metric,
         ordered=ordered,
         members=np.full((n, k), -1, np.int32),
@@ -131,7 +131,7 @@ def _distance(scales: Scales, column: int, one: int, other: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def absorb(index: Index, box_of: Int32Array, layer: int) -> float:
+def absorb(index: BoxIndex, box_of: Int32Array, layer: int) -> float:
     """Let box ``box_of[i]`` take in original i as its member ``layer``; all become available.
 
     Returns the growth of loss in all boxes together. Cost O(n·d).
@@ -172,7 +172,7 @@ def absorb(index: Index, box_of: Int32Array, layer: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def take(index: Index, box: int) -> None:
+def take(index: BoxIndex, box: int) -> None:
     """Make a box unavailable, and tighten the bounds above it. Cost O(d·log n)."""
     n = index.ordered.shape[0]
     index.first[index.entry_of[box]] = n
@@ -183,7 +183,7 @@ def take(index: Index, box: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _below(index: Index, node: int) -> tuple[int, int]:
+def _below(index: BoxIndex, node: int) -> tuple[int, int]:
     """First entry right below a node, and the end of them: two nodes, or the boxes of a leaf."""
     if node < index.leaves:
         return 2 * node, 2 * node + 2
@@ -193,7 +193,7 @@ def _below(index: Index, node: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _leaf_of(index: Index, box: int) -> int:
+def _leaf_of(index: BoxIndex, box: int) -> int:
     """The leaf above a box: the last one whose first entry is not behind it."""
     n = index.ordered.shape[0]
     place = index.entry_of[box] - 2 * index.leaves
@@ -201,7 +201,7 @@ def _leaf_of(index: Index, box: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _refresh(index: Index, node: int) -> None:
+def _refresh(index: BoxIndex, node: int) -> None:
     """Bound a node of the tree by the entries right below it that hold available boxes."""
     n = index.ordered.shape[0]
     begin, end = _below(index, node)
@@ -230,7 +230,7 @@ def _refresh(index: Index, node: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def growth(index: Index, original: int, entry: int, limit: float) -> float:
+def growth(index: BoxIndex, original: int, entry: int, limit: float) -> float:
     """What an original adds to the loss of an available box; at a node, to any box below or less.
 
     Stops adding beyond ``limit``. Cost O(d), and O(k) more per column of more than 64 values.
@@ -267,7 +267,7 @@ def growth(index: Index, original: int, entry: int, limit: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _has_value(index: Index, box: int, column: int, code: int) -> bool:
+def _has_value(index: BoxIndex, box: int, column: int, code: int) -> bool:
     for member in index.members[box]:
         if member < 0:
             break
@@ -277,7 +277,7 @@ def _has_value(index: Index, box: int, column: int, code: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def holds(index: Index, box: int, original: int) -> bool:
+def holds(index: BoxIndex, box: int, original: int) -> bool:
     """Whether a box has taken in an original before, so that the edge is used."""
     for member in index.members[box]:  # noqa: SIM110 - compiles to less than any()
         if member == original:
@@ -287,7 +287,7 @@ def holds(index: Index, box: int, original: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def search(
-    index: Index, original: int, unused_by: int, weights: Float64Array, boxes: Int32Array
+    index: BoxIndex, original: int, unused_by: int, weights: Float64Array, boxes: Int32Array
 ) -> int:
     """Fill ``weights`` and ``boxes`` with the nearest available boxes, by (growth, position).
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mottle.encoding.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
+from mottle.encoding.cover import Cover, CoverCells, NodeCells, RangeCells, SetCells, WorldCells
 from mottle.encoding.domain import Codes, Domain
 from mottle.typing import Float64Array
 
@@ -53,7 +53,7 @@ def measure(published: Cover, codes: Codes) -> Loss:
     )
 
 
-def ncp(cells: Cells, domain: Domain) -> Float64Array:
+def ncp(cells: CoverCells, domain: Domain) -> Float64Array:
     """NCP of each cell of one column."""
     match cells:
         case RangeCells():

@@ -6,9 +6,17 @@ adding one file to this folder that registers it; nothing else changes.
 
 from __future__ import annotations
 
-from mottle.methods.base import METHODS, Arrangement, Draw, Effort, Method, SetColumns, registered
+from mottle.methods.base import (
+    METHODS,
+    Arrangement,
+    Draw,
+    Method,
+    MethodContext,
+    SetColumns,
+    registered,
+)
 
-__all__ = ["Arrangement", "Draw", "Effort", "Method", "SetColumns", "get", "registered"]
+__all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get", "registered"]
 
 
 def get(name: str) -> Method:

@@ -15,7 +15,7 @@ from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
-from mottle.methods.base import Arrangement, Draw, Effort, register
+from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.fast07.partitioning import arrange
 from mottle.typing import Int32Array, Int64Array
 
@@ -29,16 +29,16 @@ from mottle.typing import Int32Array, Int64Array
     cost="O(n log m) time for m sensitive values, O(n·d) memory",
     exact=True,
 )
-def anatomy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of ℓ or a few more random records with different sensitive values.
 
     Which records of a value go together is drawn by secret lots. Only choices among values and
     groups, which the published tables show anyway, use the seed.
     """
     demand.one_column("anatomy")
-    random = np.random.default_rng(effort.seed)
-    lots = effort.lots(codes.records)
-    buckets = lots[np.argsort(demand.values[lots], kind="stable")]
+    random = np.random.default_rng(context.seed)
+    tiebreak = context.tiebreak(codes.records)
+    buckets = tiebreak[np.argsort(demand.values[tiebreak], kind="stable")]
     group_of = _draw_groups(demand.values[buckets], demand.diversity, random)
     by_group = buckets[np.argsort(group_of, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])

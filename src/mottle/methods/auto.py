@@ -12,7 +12,7 @@ from mottle.guarantees.caps import Caps
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
-from mottle.methods.base import Arrange, Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrange, Arrangement, MethodContext, SetColumns, register
 from mottle.methods.buckets.buckets import buckets
 from mottle.methods.freeform import block_size, freeform
 from mottle.methods.nh.nh import nh
@@ -33,7 +33,7 @@ PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
 )
-def auto(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def auto(codes: Codes, demand: Demand, effort: MethodContext) -> Arrangement:
     """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` when that gains nothing."""
     method, because = _choose(codes, demand, effort)
     arrangement = method(codes, demand, effort)
@@ -41,7 +41,7 @@ def auto(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return replace(arrangement, facts={**picked, **arrangement.facts})
 
 
-def _choose(codes: Codes, demand: Demand, effort: Effort) -> tuple[Arrange, str]:
+def _choose(codes: Codes, demand: Demand, effort: MethodContext) -> tuple[Arrange, str]:
     if demand.capped:
         return buckets, "it leaks no sensitive value, and loses least"
     expected = expected_seconds(codes.records, demand.degree)

@@ -21,18 +21,18 @@ from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
 
 
-def _unsecret_lots(records: int) -> Int64Array:
+def _insecure_tiebreak(records: int) -> Int64Array:
     """Lots for experiments with a method by itself; a run draws them from its secret."""
     return np.random.default_rng(0).permutation(records)
 
 
-def _unsecret_preview(graph: Graph) -> Int32Array:
+def _insecure_preview(graph: Graph) -> Int32Array:
     """A draw for experiments with a method by itself."""
     return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
 
 
 @dataclass(frozen=True)
-class Decided:
+class BucketDecision:
     """What `buckets` decides for a whole table, for some of its records, which come in order."""
 
     buckets: int  # of most tables
@@ -45,22 +45,24 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Effort:
+class MethodContext:
     """How long a method may improve its graph, and whom it tells of its progress."""
 
     seconds: float | None = None  # None: until it is no longer worth it
     seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
-    tell: Callable[[float], None] = field(default=lambda _: None)  # called with the loss so far
-    lots: Callable[[int], Int64Array] = field(default=_unsecret_lots)
+    on_progress: Callable[[float], None] = field(
+        default=lambda _: None
+    )  # called with the loss so far
+    tiebreak: Callable[[int], Int64Array] = field(default=_insecure_tiebreak)
     """A secret, uniformly random order of so many records, the same at every call: for choices
     among records with equal sensitive values, which privacy does rest on."""
-    preview: Callable[[Graph], Int32Array] = field(default=_unsecret_preview)
+    preview: Callable[[Graph], Int32Array] = field(default=_insecure_preview)
     """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
     methods that learn from what is already certain to be published."""
-    decided: Decided | None = None
+    decided: BucketDecision | None = None
     """What was decided for a larger table of which these records are a part."""
 
-    def share(self, part: float) -> Effort:
+    def share(self, part: float) -> MethodContext:
         """That part of the effort."""
         return self if self.seconds is None else replace(self, seconds=self.seconds * part)
 
@@ -91,7 +93,7 @@ class Arrangement:
     draw: Draw = Draw.WALK
 
 
-Arrange = Callable[[Codes, Demand, Effort], Arrangement]
+Arrange = Callable[[Codes, Demand, MethodContext], Arrangement]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from mottle.guarantees.caps import Caps
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand, allowed
 from mottle.guarantees.l_diversity import LDiversity
-from mottle.methods.base import Arrangement, Effort, register
+from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place
@@ -33,7 +33,7 @@ _UNEQUAL = 2  # records per bucket by which the halves of a group may differ
     guarantees=(LDiversity, BetaLikeness, Caps),
     cost="O(n log n + n·d) time, O(n·d) memory",
 )
-def burel(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
 
     A bucket is bound by the lowest cap among its values: as long as its share of a group is within
@@ -45,7 +45,7 @@ def burel(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     buckets = bucket_of[demand.values[order]]
     sizes = np.bincount(buckets, minlength=len(caps))
     groups = reallocate(sizes, caps, demand.degree)
-    members = order[fill(buckets, groups, np.random.default_rng(effort.seed))]
+    members = order[fill(buckets, groups, np.random.default_rng(context.seed))]
     totals = groups.sum(axis=1)
     starts = np.concatenate([[0], np.cumsum(totals)])
     graph = Graph.rings(members.astype(np.int32), starts, totals.astype(np.int32))

@@ -23,7 +23,7 @@ from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.methods._refinement_orders import refinement_orders
-from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.nh import lexicographic_partitions
 from mottle.methods.refinement import mean_loss, refine
@@ -46,7 +46,7 @@ _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart,
     cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
 )
-def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Match inside blocks of the best of three orders, or begin with rings; refine across blocks.
 
     ``effort.seconds`` = 0 leaves the refinement out.
@@ -57,12 +57,12 @@ def freeform(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     starts = layout.starts
     members = layout.order.astype(np.int32)
     facts: dict[str, object] = {"order": layout.name, "refinement": None}
-    if effort.seconds == 0:
-        effort.tell(mean_loss(metric, ordered, preimages))
+    if context.seconds == 0:
+        context.on_progress(mean_loss(metric, ordered, preimages))
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
         return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
-    refined = refine(metric, ordered, refinement_orders(codes, ordered), preimages, effort)
+    refined = refine(metric, ordered, refinement_orders(codes, ordered), preimages, context)
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
@@ -120,7 +120,7 @@ def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
     yield Layout("lexicographic", by_values, cuts)
     if len(cuts) > 2:
         yield Layout("hilbert", hilbert(placed(codes)), cuts)
-        medians = mondrian(along_orders(codes), Demand(size // 2), Effort()).graph
+        medians = mondrian(along_orders(codes), Demand(size // 2), MethodContext()).graph
         yield Layout("median cuts", medians.members.astype(np.int64), medians.starts)
 
 

@@ -8,7 +8,7 @@ from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.nh.nh import lexicographic_partitions
 
 
@@ -20,7 +20,7 @@ from mottle.methods.nh.nh import lexicographic_partitions
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
-def hp(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def hp(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Generalize each lexicographic partition as a whole (NH10 §7, "HP")."""
     members, starts = lexicographic_partitions(codes, demand.degree)
     return Arrangement(Graph.rings(members, starts, np.diff(starts).astype(np.int32)))

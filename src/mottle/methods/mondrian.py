@@ -25,7 +25,7 @@ from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
-from mottle.methods.base import Arrangement, Effort, register
+from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
@@ -40,7 +40,7 @@ _GUARANTEES = (KAnonymity, LDiversity, BetaLikeness, Caps)
     guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
-def mondrian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Strict cuts while there are any, then relaxed ones: groups of k to 2k - 1 records.
 
     With caps, groups that no cut leaves within the caps on both sides stay larger. Loses no more
@@ -57,7 +57,7 @@ def mondrian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
-def mondrian_strict(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Strict cuts: all records with the median go to one side, the one that makes it more even.
 
     A cut is allowable when both sides have k records; otherwise the next widest attribute is tried.
@@ -73,7 +73,7 @@ def mondrian_strict(codes: Codes, demand: Demand, effort: Effort) -> Arrangement
     guarantees=_GUARANTEES,
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
-def mondrian_relaxed(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def mondrian_relaxed(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Relaxed cuts (LeFevre §3.2): equal halves, records at the median go to either side."""
     return _arrange(codes, demand, ALWAYS)
 
@@ -82,7 +82,9 @@ def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
     members = np.arange(codes.records, dtype=np.int32)
     limits = _Limits(
         least=max(demand.degree, _least_within_caps(demand)),
-        marks=demand.marks if demand.capped else np.empty((codes.records, 0), np.int32),
+        sensitive_codes=demand.sensitive_codes
+        if demand.capped
+        else np.empty((codes.records, 0), np.int32),
         caps=demand.caps,
         left=np.zeros(len(demand.caps), np.int64),
         right=np.zeros(len(demand.caps), np.int64),
@@ -98,7 +100,7 @@ class _Limits(NamedTuple):
     """What both sides of a cut must keep."""
 
     least: int  # records on a side
-    marks: Int32Array  # [n, systems]: the marks of every record
+    sensitive_codes: Int32Array  # [n, attributes]: the marks of every record
     caps: Float64Array  # by mark: its highest share on a side
     left: Int64Array  # by mark: space to count in, all zero before and after
     right: Int64Array
@@ -106,7 +108,7 @@ class _Limits(NamedTuple):
 
 def _least_within_caps(demand: Demand) -> int:
     """The fewest records that can be within the caps; each has a mark of every system."""
-    highest = [demand.caps[marks].max() for marks in demand.marks.T]
+    highest = [demand.caps[marks].max() for marks in demand.sensitive_codes.T]
     return max((math.ceil(1 / cap - ROUNDING) for cap in highest), default=1)
 
 
@@ -200,7 +202,7 @@ def _is_within_caps(
     limits: _Limits,
 ) -> bool:
     """Whether both sides that `_divide` would make keep every mark within its cap."""
-    systems = limits.marks.shape[1]
+    systems = limits.sensitive_codes.shape[1]
     if systems == 0:
         return True
     for record in part:
@@ -210,11 +212,11 @@ def _is_within_caps(
         goes_left = value < median or (value == median and equal_left >= 0)
         counts = limits.left if goes_left else limits.right
         for system in range(systems):
-            counts[limits.marks[record, system]] += 1
+            counts[limits.sensitive_codes[record, system]] += 1
     within = True
     for record in part:
         for system in range(systems):
-            mark = limits.marks[record, system]
+            mark = limits.sensitive_codes[record, system]
             cap = limits.caps[mark]
             within &= limits.left[mark] <= cap * left + ROUNDING
             within &= limits.right[mark] <= cap * (part.size - left) + ROUNDING

@@ -30,7 +30,7 @@ from mottle.kernels.ncp_growth import (
     box_loss,
 )
 from mottle.kernels.vote_growth import ItemLists
-from mottle.methods.base import Effort
+from mottle.methods.base import MethodContext
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
 from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
@@ -61,7 +61,7 @@ def refine(
     ordered: Int32Array,
     orders: Orders,
     preimages: Int32Array,
-    effort: Effort,
+    context: MethodContext,
     piles: Int64Array | None = None,
     together: int = DEALT_TOGETHER,
 ) -> Refined:
@@ -76,19 +76,19 @@ def refine(
     ``piles`` are starts of runs of records, and the end: each set J then lies within one run, and
     all of its records give away the same layer. So buckets stay matched with buckets.
     """
-    until = np.inf if effort.seconds is None else time.perf_counter() + effort.seconds
-    random = np.random.default_rng(effort.seed)
+    until = np.inf if context.seconds is None else time.perf_counter() + context.seconds
+    random = np.random.default_rng(context.seed)
     passes = 0
     try:
         gcp = mean_loss(scales, ordered, preimages)
-        effort.tell(gcp)
+        context.on_progress(gcp)
         while time.perf_counter() < until:
             before = gcp
             _one_pass(scales, ordered, orders, preimages, random, passes, until, piles, together)
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
-            effort.tell(gcp)
-            if effort.seconds is None and before - gcp <= LEAST_GAIN * before:
+            context.on_progress(gcp)
+            if context.seconds is None and before - gcp <= LEAST_GAIN * before:
                 return Refined(passes, "no more gain")
     except KeyboardInterrupt:
         return Refined(passes, INTERRUPTED)

@@ -18,7 +18,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
-from mottle.methods.base import Arrangement, Effort, register
+from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
@@ -33,7 +33,7 @@ _END = -1
     guarantees=(KAnonymity,),
     cost="O(n²·d) time, O(n·d) memory; up to 100,000 rows",
 )
-def topdown(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def topdown(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Split every cluster of 2k records or more, then let clusters below k merge or borrow.
 
     Where the papers leave a choice: two clusters merge when they have fewer than 2k records
@@ -48,7 +48,7 @@ def topdown(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
         )
     k = demand.degree
     prices, matrix = scales(codes), np.ascontiguousarray(codes.matrix)
-    members = np.random.default_rng(effort.seed).permutation(codes.records).astype(np.int32)
+    members = np.random.default_rng(context.seed).permutation(codes.records).astype(np.int32)
     starts = _split_all(prices, matrix, k, members)
     cluster_of = _repair_all(prices, matrix, k, members, starts)
     order = np.argsort(cluster_of, kind="stable")
@@ -58,7 +58,7 @@ def topdown(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     return Arrangement(Graph.rings(order.astype(np.int32), bounds, sizes.astype(np.int32)))
 
 
-class Boxes(NamedTuple):
+class GroupBoxes(NamedTuple):
     """What each of a few growing sets of records covers."""
 
     lowest: Float64Array  # [boxes, d] RANGE: weighted positions; above highest for missing alone
@@ -69,10 +69,10 @@ class Boxes(NamedTuple):
     stamp: Int64Array  # [boxes]
 
 
-def _new_boxes(prices: Scales) -> Boxes:
+def _new_boxes(prices: Scales) -> GroupBoxes:
     """Two boxes that cover nothing yet."""
     shape = (2, len(prices.form))
-    return Boxes(
+    return GroupBoxes(
         np.empty(shape),
         np.empty(shape),
         np.empty(shape, np.bool_),
@@ -83,7 +83,7 @@ def _new_boxes(prices: Scales) -> Boxes:
 
 
 @njit(cache=True, nogil=True)
-def _open(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None:
+def _open(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> None:
     """Let the box cover ``record`` (its codes) alone."""
     boxes.stamp[box] += 1
     for column in range(record.size):
@@ -95,7 +95,7 @@ def _open(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None:
+def _take_in(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> None:
     for column in range(record.size):
         value = prices.offset[column] + record[column]
         if prices.form[column] == SET:
@@ -111,7 +111,7 @@ def _take_in(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> None
 
 
 @njit(cache=True, nogil=True)
-def _growth(prices: Scales, boxes: Boxes, box: int, record: Int32Array) -> float:
+def _growth(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> float:
     """What taking in ``record`` would add to the loss of the box."""
     growth = 0.0
     for column in range(record.size):
@@ -152,7 +152,7 @@ def _split_all(prices: Scales, matrix: Int32Array, k: int, members: Int32Array) 
 
 @njit(cache=True, nogil=True)
 def _split(
-    prices: Scales, matrix: Int32Array, part: Int32Array, boxes: Boxes, aside: Int32Array
+    prices: Scales, matrix: Int32Array, part: Int32Array, boxes: GroupBoxes, aside: Int32Array
 ) -> int:
     """Divide ``part`` between two far-apart seeds; returns the size of the first cluster.
 
@@ -185,7 +185,7 @@ def _split(
 
 @njit(cache=True, nogil=True)
 def _farthest(
-    prices: Scales, matrix: Int32Array, part: Int32Array, record: int, boxes: Boxes
+    prices: Scales, matrix: Int32Array, part: Int32Array, record: int, boxes: GroupBoxes
 ) -> int:
     """The record of ``part`` that would lose most in one group with ``record``."""
     _open(prices, boxes, 0, matrix[record])
@@ -258,7 +258,7 @@ def _best_partner(
     k: int,
     clusters: Clusters,
     cluster: int,
-    boxes: Boxes,
+    boxes: GroupBoxes,
     growths: Float64Array,
 ) -> tuple[int, float]:
     """The cluster to merge with and what that adds to the loss; box 0 covers ``cluster``.
@@ -299,7 +299,7 @@ def _choose_nearest(
     k: int,
     clusters: Clusters,
     cluster: int,
-    boxes: Boxes,
+    boxes: GroupBoxes,
     growths: Float64Array,
     chosen: Int32Array,
     limit: float,
@@ -333,7 +333,12 @@ def _choose_nearest(
 
 @njit(cache=True, nogil=True)
 def _cover(
-    prices: Scales, matrix: Int32Array, clusters: Clusters, cluster: int, boxes: Boxes, box: int
+    prices: Scales,
+    matrix: Int32Array,
+    clusters: Clusters,
+    cluster: int,
+    boxes: GroupBoxes,
+    box: int,
 ) -> float:
     """Let a box cover a cluster; returns its loss."""
     _open(prices, boxes, box, matrix[clusters.first[cluster]])
@@ -342,7 +347,12 @@ def _cover(
 
 @njit(cache=True, nogil=True)
 def _cover_too(
-    prices: Scales, matrix: Int32Array, clusters: Clusters, cluster: int, boxes: Boxes, box: int
+    prices: Scales,
+    matrix: Int32Array,
+    clusters: Clusters,
+    cluster: int,
+    boxes: GroupBoxes,
+    box: int,
 ) -> float:
     """Take a cluster into a box; returns what that adds to its loss."""
     growth = 0.0

@@ -28,13 +28,18 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import check_within_caps, exposure
 from mottle.io.read_table import as_table
 from mottle.loss.ncp import measure
-from mottle.methods import Arrangement, Draw, Effort
-from mottle.methods.het.dummy_records import add_dummies, note
+from mottle.methods import Arrangement, Draw, MethodContext
+from mottle.methods.het.dummy_records import add_dummies, dummies_notice
 from mottle.release.column import PublishedColumn
 from mottle.release.data import Release
 from mottle.release.links import Links
 from mottle.release.publish import check_publishable, check_published, publish
-from mottle.release.two_tables import INSTEAD, check_published_apart, disclosing, publish_apart
+from mottle.release.two_tables import (
+    INSTEAD,
+    add_disclosure_notice,
+    check_published_apart,
+    publish_apart,
+)
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Representation, Role, Schema, parse_word
 from mottle.typing import Int32Array
@@ -56,18 +61,18 @@ class Progress:
 class Clock:
     """Seconds by stage, and the voice that announces them."""
 
-    tell: Callable[[Progress], None]
+    on_progress: Callable[[Progress], None]
     seconds: dict[str, float] = field(default_factory=dict)
     gcp: float | None = None
 
     def report_loss(self, stage: str, gcp: float) -> None:
         """Tell how much is lost so far."""
-        self.tell(Progress(stage, gcp))
+        self.on_progress(Progress(stage, gcp))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Announce a stage and take its time."""
-        self.tell(Progress(name, self.gcp))
+        self.on_progress(Progress(name, self.gcp))
         begin = time.perf_counter()
         yield
         self.seconds[name] = round(time.perf_counter() - begin, 4)
@@ -170,17 +175,19 @@ def anonymize(
     with clock.stage("code"):
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
-        lots = partial(secret.permutation, Purpose.LOTS)
+        tiebreak = partial(secret.permutation, Purpose.TIEBREAK)
         if chosen.dummies is not None:
             demand = demand.with_dummies(chosen.dummies(demand))
-            table = add_dummies(table, schema, lots(table.num_rows)[: demand.dummies])
+            table = add_dummies(table, schema, tiebreak(table.num_rows)[: demand.dummies])
         codes = encode(table, schema, representation)
         codes_to_arrange = chosen.codes_to_arrange(codes, guarantee)
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
         preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
         arrangement = chosen.arrange(
-            codes_to_arrange, demand, Effort(effort, secret.public_seed, telling, lots, preview)
+            codes_to_arrange,
+            demand,
+            MethodContext(effort, secret.public_seed, telling, tiebreak, preview),
         )
         graph = arrangement.graph
         if graph.records != codes.records:
@@ -205,7 +212,7 @@ def anonymize(
             check_passed(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
             check_passed(2, "covered", covered),
             check_passed(3, "one-to-one", {"records": check_assignment(graph, truth)}),
-            leak(graph, truth, demand)
+            measure_cap_violations(graph, truth, demand)
             if unsafe
             else check_passed(4, "within caps", check_within_caps(graph, truth, demand)),
         ]
@@ -218,7 +225,7 @@ def anonymize(
             released, columns = publish(table, schema, codes, published, links, least)
             anonymous = check_published(schema, columns, links)
         checks.append(check_passed(5, "anonymous", anonymous))
-    clock.tell(Progress("done", loss.gcp))
+    clock.on_progress(Progress("done", loss.gcp))
     certificate = {
         "mottle": __version__,
         "guarantee": guarantee.describe(),
@@ -246,13 +253,13 @@ def anonymize(
         "notes": [
             *notes_of(schema, codes, guarantee, arrangement.facts, seed),
             *([UNSAFE] if unsafe else []),
-            *([note(demand.dummies)] if demand.dummies else []),
+            *([dummies_notice(demand.dummies)] if demand.dummies else []),
         ],
         "sha256": {},
         "seconds": clock.seconds,
     }
     if values_apart is not None:
-        certificate = disclosing(certificate, values_apart)
+        certificate = add_disclosure_notice(certificate, values_apart)
     release = Release(released, columns, certificate, links, values_apart)
     if audit == "full":
         with clock.stage("audit"):
@@ -328,7 +335,7 @@ def decide_draw(method: str, arrangement: Arrangement, walk: str, unsafe: bool) 
     return (walk if unsafe or draw is Draw.WALK else str(draw)), unsafe
 
 
-def leak(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
+def measure_cap_violations(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
     """Invariant 4 as it stands after the papers' walk: measured, not enforced."""
     found = exposure(graph, truth, demand)
     measured = {

@@ -17,9 +17,9 @@ from mottle.graph.degrees import describe_degrees, records_by_degree
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.exposure import check_within_caps
 from mottle.io.read_sets import as_sets
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.loss.set_errors import error
-from mottle.methods import Arrangement, Draw, Effort
+from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.sets import method_for
 from mottle.pipeline.anonymize import (
     INTERRUPTED,
@@ -31,7 +31,7 @@ from mottle.pipeline.anonymize import (
     check_passed,
     decide_draw,
     describe_values,
-    leak,
+    measure_cap_violations,
 )
 from mottle.release.links import Links
 from mottle.release.set_release import SetRelease, check_names, check_published, publish
@@ -55,8 +55,8 @@ def anonymize_sets(
     Parameters
     ----------
     data
-        A `SetData` from one of the readers of `mottle.itemsets`, the path of a transaction file, or
-        a collection of collections of items.
+        A `ItemSets` from one of the readers of `mottle.itemsets`, the path of a transaction file,
+        or a collection of collections of items.
     guarantee
         What the release has to promise: ``KAnonymity(10)``, or, when the records have sensitive
         labels, also ``LDiversity(3)`` and the other guarantees about sensitive values.
@@ -80,6 +80,7 @@ def anonymize_sets(
 
     Examples
     --------
+    >>> import mottle
     >>> baskets = [{"milk", "tea"}, {"milk"}, {"tea", "rum"}, {"rum"}, {"milk", "rum"}, set()]
     >>> release = anonymize_sets(baskets, mottle.KAnonymity(3), seed=1)
     >>> release.table.num_rows, release.certificate["degree"]
@@ -106,10 +107,10 @@ def anonymize_sets(
         sets = data.sets()
     with clock.stage("arrange"):
         telling = partial(clock.report_loss, "arrange")
-        lots = partial(secret.permutation, Purpose.LOTS)
+        tiebreak = partial(secret.permutation, Purpose.TIEBREAK)
         preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
         arrangement = chosen.arrange(
-            sets, demand, Effort(effort, secret.public_seed, telling, lots, preview)
+            sets, demand, MethodContext(effort, secret.public_seed, telling, tiebreak, preview)
         )
         graph = arrangement.graph
         if graph.records != data.records:
@@ -128,14 +129,14 @@ def anonymize_sets(
             check_passed(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
             check_passed(2, "possible worlds", {"pairs": check_worlds(graph, sets, votes)}),
             check_passed(3, "one-to-one", {"records": check_assignment(graph, truth)}),
-            leak(graph, truth, demand)
+            measure_cap_violations(graph, truth, demand)
             if unsafe
             else check_passed(4, "within caps", check_within_caps(graph, truth, demand)),
         ]
     with clock.stage("publish"):
         table = publish(data, votes, links)
         checks.append(check_passed(5, "anonymous", check_published(data, table, links)))
-    clock.tell(Progress("done", loss.rate))
+    clock.on_progress(Progress("done", loss.rate))
     certificate = {
         "mottle": __version__,
         "guarantee": guarantee.describe(),
@@ -163,14 +164,14 @@ def anonymize_sets(
     return SetRelease(table, certificate, links)
 
 
-def _sensitive(data: SetData) -> tuple[SensitiveValues, ...]:
+def _sensitive(data: ItemSets) -> tuple[SensitiveValues, ...]:
     if data.labels is None:
         return ()
     schema = Schema.of(quasi_identifying=[], sensitive=[data.label_name])
     return encode_sensitive(pa.table({data.label_name: data.labels}), schema)
 
 
-def _describe_columns(data: SetData) -> list[dict[str, object]]:
+def _describe_columns(data: ItemSets) -> list[dict[str, object]]:
     """Names and roles; nothing about values."""
     columns: list[dict[str, object]] = [
         {"name": data.column, "role": "quasi-identifying", "form": "worlds"}
@@ -183,7 +184,7 @@ def _describe_columns(data: SetData) -> list[dict[str, object]]:
 
 
 def _notes(
-    data: SetData, guarantee: Guarantee, arrangement: Arrangement, seed: int | None
+    data: ItemSets, guarantee: Guarantee, arrangement: Arrangement, seed: int | None
 ) -> list[str]:
     """What a reader of the certificate should know; no items."""
     notes = list(data.notes)

@@ -20,17 +20,17 @@ from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells
+from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, read_where
 from mottle.queries.estimate import Estimate, Estimates
 from mottle.queries.fitting.degrees import guess_degrees, tell_apart
-from mottle.queries.fitting.known_totals import Known
+from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.queries.fitting.sensitive_lift import contexts_of, lift
 from mottle.queries.group_by import all_groups
-from mottle.queries.two_tables import Apart
+from mottle.queries.two_tables import TwoTables
 from mottle.schema.model import Role
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -57,9 +57,9 @@ class Queries:
     """
 
     names: tuple[str, ...]  # of the columns in `codes`
-    cells: tuple[Cells, ...]  # of every column
+    cells: tuple[CellDistribution, ...]  # of every column
     codes: Int32Array  # [columns, n]: the cell of every record
-    apart: Apart | None = None  # sensitive values, when published in a table of their own
+    apart: TwoTables | None = None  # sensitive values, when published in a table of their own
     lacking: Mapping[str, UsageError] = field(default_factory=dict)  # columns, and what they lack
 
     @classmethod
@@ -90,7 +90,7 @@ class Queries:
             names=tuple(every.name for every in cells),
             cells=tuple(replace(every, of_row=codes[at]) for at, every in enumerate(cells)),
             codes=codes,
-            apart=None if sensitive is None else Apart.of(table, sensitive),
+            apart=None if sensitive is None else TwoTables.of(table, sensitive),
             lacking=lacking,
         )
 
@@ -116,7 +116,7 @@ class Queries:
             self.check(name)
         return read_where(where, self.columns)
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> CellDistribution:
         """The cells of a column; of the second table's rows for sensitive values apart."""
         self.check(name)
         if name in self.names:
@@ -254,7 +254,7 @@ class Queries:
         return places, starts, np.concatenate([np.empty(0), *shares])
 
 
-def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
+def _fitted(cells: Sequence[CellDistribution], release: Release) -> list[CellDistribution]:
     """Columns by their fitted distributions, lifted by sensitive values where totals are known."""
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
@@ -267,7 +267,7 @@ def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
         if column.form is None or isinstance(every, ItemCells):
             fitted.append(every)
             continue
-        known = Known.of(every, column)
+        known = TotalsByAtom.of(every, column)
         if guessed is not None:
             every, degrees = tell_apart(every, guessed)
         else:  # the largest bounds the chances of what is known to occur; totals say the rest
@@ -278,7 +278,7 @@ def _fitted(cells: Sequence[Cells], release: Release) -> list[Cells]:
     return fitted
 
 
-def _calibrated(cells: Cells, release: Release) -> Cells:
+def _calibrated(cells: CellDistribution, release: Release) -> CellDistribution:
     """Sets of items with as many told wrongly as the certificate says."""
     loss = release.certificate.get("ncp", {}).get(cells.name)
     if loss is None or not isinstance(cells, ItemCells):

@@ -12,7 +12,7 @@ from scipy.stats import norm, t
 
 from mottle.errors import UsageError
 from mottle.queries.engine import Queries
-from mottle.queries.two_tables import Apart
+from mottle.queries.two_tables import TwoTables
 
 if TYPE_CHECKING:
     from mottle.release.data import Release
@@ -44,7 +44,7 @@ def _draw_table(queries: Queries, release: Release, random: np.random.Generator)
 
 
 def _deal_out(
-    apart: Apart, sensitive: pa.Table, random: np.random.Generator
+    apart: TwoTables, sensitive: pa.Table, random: np.random.Generator
 ) -> dict[str, pa.ChunkedArray]:
     """Sensitive values by record: those of every group in a random order."""
     values = np.repeat(np.arange(len(apart.counts)), apart.counts)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Moments
+from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.conditions import Conditions
 from mottle.queries.estimate import Estimate
@@ -22,17 +22,19 @@ from mottle.typing import BoolArray, Float64Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class TwoTables:
     """The sensitive values of every group, and the groups of the records."""
 
-    columns: Mapping[str, Cells]  # sensitive columns: the cell of every row of the second table
+    columns: Mapping[
+        str, CellDistribution
+    ]  # sensitive columns: the cell of every row of the second table
     group_of_value: Int64Array  # [values]: the group of every row of the second table
     counts: Int64Array  # [values]: how often the group has these values
     group_of_row: Int64Array  # [n]: the group of every record
     sizes: Int64Array  # [groups]
 
     @classmethod
-    def of(cls, published: pa.Table, sensitive: pa.Table) -> Apart:
+    def of(cls, published: pa.Table, sensitive: pa.Table) -> TwoTables:
         """Read the second table; its first column is the group, its last one the count."""
         name, *columns, counted = sensitive.column_names
         numbers, group_of_row = np.unique(published.column(name).to_numpy(), return_inverse=True)

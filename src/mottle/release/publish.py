@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.cover import Cells, Cover, NodeCells, RangeCells, SetCells, WorldCells
+from mottle.encoding.cover import Cover, CoverCells, NodeCells, RangeCells, SetCells, WorldCells
 from mottle.encoding.domain import Codes, Domain, Form
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
@@ -111,7 +111,7 @@ def reordered(
 _WIDE_TYPES = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
-def _published_cells(cells: Cells, domain: Domain, rows: Int32Array) -> pa.ChunkedArray:
+def _published_cells(cells: CoverCells, domain: Domain, rows: Int32Array) -> pa.ChunkedArray:
     """The cells of each released row, decoded in chunks so that no list array grows too long."""
     return pa.chunked_array(
         [
@@ -121,7 +121,7 @@ def _published_cells(cells: Cells, domain: Domain, rows: Int32Array) -> pa.Chunk
     )
 
 
-def decode(cells: Cells, domain: Domain) -> pa.Array:
+def decode(cells: CoverCells, domain: Domain) -> pa.Array:
     """Cells in code form as typed Arrow cells."""
     match cells:
         case RangeCells():

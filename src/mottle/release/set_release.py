@@ -14,7 +14,7 @@ from mottle.encoding.cover import SetCells
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import is_order
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.release import set_cell_text
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
@@ -132,7 +132,7 @@ class SetRelease:
         )
 
 
-def publish(data: SetData, votes: Votes, links: Links) -> pa.Table:
+def publish(data: ItemSets, votes: Votes, links: Links) -> pa.Table:
     """The released table: the votes' outcome, and the true records' labels."""
     rows = votes.row_of[links.position_of_row]
     chunks = [
@@ -162,7 +162,7 @@ def _lists(names: pa.Array, lists: SetCells) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(lists.offsets, pa.int32()), members)
 
 
-def check_published(data: SetData, table: pa.Table, links: Links) -> dict[str, object]:
+def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, object]:
     """Invariant 5: nothing but sets and labels is there, in an order that tells nothing.
 
     Returns what was measured, or raises `PrivacyError`.
@@ -175,7 +175,7 @@ def check_published(data: SetData, table: pa.Table, links: Links) -> dict[str, o
     return {"columns": len(expected), "row_order": "uniformly random"}
 
 
-def check_names(data: SetData) -> None:
+def check_names(data: ItemSets) -> None:
     """Refuse names of columns that release.csv could not tell apart."""
     taken = {data.column, *(f"{data.column}.{part}" for part in set_cell_text.PARTS)}
     if data.labels is not None and data.label_name in taken:

@@ -94,7 +94,7 @@ def _check_groups(published: pa.Table, sensitive: pa.Table, links: Links) -> int
     return pairs
 
 
-def disclosing(certificate: dict[str, Any], sensitive: pa.Table) -> dict[str, Any]:
+def add_disclosure_notice(certificate: dict[str, Any], sensitive: pa.Table) -> dict[str, Any]:
     """The certificate with what two tables disclose, and what the second one is."""
     guarantee = certificate["guarantee"]
     columns = [PublishedColumn.of_field(described).facts for described in sensitive.schema]

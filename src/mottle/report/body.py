@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from mottle.evaluation.query_accuracy import Accuracy
+from mottle.evaluation.query_accuracy import QueryAccuracy
 from mottle.io.batch_source import Source
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
 
 EXAMPLES = 10
@@ -19,7 +19,7 @@ EXAMPLES = 10
 class Owner:
     """What only the owner of the data can add to a report; never to be published."""
 
-    original: pa.Table | Source | SetData | None  # None where the run has it at hand
+    original: pa.Table | Source | ItemSets | None  # None where the run has it at hand
     command: str = ""  # as it was typed, without passwords
     source: str = ""  # where the original was read from
     examples: Sequence[int] | None = None  # whose the first records are, to be shown beside them
@@ -40,7 +40,7 @@ class Body:
     of_sets: bool
     method: str  # what it does
     columns: list[ColumnReport]
-    accuracy: list[Accuracy]
+    accuracy: list[QueryAccuracy]
     asked_of: int | None = None  # records that questions were asked of, when not of all
     figures: Mapping[str, str] = field(default_factory=dict)  # of sets
     command: str

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Form
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.release_rows import Parts
+from mottle.evaluation.release_rows import ReleaseRows
 from mottle.release.cell_text import to_text
 from mottle.release.column import PublishedColumn
 from mottle.report.frequent_items import frequent_items
@@ -42,7 +42,9 @@ class ColumnReport:
     sampled: int | None = None  # records that this is about, when not all
 
 
-def describe_columns(parts: Parts, original: Mapping[str, Tally] | None) -> list[ColumnReport]:
+def describe_columns(
+    parts: ReleaseRows, original: Mapping[str, Tally] | None
+) -> list[ColumnReport]:
     """All columns, in the order of the release; ``original`` only where its owner reads."""
     counted = tallies(parts.tables(), parts.columns)
     before = original or {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mottle.evaluation.release_rows import Parts
+from mottle.evaluation.release_rows import ReleaseRows
 from mottle.release.data import Release
 from mottle.release.set_release import SetRelease
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
@@ -42,7 +42,7 @@ class Content(Body):
 
 
 def gather(
-    release: Release | Parts | SetRelease,
+    release: Release | ReleaseRows | SetRelease,
     certificate: Mapping[str, Any],
     owner: Owner | None = None,
 ) -> Content:
@@ -53,7 +53,7 @@ def gather(
     if isinstance(release, SetRelease):
         body = sets_body(release, certificate, owner)
     else:
-        parts = Parts.of(release) if isinstance(release, Release) else release
+        parts = ReleaseRows.of(release) if isinstance(release, Release) else release
         body = table_body(parts, certificate, owner)
     said = list(warnings(certificate))
     today = dt.date.today()

@@ -9,7 +9,7 @@ from typing import Any
 
 from mottle.assignment import WALKS
 from mottle.encoding.domain import Form
-from mottle.evaluation.release_rows import Parts
+from mottle.evaluation.release_rows import ReleaseRows
 from mottle.release.column import PublishedColumn
 from mottle.release.data import Release
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
@@ -74,7 +74,7 @@ def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--cap-rest", f"{part['default']:g}")
 
 
-def schema_of(release: Release | Parts) -> Schema:
+def schema_of(release: Release | ReleaseRows) -> Schema:
     """The roles and kinds of all columns, as the release and its certificate have them."""
     published = {column.name: column for column in release.columns}
     apart = release.sensitive

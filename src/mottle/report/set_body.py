@@ -17,7 +17,7 @@ from mottle.errors import UsageError
 from mottle.evaluation.cell_counts import Tally, tallies
 from mottle.evaluation.set_query_accuracy import Holders, measure_questions
 from mottle.evaluation.set_release import compare_sets
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.methods.sets import registered
 from mottle.release.column import PublishedColumn
 from mottle.release.set_release import SetRelease
@@ -57,8 +57,8 @@ def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner 
     )
 
 
-def _original(owner: Owner, release: SetRelease) -> SetData:
-    if not isinstance(owner.original, SetData):
+def _original(owner: Owner, release: SetRelease) -> ItemSets:
+    if not isinstance(owner.original, ItemSets):
         raise UsageError(
             "The original of a release of sets is a file of sets.", "Give the sets that were read."
         )
@@ -66,7 +66,7 @@ def _original(owner: Owner, release: SetRelease) -> SetData:
     return owner.original
 
 
-def _items(release: SetRelease, original: SetData | None) -> ColumnReport:
+def _items(release: SetRelease, original: ItemSets | None) -> ColumnReport:
     """The most frequent items, as base sets have them."""
     cells = release.table.column(release.column).combine_chunks()
     before = None
@@ -87,7 +87,7 @@ def _items(release: SetRelease, original: SetData | None) -> ColumnReport:
     )
 
 
-def _sizes(release: SetRelease, original: SetData | None) -> list[ColumnReport]:
+def _sizes(release: SetRelease, original: ItemSets | None) -> list[ColumnReport]:
     """How many items records hold, how many of them are uncertain, and how far they may be off."""
     cells = release.table.column(release.column)
     parts = {
@@ -131,7 +131,7 @@ def _tally(name: str, values: pa.ChunkedArray) -> Tally:
     return tallies([pa.table({name: values})], [column])[name]
 
 
-def _labels(release: SetRelease, original: SetData | None) -> list[ColumnReport]:
+def _labels(release: SetRelease, original: ItemSets | None) -> list[ColumnReport]:
     found = []
     for name in release.labels:
         values = release.table.column(name)
@@ -145,7 +145,7 @@ def _labels(release: SetRelease, original: SetData | None) -> list[ColumnReport]
 
 
 def _figures(
-    release: SetRelease, certificate: Mapping[str, Any], original: SetData | None
+    release: SetRelease, certificate: Mapping[str, Any], original: ItemSets | None
 ) -> dict[str, str]:
     """What can be said of published sets in a few numbers."""
     figures = {
@@ -178,7 +178,7 @@ def _small(share: float) -> str:
     return f"{100 * share:.3g} % of all records"
 
 
-def _examples(original: SetData, people: Sequence[int], release: SetRelease) -> Examples:
+def _examples(original: ItemSets, people: Sequence[int], release: SetRelease) -> Examples:
     """Ten people's sets beside their records."""
     published = release.slice(0, len(people)).to_text()
     headings = published.column_names

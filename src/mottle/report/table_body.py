@@ -9,14 +9,14 @@ from mottle import methods
 from mottle.errors import UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_ASKED, measure_accuracy
-from mottle.evaluation.release_rows import Parts
-from mottle.itemsets.data import SetData
+from mottle.evaluation.release_rows import ReleaseRows
+from mottle.itemsets.data import ItemSets
 from mottle.report.body import Body, Examples, Owner, shown
 from mottle.report.columns import describe_columns
 from mottle.report.reproduce import command_of, schema_of
 
 
-def table_body(parts: Parts, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
+def table_body(parts: ReleaseRows, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
     """Columns, questions, examples, and how to make the release again."""
     original = None if owner is None else _original(owner, parts)
     sampled = original is None and parts.rows > MOST_ASKED
@@ -34,8 +34,8 @@ def table_body(parts: Parts, certificate: Mapping[str, Any], owner: Owner | None
     )
 
 
-def _original(owner: Owner, parts: Parts) -> Original:
-    if owner.original is None or isinstance(owner.original, SetData):
+def _original(owner: Owner, parts: ReleaseRows) -> Original:
+    if owner.original is None or isinstance(owner.original, ItemSets):
         raise UsageError("The original of a release of a table is a table.", "Give the table.")
     return Original.of(owner.original, parts)
 
@@ -47,7 +47,7 @@ def _method(certificate: Mapping[str, Any]) -> str:
     return str(facts["title"]) if known is None else known.title
 
 
-def _examples(original: Original, people: Sequence[int], parts: Parts) -> Examples:
+def _examples(original: Original, people: Sequence[int], parts: ReleaseRows) -> Examples:
     """Ten people's rows beside their records; the first of the release, whose order is random."""
     headings = [column.name for column in parts.columns]
     published = parts.first(max(len(people), 1)).slice(0, len(people)).to_text()
@@ -62,7 +62,7 @@ def _examples(original: Original, people: Sequence[int], parts: Parts) -> Exampl
     return Examples(headings, pairs)
 
 
-def _toml(parts: Parts) -> str:
+def _toml(parts: ReleaseRows) -> str:
     """mottle.toml without the explanations at its beginning."""
     text = schema_of(parts).to_toml()
     return text[text.index("[columns") :].strip() + "\n"

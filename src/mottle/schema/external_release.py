@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from mottle.errors import did_you_mean
 
 
-class Cells(StrEnum):
+class CellNotation(StrEnum):
     """What the cells of a column say."""
 
     INTERVAL = "interval"  # [20, 40[  (20,40]  20-40  >=65  34
@@ -38,7 +38,7 @@ _SUPPRESSED = {
 }
 
 
-class ForeignRelease(BaseModel):
+class ExternalRelease(BaseModel):
     """The ``[release]`` table: which tool wrote the release, and what deviates from its ways.
 
     >>> ForeignRelease(tool="arx").words_for_anything
@@ -79,7 +79,7 @@ class ForeignRelease(BaseModel):
         return [*lines, ""]
 
 
-FOREIGN_OPTIONS = tuple(ForeignRelease.model_fields)
+EXTERNAL_OPTIONS = tuple(ExternalRelease.model_fields)
 
 
 def known_word(words: type[StrEnum], value: object) -> object:
@@ -94,7 +94,7 @@ def known_word(words: type[StrEnum], value: object) -> object:
 
 def unknown_option(given: Mapping[str, object]) -> str | None:
     """The first option that a ``[release]`` table does not have."""
-    return next((option for option in given if option not in FOREIGN_OPTIONS), None)
+    return next((option for option in given if option not in EXTERNAL_OPTIONS), None)
 
 
 def _quoted(text: str) -> str:

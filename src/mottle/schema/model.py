@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
 from mottle.schema.external_release import (
-    FOREIGN_OPTIONS,
-    Cells,
-    ForeignRelease,
+    EXTERNAL_OPTIONS,
+    CellNotation,
+    ExternalRelease,
     known_word,
     unknown_option,
 )
@@ -77,7 +77,9 @@ class Column(BaseModel):
     representation: Representation | None = None  # None: as the run asks
     breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
-    cells: Cells | None = None  # another tool's release: what its cells say; None: by the kind
+    cells: CellNotation | None = (
+        None  # another tool's release: what its cells say; None: by the kind
+    )
 
     @field_validator("role", "kind", "representation", mode="before")
     @classmethod
@@ -88,7 +90,7 @@ class Column(BaseModel):
     @field_validator("cells", mode="before")
     @classmethod
     def _known_cells(cls, value: object) -> object:
-        return known_word(Cells, value)
+        return known_word(CellNotation, value)
 
     @model_validator(mode="after")
     def _options_fit_kind(self) -> Column:
@@ -124,7 +126,7 @@ class Column(BaseModel):
     def _check_cells(self) -> None:
         if self.role is not Role.QUASI_IDENTIFYING:
             raise ValueError(f"cells are for quasi-identifying columns, not {self.role} ones")
-        if (self.cells is Cells.LABEL) != (self.hierarchy is not None):
+        if (self.cells is CellNotation.LABEL) != (self.hierarchy is not None):
             raise ValueError("cells = 'label' and a hierarchy go together")
 
     def _check_bins(self) -> None:
@@ -152,7 +154,7 @@ class Schema(BaseModel):
 
     columns: tuple[Column, ...]
     rest: Role | None = None
-    release: ForeignRelease | None = None
+    release: ExternalRelease | None = None
 
     @field_validator("rest", mode="before")
     @classmethod
@@ -371,7 +373,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
     if isinstance(foreign, Mapping) and (option := unknown_option(foreign)) is not None:
         raise SchemaError(
             f"In {source}, [release]: unknown option '{option}'.",
-            did_you_mean(option, FOREIGN_OPTIONS),
+            did_you_mean(option, EXTERNAL_OPTIONS),
         )
     try:
         return Schema(columns=tuple(validated), rest=content.get("rest"), release=foreign)

@@ -33,7 +33,7 @@ class Purpose(IntEnum):
 
     WALK = 1
     ROW_ORDER = 2
-    LOTS = 3
+    TIEBREAK = 3
     NUMBERS = 4
 
 

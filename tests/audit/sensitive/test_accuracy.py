@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mottle.audit.sensitive.accuracy import Accuracy, judge, judge_shared
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge, judge_shared
 
 ALONE = np.arange(10_000)
 
@@ -50,9 +50,9 @@ def test_one_cluster_that_may_be_right_as_a_whole_proves_nothing():
 
 
 def test_the_best_of_many_strategies_is_granted_more():
-    once = Accuracy(10_000, 0.213, 0.2, 0.004)
+    once = GuessAccuracy(10_000, 0.213, 0.2, 0.004)
     assert once.passed is False
-    assert Accuracy(10_000, 0.213, 0.2, 0.004, trials=20).passed is True
+    assert GuessAccuracy(10_000, 0.213, 0.2, 0.004, trials=20).passed is True
 
 
 def test_no_guess_at_all_and_what_is_always_allowed_prove_nothing():

@@ -183,7 +183,7 @@ def test_privileges_are_tried_before_a_long_run(
     database = postgresql.rsplit("/", 1)[1]
     as_reader = f"postgresql://reader:reader@127.0.0.1:{postgresql_server.port}/{database}"
     with pytest.raises(StorageError, match="permission denied for schema public"):
-        mottle.io.databases.check_database_place(as_reader, "open", overwrite=False)
+        mottle.io.databases.check_database_target(as_reader, "open", overwrite=False)
 
 
 def test_what_depends_on_an_old_release_is_not_dropped(postgresql: str, release: Release) -> None:

@@ -20,7 +20,7 @@ import mottle
 from mottle import Release, Schema
 from mottle.encoding.domain import Form
 from mottle.errors import DataError, MottleError, StorageError, UsageError
-from mottle.io.databases import check_database_place
+from mottle.io.databases import check_database_target
 from mottle.release import set_cell_text as worlds
 from mottle.release.cell_text import from_text, from_texts, text_columns
 from mottle.release.column import PublishedColumn
@@ -243,12 +243,12 @@ def test_a_failure_in_the_middle_leaves_nothing(url: str, release: Release, tmp_
 def test_the_rehearsal_raises_what_writing_would_and_leaves_nothing(
     url: str, release: Release, tmp_path: Path
 ) -> None:
-    check_database_place(url, "open", overwrite=False)
+    check_database_target(url, "open", overwrite=False)
     assert list(tmp_path.iterdir()) == []
     mottle.write_database(release, url, "open")
     with pytest.raises(StorageError, match="already has"):
-        check_database_place(url, "open", overwrite=False)
-    check_database_place(url, "open", overwrite=True)
+        check_database_target(url, "open", overwrite=False)
+    check_database_target(url, "open", overwrite=True)
     check_readable(url, release)
 
 

@@ -10,7 +10,7 @@ import pytest
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, Schema, SchemaError, UsageError
 from mottle.encoding.domain import Form
-from mottle.io.external.read import read_foreign
+from mottle.io.external.read import read_external
 
 ORIGINAL = pa.table(
     {
@@ -116,7 +116,7 @@ def test_releases_of_every_tool_are_read_and_audited(written, tool):
 
 def test_cells_become_those_of_our_own_releases(written):
     path, schema = written(ARX, f'[release]\ntool = "arx"\n{COLUMNS}')
-    release = read_foreign(path, ORIGINAL, schema)
+    release = read_external(path, ORIGINAL, schema)
     assert [column.form for column in release.columns] == [Form.RANGE, Form.SET, Form.NODE, None]
     assert release.table.to_pylist()[0] == {
         "age": {"lo": 20, "hi": 39, "missing": False},
@@ -130,12 +130,12 @@ def test_rows_that_stand_for_several_records_are_repeated(written):
     text = "age,ill,count\n21-38,flu,2\n21-38,gout,1\n44-59,cold,3\n"
     columns = '[columns.age]\nrole = "quasi-identifying"\n[columns.ill]\nrole = "sensitive"\n'
     path, schema = written(text, f'rest = "identifying"\n[release]\ntool = "anonypy"\n{columns}')
-    release = read_foreign(path, ORIGINAL, schema)
+    release = read_external(path, ORIGINAL, schema)
     assert release.table.column("ill").to_pylist() == ["flu", "flu", "gout", "cold", "cold", "cold"]
     for count in ("-1", "many", "1.5"):
         path.write_text(text.replace("flu,2", f"flu,{count}"))
         with pytest.raises(DataError, match="'count' of the release does not hold whole numbers"):
-            read_foreign(path, ORIGINAL, schema)
+            read_external(path, ORIGINAL, schema)
 
 
 def test_dropped_records_are_told_and_their_owners_still_counted(written):
@@ -250,5 +250,5 @@ def test_missing_words_of_the_release_are_missing_values(written):
     original = ORIGINAL.set_column(1, "sex", pa.array(["m", None, "m", "f", "m", "f"]))
     text = ARX.replace(";*;", ";NULL;", 2)
     path, schema = written(text, f'[release]\ntool = "arx"\nmissing = ["NULL"]\n{COLUMNS}')
-    release = read_foreign(path, original, schema)
+    release = read_external(path, original, schema)
     assert release.table.column("sex").to_pylist()[:3] == [[None], [None], ["f", "m", None]]

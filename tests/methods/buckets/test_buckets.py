@@ -22,7 +22,7 @@ from mottle.encoding.sensitive import encode_sensitive
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import exposure
-from mottle.methods import Arrangement, Draw, Effort
+from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.buckets import buckets as module
 from mottle.methods.buckets import records
 from mottle.methods.buckets.buckets import best_cut, buckets, scout_counts, tiers_for
@@ -88,8 +88,8 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0)
         demand = demand_of(list(world), guarantee)
         caps = {v: demand.caps[demand.values[i]] for i, v in enumerate(world)}
         orders = [(*order, *range(alike, len(world))) for order in permutations(range(alike))]
-        for lots, ties in product(permutations(range(len(world))), orders):
-            for outcome, chance in outcomes(codes, demand, both(lots, ties)):
+        for tiebreak, ties in product(permutations(range(len(world))), orders):
+            for outcome, chance in outcomes(codes, demand, both(tiebreak, ties)):
                 graph, truth = outcome
                 likelihood[released(codes, graph, truth, world)][world] += chance
     worst = Fraction(0)
@@ -104,12 +104,12 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0)
     return worst
 
 
-def both(lots, ties) -> np.ndarray:
+def both(tiebreak, ties) -> np.ndarray:
     """One order of twice as many, as the method asks for, whose halves are these."""
-    return np.concatenate([lots, np.array(ties) + len(lots)])
+    return np.concatenate([tiebreak, np.array(ties) + len(tiebreak)])
 
 
-def outcomes(codes: Codes, demand: Demand, lots):
+def outcomes(codes: Codes, demand: Demand, tiebreak):
     """Every graph and assignment of a run with these lots, with its chance.
 
     Where the method looks at the release of its scouts, every draw of theirs is followed.
@@ -120,7 +120,9 @@ def outcomes(codes: Codes, demand: Demand, lots):
         seen.append(graph)
         return draws(graph)[0]
 
-    graph = buckets(codes, demand, Effort(0, lots=lambda n: lots, preview=first_time)).graph
+    graph = buckets(
+        codes, demand, MethodContext(0, tiebreak=lambda n: tiebreak, preview=first_time)
+    ).graph
     if not seen:
         possible = draws(graph)
         return [((graph, truth), Fraction(1, len(possible))) for truth in possible]
@@ -128,7 +130,9 @@ def outcomes(codes: Codes, demand: Demand, lots):
     previews = draws(seen[0])
     for scouted in previews:
         graph = buckets(
-            codes, demand, Effort(0, lots=lambda n: lots, preview=lambda _, s=scouted: s)
+            codes,
+            demand,
+            MethodContext(0, tiebreak=lambda n: tiebreak, preview=lambda _, s=scouted: s),
         ).graph
         fitting = [t for t in draws(graph) if np.array_equal(t[: len(scouted)], scouted)]
         chance = Fraction(1, len(previews) * len(fitting))
@@ -190,9 +194,14 @@ def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
     @cache
     def layouts(world: tuple[int, ...]) -> Counter:
         found: Counter = Counter()
-        for lots in permutations(range(6)):
+        for tiebreak in permutations(range(6)):
             (layout,) = fill_blocks(
-                np.arange(6), np.array([0, 6]), np.array(lots), np.array(world, np.int32), known, 3
+                np.arange(6),
+                np.array([0, 6]),
+                np.array(tiebreak),
+                np.array(world, np.int32),
+                known,
+                3,
             )
             assert (layout.buckets, layout.in_buckets) == (3, 6)
             found[tuple(map(frozenset, layout.members.reshape(3, 2).tolist()))] += 1
@@ -410,7 +419,7 @@ def test_ties_and_row_order_do_not_follow_the_file():
     values = np.repeat(list("abcdefghijklmno"), [240] * 3 + [40] * 12)
     demand = demand_of(values.tolist(), LDiversity(3))
     codes = coded(np.full(rows, 30), np.repeat("f", rows))
-    graph = buckets(codes, demand, Effort(0)).graph
+    graph = buckets(codes, demand, MethodContext(0)).graph
     assert len(graph.starts) > 2  # it could be cut although the file is sorted
     assert len(best_cut(demand, np.arange(rows), 3)) == 2
 

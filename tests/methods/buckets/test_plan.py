@@ -25,9 +25,9 @@ def check(counts, values: Values, buckets: int) -> None:
     for table in plan.tables:
         assert (table >= 0).all()
         assert len(set(table.sum(axis=0).tolist())) == 1
-        for system in range(values.marks.shape[1]):
-            for mark in set(values.marks[:, system].tolist()):
-                holding = (table[values.marks[:, system] == mark] > 0).any(axis=0).sum()
+        for system in range(values.sensitive_codes.shape[1]):
+            for mark in set(values.sensitive_codes[:, system].tolist()):
+                holding = (table[values.sensitive_codes[:, system] == mark] > 0).any(axis=0).sum()
                 assert holding <= allowed(values.caps, table.shape[1])[mark]
 
 

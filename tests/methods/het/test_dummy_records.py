@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from mottle import LDiversity, Schema, anonymize
 from mottle.guarantees.demand import Demand
-from mottle.methods.het.dummy_records import add_dummies, note
+from mottle.methods.het.dummy_records import add_dummies, dummies_notice
 
 
 def test_only_quasi_identifiers_are_copied_and_types_stay():
@@ -67,7 +67,7 @@ def test_release_with_dummies_can_be_written_and_its_links_say_which_they_are(tm
         unsafe_paper_randomization=True,
     )
     assert release.certificate["rows"] == 6
-    assert note(1) in release.certificate["notes"]
+    assert dummies_notice(1) in release.certificate["notes"]
     true = release.links.original_of_row
     assert [release.table["illness"][int(row)].as_py() for row in np.flatnonzero(true == 5)] == [
         None

@@ -18,7 +18,7 @@ from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import FORBIDDEN, scales
-from mottle.methods import Draw, Effort
+from mottle.methods import Draw, MethodContext
 from mottle.methods.het import het
 from mottle.methods.het.layout import Records, by_lot, eligible_parts, lay_out
 from mottle.methods.het.matching import match_greedily, match_lightest
@@ -119,7 +119,9 @@ def test_who_goes_to_which_bucket_is_drawn_by_lot_among_equal_values():
     fills = [np.array([[4, 2], [2, 4]])]
     first_bucket = []
     for seed in range(400):
-        effort = Effort(lots=lambda n, seed=seed: np.random.default_rng(seed).permutation(n))
+        effort = MethodContext(
+            tiebreak=lambda n, seed=seed: np.random.default_rng(seed).permutation(n)
+        )
         layout = lay_out(Records.of(codes, demand, effort), [(np.arange(12), fills)])
         first_bucket.append(np.isin(np.arange(12), layout.members[:6]))
     # whichever of the two buckets comes first, every record is in it half of the time
@@ -132,7 +134,9 @@ def test_order_of_buckets_tells_nothing_about_their_values():
     fills = [np.diag([5, 5, 5])]
     orders = []
     for seed in range(600):
-        effort = Effort(lots=lambda n, seed=seed: np.random.default_rng(seed).permutation(n))
+        effort = MethodContext(
+            tiebreak=lambda n, seed=seed: np.random.default_rng(seed).permutation(n)
+        )
         layout = lay_out(Records.of(codes, demand, effort), [(np.arange(15), fills)])
         orders.append(tuple(demand.values[layout.members[::5]].tolist()))
     seen = [orders.count(order) for order in itertools.permutations(range(3))]
@@ -150,7 +154,7 @@ def test_order_of_buckets_tells_nothing_about_their_values():
 def test_parts_are_eligible_whole_stretches_of_the_order(counts, diversity, least, size):
     if max(counts) * diversity > sum(counts) or sum(counts) < least:
         return
-    records = Records.of(codes_of(people(counts)), demand_of(counts, diversity), Effort())
+    records = Records.of(codes_of(people(counts)), demand_of(counts, diversity), MethodContext())
     parts = list(eligible_parts(records, least, size))
     order = np.argsort(records.rank)
     assert np.concatenate(parts).tolist() == order.tolist()
@@ -162,10 +166,10 @@ def test_parts_are_eligible_whole_stretches_of_the_order(counts, diversity, leas
 def test_blocks_stay_within_partitions_and_the_certificate_says_what_decides():
     counts = [40] * 30
     codes, demand = codes_of(people(counts)), demand_of(counts, 4)
-    arrangement = methods.get("het-hungarian-partitioned").arrange(codes, demand, Effort())
+    arrangement = methods.get("het-hungarian-partitioned").arrange(codes, demand, MethodContext())
     assert arrangement.facts["partitions"] == 2
     assert "together" in arrangement.facts["decides_by"]
-    rank = Records.of(codes, demand, Effort()).rank[arrangement.graph.members]
+    rank = Records.of(codes, demand, MethodContext()).rank[arrangement.graph.members]
     for first, last in itertools.pairwise(arrangement.graph.starts):
         assert len(set((rank[first:last] >= 600).tolist())) == 1
 
@@ -175,7 +179,7 @@ def test_blocks_stay_within_partitions_and_the_certificate_says_what_decides():
 
 def test_distance_of_records_is_the_loss_of_a_box_of_two():
     codes = codes_of(people([10, 10, 10]))
-    records = Records.of(codes, demand_of([10, 10, 10], 3), Effort())
+    records = Records.of(codes, demand_of([10, 10, 10], 3), MethodContext())
     far = Distances(codes, records, "m").from_rows(np.arange(30), np.array([3, 7]))
     matrix, metric = codes.matrix, scales(codes)
     age, place = matrix[:, 0].astype(int), matrix[:, 1]
@@ -192,7 +196,7 @@ def test_threshold_puts_the_most_distant_records_into_a_bucket():
     values = np.array([0, 0, 0, 0, 0, 0, 1, 2], np.int32)
     demand = Demand(2, values[:, None], np.ones(3), np.array([6, 1, 1], np.int64))
     codes = codes_of(table)
-    records = Records.of(codes, demand, Effort())
+    records = Records.of(codes, demand, MethodContext())
     fill = np.array([[3, 3], [1, 0], [0, 1]])  # value 0 shared by the buckets of the two others
     turn = Distances(codes, records, "m").most_distant_first(records, np.arange(8), fill)
     assert sorted(turn[:3].tolist()) == [3, 4, 5]
@@ -225,7 +229,7 @@ def test_threshold_mode_refuses_too_many_values(monkeypatch: pytest.MonkeyPatch)
 def test_graph_is_one_of_buckets_and_drawn_by_permuting_them(rule: str):
     counts = [30, 30, 30, 30]
     arrangement = methods.get(f"het-{rule}").arrange(
-        codes_of(people(counts)), demand_of(counts, 4), Effort()
+        codes_of(people(counts)), demand_of(counts, 4), MethodContext()
     )
     assert arrangement.draw is Draw.BUCKETS
     assert arrangement.graph.degrees.tolist() == [4]
@@ -314,7 +318,7 @@ def test_paper_to_the_letter_matches_no_value_twice(seed: int):
     demand = demand_of(counts, 5, seed)
     graph: Graph = (
         methods.get("het-hungarian-dummies")
-        .arrange(codes_of(people(counts, seed)), demand.with_dummies(0), Effort())
+        .arrange(codes_of(people(counts, seed)), demand.with_dummies(0), MethodContext())
         .graph
     )
     values = demand.values[graph.members]

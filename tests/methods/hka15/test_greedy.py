@@ -172,7 +172,9 @@ def test_boxes_are_those_of_the_plain_algorithm(name: str, given_table, represen
     codes = encode(table, schema, representation)
     k = data.draw(degrees(table.num_rows))
     losses: list[float] = []
-    arrangement = methods.get(name).arrange(codes, Demand(k), methods.Effort(tell=losses.append))
+    arrangement = methods.get(name).arrange(
+        codes, Demand(k), methods.MethodContext(on_progress=losses.append)
+    )
     expected, dead_ends = reference(name, codes, k)
     graph = arrangement.graph
     assert graph.edges.reshape(-1, k).tolist() == expected
@@ -202,7 +204,7 @@ def test_pruned_searches_find_what_all_pairs_do(name: str, seed: int):
     )
     codes = encode(table, schema, Representation.RANGE)
     assert max(codes.sizes) > 64
-    graph = methods.get(name).arrange(codes, Demand(5), methods.Effort()).graph
+    graph = methods.get(name).arrange(codes, Demand(5), methods.MethodContext()).graph
     assert graph.edges.reshape(-1, 5).tolist() == reference(name, codes, 5)[0]
 
 
@@ -223,7 +225,7 @@ def test_dead_ends_are_left_as_the_plain_algorithm_does(name: str, way_out: str)
         k = 9 if way_out == "augmented" else 6
         expected, dead_ends = reference(name, codes, k)
         met += way_out in dead_ends
-        graph = methods.get(name).arrange(codes, Demand(k), methods.Effort()).graph
+        graph = methods.get(name).arrange(codes, Demand(k), methods.MethodContext()).graph
         assert graph.edges.reshape(-1, k).tolist() == expected
     assert met > 0
 
@@ -234,7 +236,7 @@ def test_k_of_all_rows_gives_the_complete_graph(name: str, given_table, represen
     table, schema = given_table
     k = table.num_rows
     codes = encode(table, schema, representation)
-    graph = methods.get(name).arrange(codes, Demand(k), methods.Effort()).graph
+    graph = methods.get(name).arrange(codes, Demand(k), methods.MethodContext()).graph
     assert np.array_equal(np.sort(graph.edges.reshape(k, k), axis=1), np.tile(np.arange(k), (k, 1)))
 
 
@@ -254,6 +256,6 @@ def test_column_of_thousands_of_values_needs_no_table_of_them(name: str):
     rows = 2000
     table = pa.table({"postcode": [f"{13 * row % rows:05}" for row in range(rows)]})
     codes = encode(table, Schema.of(quasi_identifying=["postcode"]), Representation.RANGE)
-    graph = methods.get(name).arrange(codes, Demand(3), methods.Effort()).graph
+    graph = methods.get(name).arrange(codes, Demand(3), methods.MethodContext()).graph
     assert graph.check_regular(3) == (3, 3)
     assert measure(cover(graph, codes), codes).gcp == pytest.approx(2 / (rows - 1))

@@ -60,7 +60,9 @@ def test_each_iteration_is_as_cheap_as_scipys(table, representation, data):
     codes = encode(table, SCHEMA, representation)
     k = data.draw(st.integers(2, table.num_rows))
     losses: list[float] = []
-    graph = HUNGARIAN.arrange(codes, Demand(k), methods.Effort(tell=losses.append)).graph
+    graph = HUNGARIAN.arrange(
+        codes, Demand(k), methods.MethodContext(on_progress=losses.append)
+    ).graph
     assert graph.check_regular(k) == (k, k)
     ordered = np.ascontiguousarray(codes.matrix[graph.members])
     members = graph.edges.reshape(-1, k)
@@ -84,7 +86,7 @@ def test_iterations_are_as_cheap_as_scipys_on_hundreds_of_records():
     random = np.random.default_rng(5)
     table = pa.table({"a": random.integers(0, 50, 300), "b": random.choice(list("uvw"), 300)})
     codes = encode(table, Schema.of(quasi_identifying=["a", "b"]), Representation.RANGE)
-    graph = HUNGARIAN.arrange(codes, Demand(4), methods.Effort()).graph
+    graph = HUNGARIAN.arrange(codes, Demand(4), methods.MethodContext()).graph
     ordered = np.ascontiguousarray(codes.matrix[graph.members])
     members = graph.edges.reshape(-1, 4)
     for layer in (1, 2, 3):

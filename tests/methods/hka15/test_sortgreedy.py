@@ -26,16 +26,16 @@ def codes_of(table: pa.Table) -> Codes:
 
 
 def loss(method: str, codes: Codes, k: int) -> float:
-    graph = methods.get(method).arrange(codes, Demand(k), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes, Demand(k), methods.MethodContext()).graph
     return measure(cover(graph, codes), codes).gcp
 
 
 def test_light_edge_is_kept_from_an_original_whose_turn_comes_earlier():
     """e_{k,j} is lighter than e_{i,j} though S_i is processed first: the example of section IV."""
     codes = codes_of(pa.table({"a": [0, 4, 5, 9]}))
-    graph = methods.get("sortgreedy").arrange(codes, Demand(2), methods.Effort()).graph
+    graph = methods.get("sortgreedy").arrange(codes, Demand(2), methods.MethodContext()).graph
     assert graph.edges.reshape(-1, 2)[:, 1].tolist() == [3, 2, 1, 0]
-    graph = methods.get("greedy").arrange(codes, Demand(2), methods.Effort()).graph
+    graph = methods.get("greedy").arrange(codes, Demand(2), methods.MethodContext()).graph
     assert graph.edges.reshape(-1, 2)[:, 1].tolist() == [3, 0, 1, 2]
 
 
@@ -49,9 +49,9 @@ def test_loses_less_than_greedy_on_a_population():
 def test_result_does_not_depend_on_the_number_of_threads(threads: str, monkeypatch):
     codes = codes_of(datasets.population(600, seed=3).select(["age", "sex", "diagnosis"]))
     monkeypatch.setenv("MOTTLE_THREADS", threads)
-    edges = methods.get("sortgreedy").arrange(codes, Demand(4), methods.Effort()).graph.edges
+    edges = methods.get("sortgreedy").arrange(codes, Demand(4), methods.MethodContext()).graph.edges
     monkeypatch.setenv("MOTTLE_THREADS", "2")
-    other = methods.get("sortgreedy").arrange(codes, Demand(4), methods.Effort()).graph.edges
+    other = methods.get("sortgreedy").arrange(codes, Demand(4), methods.MethodContext()).graph.edges
     assert np.array_equal(edges, other)
 
 

@@ -106,7 +106,7 @@ def test_partitions_are_those_of_figure_8(table: pa.Table, k: int):
 @given(table=small_tables(), k=st.integers(2, 9))
 def test_parts_are_large_enough_and_hold_every_row_once(method: str, table: pa.Table, k: int):
     k = min(k, table.num_rows)
-    graph = methods.get(method).arrange(codes_of(table), Demand(k), methods.Effort()).graph
+    graph = methods.get(method).arrange(codes_of(table), Demand(k), methods.MethodContext()).graph
     assert sorted(graph.members.tolist()) == list(range(table.num_rows))
     assert graph.starts[0] == 0
     assert graph.starts[-1] == table.num_rows
@@ -228,8 +228,8 @@ def test_any_degree_consecutive_records_around_a_ring_are_diverse(cases, least, 
     partitions = Partitions(np.random.default_rng(seed).permutation(len(values)), starts)
     by_place = np.empty_like(values)
     by_place[partitions.places] = values
-    lots = np.random.default_rng(seed).permutation(len(values))
-    rings = order_rings(partitions, by_place, lots, diversity, least)
+    tiebreak = np.random.default_rng(seed).permutation(len(values))
+    rings = order_rings(partitions, by_place, tiebreak, diversity, least)
     for ring, (first, last) in enumerate(itertools.pairwise(starts)):
         around = rings.places[first:last]
         degree = int(rings.degrees[ring])
@@ -276,8 +276,8 @@ def test_records_of_equal_value_take_their_places_in_the_ring_by_lot():
     partitions = Partitions(np.arange(6), np.array([0, 6]))
     seen = set()
     for seed in range(200):
-        lots = np.random.default_rng(seed).permutation(6)
-        ring = order_rings(partitions, values, lots, 2, 2).places
+        tiebreak = np.random.default_rng(seed).permutation(6)
+        ring = order_rings(partitions, values, tiebreak, 2, 2).places
         turned = np.roll(ring, -int(np.argmin(ring)))  # a ring has no beginning
         seen.add(tuple(turned.tolist()))
     assert len(seen) == 2 * 6  # all ways to alternate three and three

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import mottle
 from mottle import BetaLikeness, Caps, GuaranteeError, KAnonymity, LDiversity, anonymize_sets
 from mottle.guarantees.base import Guarantee
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 
 
 @pytest.fixture(scope="module")
-def baskets() -> SetData:
+def baskets() -> ItemSets:
     data = mottle.datasets.baskets(600, items=60, size=8, seed=1)
     drawn = np.random.default_rng(1).integers(0, 12, data.records)
     return data.with_labels(pa.array([f"illness {number}" for number in drawn]), "illness")
@@ -38,7 +38,7 @@ def shares(release: mottle.SetRelease) -> np.ndarray:
 )
 @pytest.mark.parametrize("effort", [0.0, 0.3])
 def test_no_label_has_a_larger_share_among_anybodys_matches(
-    baskets: SetData, guarantee: Guarantee, highest: float, effort: float
+    baskets: ItemSets, guarantee: Guarantee, highest: float, effort: float
 ) -> None:
     release = anonymize_sets(baskets, guarantee, method="buckets", effort=effort, seed=1)
     assert shares(release).max() <= highest + 1e-9
@@ -47,14 +47,14 @@ def test_no_label_has_a_larger_share_among_anybodys_matches(
     assert release.certificate["parameters"]["draw"] == "buckets"
 
 
-def test_likeness_and_caps_hold_too(baskets: SetData) -> None:
+def test_likeness_and_caps_hold_too(baskets: ItemSets) -> None:
     for guarantee in (BetaLikeness(1.0), Caps({"illness 3": 0.2}, default=0.5)):
         release = anonymize_sets(baskets, guarantee, seed=1, effort=0)
         assert release.certificate["method"]["picked"] == "buckets"
         assert all(check["passed"] for check in release.certificate["checks"])
 
 
-def test_refinement_lowers_the_error(baskets: SetData) -> None:
+def test_refinement_lowers_the_error(baskets: ItemSets) -> None:
     rates = [
         anonymize_sets(baskets, LDiversity(4), effort=effort, seed=1).error_rate
         for effort in (0, 1.0)
@@ -63,7 +63,7 @@ def test_refinement_lowers_the_error(baskets: SetData) -> None:
 
 
 def test_a_label_that_is_too_frequent_is_refused() -> None:
-    data = SetData.of(["a", "b", "c", "d"], labels=["x", "x", "x", "y"])
+    data = ItemSets.of(["a", "b", "c", "d"], labels=["x", "x", "x", "y"])
     with pytest.raises(GuaranteeError, match="2"):
         anonymize_sets(data, LDiversity(2))
 
@@ -74,7 +74,7 @@ def test_any_sets_with_few_equal_labels_are_released(l: int, records: int, seed:
     random = np.random.default_rng(seed)
     lists = [random.choice(6, random.integers(0, 6), replace=False) for _ in range(records)]
     labels = [f"label {record % (2 * l)}" for record in range(records)]
-    data = SetData.of(lists, labels=labels)
+    data = ItemSets.of(lists, labels=labels)
     try:
         release = anonymize_sets(data, LDiversity(l), seed=seed, effort=0)
     except GuaranteeError:
@@ -83,7 +83,7 @@ def test_any_sets_with_few_equal_labels_are_released(l: int, records: int, seed:
     assert all(check["passed"] for check in release.certificate["checks"])
 
 
-def test_the_papers_draw_runs_only_when_asked_for_and_says_that_it_leaks(baskets: SetData) -> None:
+def test_the_papers_draw_runs_only_when_asked_for_and_says_that_it_leaks(baskets: ItemSets) -> None:
     with pytest.raises(mottle.UsageError, match="does not keep the guarantee"):
         anonymize_sets(baskets, LDiversity(3), method="closed-walk-greedy")
     release = anonymize_sets(

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mottle
-from mottle.itemsets.data import SetData
+from mottle.itemsets.data import ItemSets
 from mottle.methods.sets._closed_itemsets import closed_sets
 from mottle.methods.sets._cluster_boxes import boxes
 from mottle.methods.sets._clusters import Memberships, memberships
@@ -31,7 +31,7 @@ def closed_by_definition(lists: list[set[str]], support: int) -> set[tuple[int, 
 
 @given(st.lists(st.sets(st.sampled_from("abcde")), min_size=1, max_size=8), st.integers(1, 4))
 def test_closed_sets_are_those_of_the_definition(lists: list[set[str]], support: int) -> None:
-    found = closed_sets(SetData.of(lists).sets(), support, 10_000)
+    found = closed_sets(ItemSets.of(lists).sets(), support, 10_000)
     assert found is not None
     told = [
         (int(size), frozenset(found.holders[first:last].tolist()))
@@ -50,7 +50,7 @@ def test_more_holders_than_allowed_are_refused() -> None:
 
 
 def test_no_item_with_enough_holders_gives_nothing() -> None:
-    found = closed_sets(SetData.of(["a", "b", ""]).sets(), 2, 100)
+    found = closed_sets(ItemSets.of(["a", "b", ""]).sets(), 2, 100)
     assert found is not None
     assert len(found.sizes) == 0
 
@@ -59,7 +59,7 @@ def test_no_item_with_enough_holders_gives_nothing() -> None:
 def test_clusters_get_full_boxes_and_nobody_gives_more_than_it_has(
     lists: list[set[str]], degree: int
 ) -> None:
-    given_ = memberships(SetData.of(lists).sets(), degree)
+    given_ = memberships(ItemSets.of(lists).sets(), degree)
     assume(given_ is not None)
     assert given_ is not None
     for first, last in zip(given_.starts[:-1], given_.starts[1:], strict=True):

@@ -12,15 +12,17 @@ from scipy.stats import chisquare
 
 from mottle.errors import PrivacyError
 from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
 from mottle.utils.csprng import Secret
 
 
-def measured(rows: int) -> Measured:
+def measured(rows: int) -> Measurements:
     degrees = {2: rows}
-    return Measured(rows, {}, 0.0, (2, 2), degrees, 1, 0, rows, 0, 0.0, {}, "closed", {"blocks": 1})
+    return Measurements(
+        rows, {}, 0.0, (2, 2), degrees, 1, 0, rows, 0, 0.0, {}, "closed", {"blocks": 1}
+    )
 
 
 def shuffled(folder: Path, chunks: list[list[int]], secret: Secret) -> list[int]:

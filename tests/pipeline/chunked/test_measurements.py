@@ -13,23 +13,23 @@ from mottle import BetaLikeness, KAnonymity, Schema
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.loss.ncp import Loss
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.pipeline.streaming import engine
 
 
-def chunk(sizes: list[int], degrees: list[int]) -> Measured:
+def chunk(sizes: list[int], degrees: list[int]) -> Measurements:
     starts = np.concatenate([[0], np.cumsum(sizes)])
     graph = Graph.rings(np.arange(starts[-1]), starts, np.array(degrees))
     rows = graph.records
-    return Measured.of(
+    return Measurements.of(
         graph, Loss({"q": 0.5}, 0.5), (min(degrees), max(degrees)), 0, rows, {}, "closed", {}
     )
 
 
 def test_records_by_degree_add_up_over_chunks() -> None:
     parts = [chunk([4, 6, 5], [4, 2, 5]), chunk([7, 9], [2, 9])]
-    total = Measured.total([Measured.from_json(part.to_json()) for part in parts])
-    assert total == Measured.total(parts)
+    total = Measurements.total([Measurements.from_json(part.to_json()) for part in parts])
+    assert total == Measurements.total(parts)
     assert total.degrees == {4: 4, 2: 6 + 7, 5: 5, 9: 9}
     assert sum(total.degrees.values()) == total.rows == 31
     assert total.degree == (2, 9)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import codes_among, count_values, encode_sensitive, with_breaks
 from mottle.orderings import Packing, by_cardinality, lexicographic
-from mottle.pipeline.chunked.survey import Survey
+from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.schema.model import Column, Representation, Schema
 
 Numbers = st.lists(st.one_of(st.none(), st.integers(-5, 20)), min_size=1, max_size=40)
@@ -31,7 +31,7 @@ def test_domains_are_those_of_the_whole_table(
         }
     )
     schema = Schema.of(quasi_identifying=["n", "f", "t", "d"])
-    survey = Survey(schema, table.schema, about_values=False)
+    survey = DomainSurvey(schema, table.schema, about_values=False)
     for first in range(0, len(numbers), batch):
         survey.add(table.slice(first, batch))
     codes = encode(table, schema, representation)

@@ -68,11 +68,11 @@ def hidden(folder: Path) -> list[Path]:
 
 
 def interrupt_at(stage: str, share: float):
-    def tell(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.stage == stage and (progress.share or 0) >= share:
             raise KeyboardInterrupt
 
-    return tell
+    return on_progress
 
 
 def check_whole(folder: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_killed_run_goes_on_even_if_rows_come_in_another_order(
     fill_postgresql(postgresql)
     folder = tmp_path / "out"
     script = (
-        "import sys\nfrom mottle import KAnonymity, Schema, streaming\n"
+        "import sys\nfrom mottle import KAnonymity, Schema\nfrom mottle.pipeline import streaming\n"
         "from mottle.io.databases import database_batches\n"
         f"schema = Schema.of(quasi_identifying={QI}, identifying=['person_id'],"
         " rest='insensitive')\n"

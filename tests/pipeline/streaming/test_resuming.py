@@ -29,7 +29,8 @@ RUN = {"method": "nh", "chunk_rows": 500}
 SCRIPT = """
 import sys
 from pathlib import Path
-from mottle import KAnonymity, Schema, streaming
+from mottle import KAnonymity, Schema
+from mottle.pipeline import streaming
 schema = Schema.of(
     quasi_identifying=["age", "sex", "education"], identifying=["person_id"], rest="insensitive"
 )
@@ -52,11 +53,11 @@ def hidden(folder: Path) -> list[Path]:
 
 
 def interrupt_at(stage: str, share: float):
-    def tell(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.stage == stage and (progress.share or 0) >= share:
             raise KeyboardInterrupt
 
-    return tell
+    return on_progress
 
 
 def check_whole(people: Path, folder: Path) -> None:

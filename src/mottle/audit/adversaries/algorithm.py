@@ -24,7 +24,7 @@ from mottle.audit.base import register
 from mottle.audit.links.edges import Edges, Part
 from mottle.audit.links.redraw import Redraw, describe, edges_to, heaviest, redraw_of, some_blocks
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.accuracy import Accuracy
+from mottle.audit.sensitive.accuracy import GuessAccuracy
 from mottle.audit.sensitive.published_values import Seen
 from mottle.audit.view import Evidence, View
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -92,7 +92,7 @@ def _guesses(
 ) -> Outcome:
     """The best of all rules against what the caps allow."""
     edges = part.edges
-    marks = seen.marks[part.records]
+    marks = seen.sensitive_codes[part.records]
     starts, records = edges.matches
     rules = _rules(edges, marks, own, seen, redraw, seed)
     values_seen = marks[records]
@@ -104,7 +104,7 @@ def _guesses(
         edges_to(starts, records, redraw.record_of_person(seed + 1 + world))
         for world in range(worlds)
     ]
-    tried: dict[str, Accuracy] = {}
+    tried: dict[str, GuessAccuracy] = {}
     by_chance: dict[str, float] = {}
     for rule, guess in rules.items():
         whom, ties = guess.whom, np.maximum(guess.ties, 1)
@@ -116,7 +116,7 @@ def _guesses(
         allowed = np.bincount(people, guess.chosen * caps, edges.records) / np.maximum(
             np.bincount(people, guess.chosen, edges.records), 1
         )
-        tried[rule] = Accuracy(
+        tried[rule] = GuessAccuracy(
             guesses=int(np.count_nonzero(whom)),
             right=float((right / ties)[whom].mean()),
             allowed=float(allowed[whom].mean()),
@@ -211,8 +211,8 @@ def _scores(edges: Edges, own: Int32Array, seen: Seen, redraw: Redraw, seed: int
 def _folds(edges: Edges, seed: int) -> Int64Array:
     """By original: 0 or 1 by lot, the same for all that hang together; all 0 if all do."""
     number = np.unique(edges.clusters, return_inverse=True)[1].ravel()
-    lots = np.random.default_rng(seed).permutation(int(number.max()) + 1) % 2
-    return np.asarray(lots[number], np.int64)
+    tiebreak = np.random.default_rng(seed).permutation(int(number.max()) + 1) % 2
+    return np.asarray(tiebreak[number], np.int64)
 
 
 def _classes(times: Int32Array, kinds: Int32Array, rarer: Int32Array) -> Int64Array:

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from mottle.audit.base import register
 from mottle.audit.links.edges import Edges
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.accuracy import Accuracy, judge
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge
 from mottle.audit.sensitive.learners import (
     boosted,
     counts_by_containment,
@@ -149,7 +149,7 @@ def _halves(view: View, evidence: Evidence, generator: np.random.Generator) -> _
 
 
 class _Judged(NamedTuple):
-    accuracy: Accuracy
+    accuracy: GuessAccuracy
     unseen: float
     caps: float
 
@@ -174,7 +174,7 @@ def _judge(
     spread = judge(right, unseen.astype(np.float64), clusters[learned.people]).sigma
     allowed = max(by_caps.allowed, by_others.allowed, together)
     sigma = max(by_caps.sigma if allowed == by_caps.allowed else 0.0, spread, by_others.sigma)
-    accuracy = Accuracy(len(right), float(right.mean()), allowed, sigma, len(_ALPHAS) + 1)
+    accuracy = GuessAccuracy(len(right), float(right.mean()), allowed, sigma, len(_ALPHAS) + 1)
     return _Judged(accuracy, float(unseen.mean()), float(caps.mean()))
 
 
@@ -265,12 +265,12 @@ def _counted(
 
 def _drawn_values(seen: Seen, records: Int64Array, generator: np.random.Generator) -> Int32Array:
     """The value of some records; of those published apart, one of their group."""
-    marks = seen.marks[records]
+    marks = seen.sensitive_codes[records]
     if seen.groups is None:
         return marks
     sums: Float64Array = np.cumsum(seen.mixtures[records].toarray(), axis=1)
-    lots = generator.random((len(records), 1)) * sums[:, -1:]
-    return np.asarray((lots > sums).sum(axis=1), np.int32)
+    tiebreak = generator.random((len(records), 1)) * sums[:, -1:]
+    return np.asarray((tiebreak > sums).sum(axis=1), np.int32)
 
 
 def _boosting(
@@ -280,7 +280,7 @@ def _boosting(
     people = _some(view.people.num_rows, _SAMPLE, generator)
     asked = np.stack([column.codes[people] for column in view.columns], axis=1).astype(np.float64)
     kinds = len(seen.values.overall)
-    records = np.flatnonzero(seen.marks >= 0)
+    records = np.flatnonzero(seen.sensitive_codes >= 0)
 
     def taught_by(taught: BoolArray | None) -> tuple[Int32Array, Float64Array]:
         known = records if taught is None else records[taught[records]]

@@ -83,7 +83,7 @@ class _Group(NamedTuple):
     """A group that could have been cut, were it not for the caps."""
 
     cuts: BoolArray  # [cuts, people]: the left sides
-    marks: Int32Array  # [people, systems]
+    sensitive_codes: Int32Array  # [people, attributes]
     values: Int64Array  # [people]: the own values, numbered within the group
     caps: Float64Array  # of these values
     seed: int
@@ -113,20 +113,20 @@ def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
     could = [group for group in groups if 2 * least <= len(group) <= _LARGEST]
     could = [could[number] for number in np.random.default_rng(view.seed).permutation(len(could))]
     ready = _affordable(_ready(view, evidence, could, marks, least, str(made["name"])), _TRIES)
-    explained = [group for group in ready if is_explained(group.cuts, group.marks, caps)]
+    explained = [group for group in ready if is_explained(group.cuts, group.sensitive_codes, caps)]
     if not explained:
         why = f"no group of at most {_LARGEST} people could have been cut"
         return Outcome(_MEASURE, None, details={**facts, "not_played": why})
     screened = _in_threads(
         lambda number: _suspect(explained[number], caps, _TRIES, None),
-        [len(group.marks) for group in explained],
+        [len(group.sensitive_codes) for group in explained],
     )
     judged = [(group, found) for group, found in zip(explained, screened, strict=True) if found]
     judged.sort(key=lambda pair: -float(pair[1].sigmas.max()))
     judged = judged[: len(_affordable([group for group, _ in judged], _MORE_TRIES))]
     proofs = _in_threads(
         lambda number: _suspect(judged[number][0], caps, _MORE_TRIES, judged[number][1].guess),
-        [len(group.marks) for group, _ in judged],
+        [len(group.sensitive_codes) for group, _ in judged],
     )
     beliefs, ratios, right = [np.empty(0)], [np.empty(0)], 0
     for (group, _), proof in zip(judged, proofs, strict=True):
@@ -138,7 +138,7 @@ def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
     found = len(np.concatenate(beliefs))
     facts |= {
         "groups_examined": len(explained),
-        "people_examined": sum(len(group.marks) for group in explained),
+        "people_examined": sum(len(group.sensitive_codes) for group in explained),
         "groups_not_explained_by_refused_cuts": len(ready) - len(explained),
         "groups_with_too_few_worlds": sum(suspicion is None for suspicion in screened),
         "groups_examined_closely": len(judged),
@@ -182,7 +182,7 @@ def _suspect(
 ) -> _Suspicion | None:
     """Try worlds; without a guess, the value most believed against its cap. None if too few fit."""
     seed = group.seed if guess is None else group.seed + 1_000_000
-    worlds = worlds_of(group.cuts, group.marks, caps, group.values, tries, seed)
+    worlds = worlds_of(group.cuts, group.sensitive_codes, caps, group.values, tries, seed)
     if worlds.accepted < _FEWEST:
         return None
     if guess is None:

@@ -13,7 +13,7 @@ import numpy as np
 from mottle.audit.base import register
 from mottle.audit.links.edges import Edges, Part
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.accuracy import Accuracy, judge_shared
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge_shared
 from mottle.audit.view import Evidence, View
 
 
@@ -38,14 +38,14 @@ def order(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome(measure, found.right, found.allowed, found.passed, facts)
 
 
-def _by_row(part: Part) -> Accuracy:
+def _by_row(part: Part) -> GuessAccuracy:
     """Each row that is a match of the person with its number may be right with 1 / degree."""
     links = part.edges
     right = part.people[links.truth] == part.records
     return judge_shared(right, 1 / links.degrees, links.clusters[links.truth])
 
 
-def _by_layer(links: Edges) -> Accuracy:
+def _by_layer(links: Edges) -> GuessAccuracy:
     """The layer that most often holds the true original."""
     true = np.flatnonzero(links.originals == links.truth[links.published])
     layers = links.layers[true]

@@ -18,7 +18,7 @@ import numpy as np
 
 from mottle.audit.base import register
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.accuracy import Accuracy, judge
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge
 from mottle.audit.sensitive.baseline import told_by_others
 from mottle.audit.sensitive.published_values import Seen
 from mottle.audit.sensitive.shares import (
@@ -59,10 +59,10 @@ def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
     for seen, own in zip(view.sensitive, evidence.own, strict=True):
         name = " × ".join(seen.columns)
         if part is not None:
-            along, _ = along_edges(part.edges, seen.marks[part.records], seen.values)
+            along, _ = along_edges(part.edges, seen.sensitive_codes[part.records], seen.values)
             yield _by_shares(name, seen, along, "edges of the graph", part.facts(len(own)))
         elif seen.capped and groups is not None:
-            within = by_group(groups, seen.marks, seen.values)
+            within = by_group(groups, seen.sensitive_codes, seen.values)
             yield _by_shares(name, seen, within, "groups of equal records", {})
         found = _by_guesses(name, view, evidence, seen, own)
         judged = part is None and groups is None
@@ -121,7 +121,7 @@ def _by_guesses(
     exposed = np.argsort(-measured[:, RATIO], kind="stable")
     exposed = exposed[: int(np.ceil(_EXPOSED * len(exposed)))]
     everybody = np.arange(len(own))
-    tried: dict[str, Accuracy] = {}
+    tried: dict[str, GuessAccuracy] = {}
     told: dict[str, float] = {}
     without: dict[str, float] = {}
     for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):

@@ -33,7 +33,7 @@ class Tree(NamedTuple):
     parent: Int64Array  # [nodes]: -1 for the root
 
 
-class Boxes(NamedTuple):
+class RecordBoxes(NamedTuple):
     """Published records as boxes: for every column one of the column's distinct cells."""
 
     cells: Int32Array  # [boxes, columns]
@@ -56,11 +56,11 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Index:
+class ContainmentIndex:
     """Originals and published records, joined by containment."""
 
     tree: Tree
-    boxes: Boxes
+    boxes: RecordBoxes
     place_of: Int64Array  # [originals]: the place of each one's point in the order of the tree
     box_of: Int64Array  # [records]: the box of each
     weights: Int64Array  # [points]: originals at each point, in the order of the tree
@@ -118,7 +118,7 @@ class Index:
         return np.flatnonzero((size <= points) & ((above > points) | (self.tree.parent < 0)))
 
 
-def build_index(columns: list[CodedColumn], people: Int64Array | None = None) -> Index:
+def build_index(columns: list[CodedColumn], people: Int64Array | None = None) -> ContainmentIndex:
     """Index the originals (all, or the rows ``people``) against all published records.
 
     Time O(points · columns · log of the domains) to build; a search then takes time in the branches
@@ -138,9 +138,9 @@ def build_index(columns: list[CodedColumn], people: Int64Array | None = None) ->
     cell_offsets = [
         each.offsets[:-1] + begin for each, begin in zip(compacted, intervals, strict=False)
     ]
-    return Index(
+    return ContainmentIndex(
         tree=tree,
-        boxes=Boxes(
+        boxes=RecordBoxes(
             cells=boxes,
             first_cell=offsets_of(np.array(sizes))[:-1],
             offsets=np.concatenate([*cell_offsets, intervals[-1:]]),
@@ -210,7 +210,7 @@ _BESIDE, _ACROSS, _INSIDE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _lies(boxes: Boxes, cell: int, low: int, high: int) -> int:
+def _lies(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
     """How the codes low .. high lie to a cell: beside it, across its border or inside."""
     begin, end = boxes.offsets[cell], boxes.offsets[cell + 1]
     while end - begin > 1:  # the last interval that begins at ``high`` or before
@@ -228,7 +228,7 @@ def _lies(boxes: Boxes, cell: int, low: int, high: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _find_pieces(
-    tree: Tree, boxes: Boxes, chosen: Int64Array, first: int, last: int
+    tree: Tree, boxes: RecordBoxes, chosen: Int64Array, first: int, last: int
 ) -> tuple[Int64Array, Int64Array]:
     """The branches inside the boxes ``chosen[first:last]``: their number by box, then all."""
     columns = tree.low.shape[1]

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from mottle.audit.containment.coded_columns import offsets_of
-from mottle.audit.containment.index import Index
+from mottle.audit.containment.index import ContainmentIndex
 from mottle.typing import Int64Array
 
 
@@ -44,7 +44,7 @@ class Network:
     boxes: int
 
     @classmethod
-    def of(cls, index: Index, dropped: int = 0) -> Network:
+    def of(cls, index: ContainmentIndex, dropped: int = 0) -> Network:
         """All ways from a point over branches to the boxes that contain it."""
         tree, pieces = index.tree, index.pieces
         points, branches = len(index.weights), len(tree.left)
@@ -73,7 +73,7 @@ class Network:
         return self.points + self.branches + self.boxes
 
 
-def prune(index: Index, owners: Int64Array | None, dropped: int = 0) -> Pruned | None:
+def prune(index: ContainmentIndex, owners: Int64Array | None, dropped: int = 0) -> Pruned | None:
     """Strike out the matches that lie in no assignment; None when there is no assignment at all.
 
     ``owners`` is the original of every published record under some assignment; without it one is
@@ -99,7 +99,7 @@ def prune(index: Index, owners: Int64Array | None, dropped: int = 0) -> Pruned |
 
 
 def _ways_back(
-    index: Index, network: Network, owners: Int64Array | None, dropped: int
+    index: ContainmentIndex, network: Network, owners: Int64Array | None, dropped: int
 ) -> tuple[Int64Array, Int64Array] | None:
     """Arrows from boxes back to the points of their records, or back along a flow."""
     if owners is None:
@@ -114,7 +114,9 @@ def _ways_back(
     return tails, heads
 
 
-def _flow(index: Index, network: Network, dropped: int) -> tuple[Int64Array, Int64Array] | None:
+def _flow(
+    index: ContainmentIndex, network: Network, dropped: int
+) -> tuple[Int64Array, Int64Array] | None:
     """Arrows against a flow that takes every original to a published record of its own."""
     people = int(index.weights.sum())
     demands = np.append(index.multiplicities, dropped) if dropped else index.multiplicities
@@ -137,7 +139,7 @@ def _flow(index: Index, network: Network, dropped: int) -> tuple[Int64Array, Int
 
 
 def _effective(
-    index: Index, of_point: Int64Array, of_box: Int64Array
+    index: ContainmentIndex, of_point: Int64Array, of_box: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """By point and by box: matches inside the own component.
 
@@ -163,7 +165,9 @@ def _effective(
     return of_points, inside[pieces.offsets[1:]] - inside[pieces.offsets[:-1]]
 
 
-def disjoint_assignments(index: Index, pruned: Pruned, most: int, dropped: int = 0) -> int:
+def disjoint_assignments(
+    index: ContainmentIndex, pruned: Pruned, most: int, dropped: int = 0
+) -> int:
     """How many assignments without a common match there are, up to ``most`` (NH10 Definition 7)."""
     most = min(most, int(pruned.of_points.min()), int(pruned.of_boxes.min()))
     least = 0
@@ -176,7 +180,9 @@ def disjoint_assignments(index: Index, pruned: Pruned, most: int, dropped: int =
     return least
 
 
-def _has_regular_subgraph(index: Index, pruned: Pruned, degree: int, dropped: int) -> bool:
+def _has_regular_subgraph(
+    index: ContainmentIndex, pruned: Pruned, degree: int, dropped: int
+) -> bool:
     """Whether ``degree`` units can flow through every record, at most one along each match.
 
     By König's theorem that is what so many disjoint assignments take. Spread evenly over the

@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class GuessAccuracy:
     """How often guesses were right, and how often they may be."""
 
     guesses: int
@@ -54,7 +54,7 @@ class Accuracy:
         }
 
 
-def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> Accuracy:
+def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> GuessAccuracy:
     """Judge guesses of which each may be right with chance ``allowed``.
 
     People of one cluster share a draw, so their guesses may be right or wrong together. The
@@ -62,7 +62,7 @@ def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> Accu
     independent guesses would have.
     """
     if len(right) == 0:
-        return Accuracy(0, 0.0, 0.0, 0.0)
+        return GuessAccuracy(0, 0.0, 0.0, 0.0)
     excess = right - allowed
     sums = _sums(clusters, excess - excess.mean())
     independent = float((allowed * (1 - allowed)).sum())
@@ -71,17 +71,19 @@ def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> Accu
 
 def judge_shared(
     right: BoolArray, allowed: Float64Array, clusters: Int64Array, trials: int = 1
-) -> Accuracy:
+) -> GuessAccuracy:
     """As `judge`, for guesses that in each cluster are all right or all wrong at worst."""
     if len(right) == 0:
-        return Accuracy(0, 0.0, 0.0, 0.0)
+        return GuessAccuracy(0, 0.0, 0.0, 0.0)
     sums = _sums(clusters, np.sqrt(allowed * (1 - allowed)))
     return _accuracy(right, allowed, float((sums**2).sum()), trials)
 
 
-def _accuracy(right: BoolArray, allowed: Float64Array, variance: float, trials: int) -> Accuracy:
+def _accuracy(
+    right: BoolArray, allowed: Float64Array, variance: float, trials: int
+) -> GuessAccuracy:
     count = len(right)
-    return Accuracy(
+    return GuessAccuracy(
         count, float(right.mean()), float(allowed.mean()), variance**0.5 / count, trials
     )
 

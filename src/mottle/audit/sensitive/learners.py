@@ -9,7 +9,7 @@ from numba import njit
 from scipy.sparse import csr_array
 
 from mottle.audit.containment.coded_columns import CodedColumn
-from mottle.audit.containment.index import Index
+from mottle.audit.containment.index import ContainmentIndex
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -68,18 +68,24 @@ def possible_worlds(
     )
 
 
-def _value_in_cell(column: CodedColumn, records: Int64Array, lots: Float64Array) -> Float64Array:
+def _value_in_cell(
+    column: CodedColumn, records: Int64Array, tiebreak: Float64Array
+) -> Float64Array:
     """One of the originals' codes that lie in each record's cell; the nearest where none does."""
     present = np.unique(column.codes)
     low = np.searchsorted(present, column.lowest, side="left")
     past = np.searchsorted(present, column.highest, side="right")
-    drawn = _draw_in_cells(column.offsets, low, np.maximum(past, low), records, lots)
+    drawn = _draw_in_cells(column.offsets, low, np.maximum(past, low), records, tiebreak)
     return present[np.minimum(drawn, len(present) - 1)].astype(np.float64)
 
 
 @njit(cache=True, nogil=True)
 def _draw_in_cells(
-    offsets: Int64Array, low: Int64Array, past: Int64Array, records: Int64Array, lots: Float64Array
+    offsets: Int64Array,
+    low: Int64Array,
+    past: Int64Array,
+    records: Int64Array,
+    tiebreak: Float64Array,
 ) -> Int64Array:
     drawn = np.empty(records.size, np.int64)
     for place in range(records.size):
@@ -87,7 +93,7 @@ def _draw_in_cells(
         size = 0
         for interval in range(begin, end):
             size += past[interval] - low[interval]
-        left = int(lots[place] * size)
+        left = int(tiebreak[place] * size)
         drawn[place] = low[begin] if end > begin else 0
         for interval in range(begin, end):
             width = past[interval] - low[interval]
@@ -123,7 +129,7 @@ def boosted(
     return found
 
 
-def mixtures_of_points(index: Index, mixtures: Mixtures) -> Float64Array:
+def mixtures_of_points(index: ContainmentIndex, mixtures: Mixtures) -> Float64Array:
     """[points, values]: what is published on all records that contain each point."""
     records = len(index.box_of)
     members = csr_array(

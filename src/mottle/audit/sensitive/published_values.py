@@ -32,7 +32,9 @@ class Seen:
     """
 
     columns: tuple[str, ...]
-    marks: Int32Array  # [records]: code of the value, -1 for one that the original does not have
+    sensitive_codes: (
+        Int32Array  # [records]: code of the value, -1 for one that the original does not have
+    )
     values: Values
     capped: bool  # whether the guarantee bounds its values
     groups: Int64Array | None = None  # [records]
@@ -40,9 +42,9 @@ class Seen:
     @cached_property
     def mixtures(self) -> Mixtures:
         """[records, values]: what is known of every record's value."""
-        known = np.flatnonzero(self.marks >= 0)
-        shape = (len(self.marks), len(self.values.overall))
-        single = csr_array((np.ones(len(known)), (known, self.marks[known])), shape=shape)
+        known = np.flatnonzero(self.sensitive_codes >= 0)
+        shape = (len(self.sensitive_codes), len(self.values.overall))
+        single = csr_array((np.ones(len(known)), (known, self.sensitive_codes[known])), shape=shape)
         if self.groups is None:
             return single
         records = np.arange(len(self.groups))
@@ -68,7 +70,7 @@ def sensitive_values(
     seen = tuple(
         Seen(
             columns=values.columns,
-            marks=codes,
+            sensitive_codes=codes,
             values=values_of(
                 values.counts,
                 np.ones(len(values.counts)) if bound is None else bound,

@@ -13,7 +13,7 @@ from numba import njit
 from scipy.sparse import csr_array
 
 from mottle.audit.containment.coded_columns import offsets_of
-from mottle.audit.containment.index import Index, Tree
+from mottle.audit.containment.index import ContainmentIndex, Tree
 from mottle.audit.links.edges import Edges
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -207,7 +207,7 @@ def _measure_runs(
 
 
 def by_containment(
-    index: Index, mixtures: Mixtures, values: Values
+    index: ContainmentIndex, mixtures: Mixtures, values: Values
 ) -> tuple[Float64Array, Int32Array]:
     """By point of the index: measures and guesses of the mixture on all records that contain it.
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 from mottle.errors import StorageError, UsageError
 from mottle.io.databases import duckdb, postgresql, sqlite
 from mottle.io.databases.identifiers import ReleaseNames, TableName
-from mottle.io.databases.publish import publish, rehearse
+from mottle.io.databases.publish import dry_run, publish
 from mottle.io.databases.url import Address, System, is_database, parse, redacted
 from mottle.io.parquet_rows import Rows
-from mottle.io.read_table import checked, normalize, without_words
+from mottle.io.read_table import mask_missing_markers, normalize, validate_table
 from mottle.io.write_release import Publishable, private_links
 from mottle.utils.arrow import as_days
 
@@ -100,7 +100,7 @@ def read_database(
     with database_batches(url, table=table, query=query) as reader:
         found = reader.read_all()
     source = f"Table '{table}' of {address.shown}" if query is None else "The result of the query"
-    return without_words(checked(found, source), missing)
+    return mask_missing_markers(validate_table(found, source), missing)
 
 
 def database_batches(
@@ -178,11 +178,11 @@ def write_stored_rows(
     return _listed(names, apart=False)
 
 
-def check_database_place(url: str | Path, table: str, *, overwrite: bool) -> None:
+def check_database_target(url: str | Path, table: str, *, overwrite: bool) -> None:
     """Raise before a long run what `write_database` would raise after it."""
     address = parse(url)
     with _SYSTEMS[address.system].writing(address) as store:
-        rehearse(store, table, overwrite=overwrite)
+        dry_run(store, table, overwrite=overwrite)
 
 
 def _listed(names: ReleaseNames, *, apart: bool) -> list[str]:

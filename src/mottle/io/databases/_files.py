@@ -10,7 +10,7 @@ _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")
 
 
 @contextmanager
-def leaving_nothing(path: Path, committed: list[bool]) -> Iterator[None]:
+def removing_on_failure(path: Path, committed: list[bool]) -> Iterator[None]:
     """Remove the file, and those beside it, if it was not there and nothing was committed."""
     existed = path.exists()
     try:

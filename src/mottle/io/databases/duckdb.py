@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sql_cell_text
-from mottle.io.databases._files import leaving_nothing
+from mottle.io.databases._files import removing_on_failure
 from mottle.io.databases.errors import no_such_table, told_by_duckdb
 from mottle.io.databases.identifiers import ReleaseNames, TableName, literal, quoted
-from mottle.io.databases.table_layout import Column, NewTable, Published, Stored
+from mottle.io.databases.table_layout import NewTable, Published, Stored, StoredColumn
 from mottle.io.databases.url import Address
 from mottle.release.cell_text import PARTS
 from mottle.utils.arrow import is_plain
@@ -126,7 +126,7 @@ def writing(address: Address) -> Iterator[Store]:
     """A transaction in which to store a release."""
     committed: list[bool] = []
     opened = _connected(address, read_only=False)
-    with leaving_nothing(address.path, committed), opened as connection:
+    with removing_on_failure(address.path, committed), opened as connection:
         store = Store(connection, address, committed)
         store.run("BEGIN TRANSACTION")
         yield store
@@ -171,7 +171,7 @@ class Store:
         convert = _text_of_wide if _is_wide(column.type) else _same
         sent = f"sent{column.place}"
         value = f"{sent}::VARCHAR" if pa.types.is_null(column.type) else sent
-        only = Column(column.name, "", value)
+        only = StoredColumn(column.name, "", value)
         return Stored({sent: convert}, (only,), _readable(column))
 
     def fill(self, name: TableName, new: NewTable) -> None:

@@ -14,10 +14,10 @@ from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted
 from mottle.io.databases.table_layout import (
     MAY_BE_MISSING,
-    Column,
     Convert,
     Published,
     Stored,
+    StoredColumn,
     in_lists,
     part,
 )
@@ -148,7 +148,7 @@ def stored(column: Published) -> Stored:
             convert, kind = _fitting(column.type)
             shown = name if column.form is None else sql_cell_text.value(name)
             sent = f"sent{column.place}"
-            only = Column(column.name, kind, f"{sent}::{kind}")
+            only = StoredColumn(column.name, kind, f"{sent}::{kind}")
             return Stored({sent: convert}, (only,), {column.name: shown})
 
 
@@ -161,7 +161,7 @@ def _range(column: Published) -> Stored:
     native = _range_type(column, kind) if column.in_value_order else None
     if native is None:
         ends = tuple(
-            Column(f"{column.name}_{end}", kind, f"{place}::{kind}")
+            StoredColumn(f"{column.name}_{end}", kind, f"{place}::{kind}")
             for end, place in (("lo", low), ("hi", high))
         )
         lowest, highest = (quoted(end.name) for end in ends)
@@ -169,13 +169,15 @@ def _range(column: Published) -> Stored:
     else:
         through = "::text::numeric" if pa.types.is_floating(value_type) else f"::{kind}"
         made = f"{native}({low}{through}, {high}{through}, '[]')"
-        columns = (Column(column.name, native, f"CASE WHEN {low} IS NOT NULL THEN {made} END"),)
+        columns = (
+            StoredColumn(column.name, native, f"CASE WHEN {low} IS NOT NULL THEN {made} END"),
+        )
         lowest, highest = f"lower({name})", f"upper({name})"
         if native != "numrange":  # these leave out their upper end
             highest = f"({highest} - 1)"
     if column.may_be_missing:
         sent[missing] = part(2, _same)
-        flag = Column(f"{column.name}_{MAY_BE_MISSING}", "boolean NOT NULL", missing)
+        flag = StoredColumn(f"{column.name}_{MAY_BE_MISSING}", "boolean NOT NULL", missing)
         columns = (*columns, flag)
     or_missing = quoted(f"{column.name}_{MAY_BE_MISSING}") if column.may_be_missing else None
     low_text, high_text = (_text(end, value_type) for end in (lowest, highest))
@@ -200,7 +202,7 @@ def _set(column: Published) -> Stored:
     shown = sql_cell_text.one_of(
         f"cardinality({name})", _text(f"{name}[1]", column.type.value_type), _joined(name, text)
     )
-    only = Column(column.name, f"{kind}[]", f"{sent}::{kind}[]")
+    only = StoredColumn(column.name, f"{kind}[]", f"{sent}::{kind}[]")
     return Stored({sent: in_lists(convert)}, (only,), {column.name: shown})
 
 
@@ -214,7 +216,7 @@ def _worlds(column: Published) -> Stored:
     for place, (ending, kind) in enumerate(zip(endings, types, strict=True)):
         source = f"sent{column.place}_{ending}"
         sent[source] = part(place, _same)
-        columns.append(Column(f"{column.name}_{ending}", kind, source))
+        columns.append(StoredColumn(f"{column.name}_{ending}", kind, source))
     base, uncertain, distance, *flag = (quoted(stored.name) for stored in columns)
     base_text, uncertain_text = sql_cell_text.worlds(
         base,

@@ -78,7 +78,7 @@ def publish(
     return names
 
 
-def rehearse(store: Store, table: str, *, overwrite: bool) -> ReleaseNames:
+def dry_run(store: Store, table: str, *, overwrite: bool) -> ReleaseNames:
     """Do what needs privileges, without committing it: raises what `publish` would raise."""
     names = ReleaseNames(store.locate(TableName.parse(table)))
     _make_room(store, names, overwrite=overwrite)

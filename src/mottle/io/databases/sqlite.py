@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sqlite_types
-from mottle.io.databases._files import leaving_nothing
+from mottle.io.databases._files import removing_on_failure
 from mottle.io.databases.errors import missing_driver, no_such_table, told_by_sqlite
 from mottle.io.databases.identifiers import ReleaseNames, TableName, literal, quoted
 from mottle.io.databases.sqlite_types import Seen, shown_as
@@ -155,7 +155,7 @@ def _cast(values: pa.Array, field: pa.Field) -> pa.Array:
 def writing(address: Address) -> Iterator[Store]:
     """A transaction in which to store a release."""
     committed: list[bool] = []
-    with leaving_nothing(address.path, committed), _connected(address, "rwc") as cursor:
+    with removing_on_failure(address.path, committed), _connected(address, "rwc") as cursor:
         yield Store(cursor, address, committed)
 
 

@@ -70,7 +70,7 @@ def _has_flag(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class Column:
+class StoredColumn:
     """One stored column."""
 
     name: str
@@ -83,7 +83,7 @@ class Stored:
     """How one published column is stored."""
 
     sent: dict[str, Convert]  # the columns that are sent, each made from the published cells
-    columns: tuple[Column, ...]
+    columns: tuple[StoredColumn, ...]
     readable: dict[str, str]  # the view's columns: SQL over the stored columns
 
     @classmethod
@@ -92,7 +92,7 @@ class Stored:
     ) -> Stored:
         """Store exactly the columns that are sent."""
         columns = tuple(
-            Column(name, kind, quoted(name)) for name, kind in zip(sent, types, strict=True)
+            StoredColumn(name, kind, quoted(name)) for name, kind in zip(sent, types, strict=True)
         )
         return cls(sent, columns, readable)
 
@@ -110,7 +110,7 @@ class NewTable:
         return cls(table, {column.name: store(column) for column in Published.all_of(table)})
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[StoredColumn]:
         """All stored columns."""
         return [column for stored in self.stored.values() for column in stored.columns]
 

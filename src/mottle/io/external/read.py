@@ -19,11 +19,15 @@ from mottle.io.write_release import CERTIFICATE
 from mottle.release.cell_text import published_type
 from mottle.release.column import PublishedColumn
 from mottle.release.data import Release
-from mottle.schema.external_release import Cells, ForeignRelease
+from mottle.schema.external_release import CellNotation, ExternalRelease
 from mottle.schema.model import Column, Kind, Role, Schema
 from mottle.utils.arrow import as_days
 
-_FORMS = {Cells.INTERVAL: Form.RANGE, Cells.SET: Form.SET, Cells.LABEL: Form.NODE}
+_FORMS = {
+    CellNotation.INTERVAL: Form.RANGE,
+    CellNotation.SET: Form.SET,
+    CellNotation.LABEL: Form.NODE,
+}
 
 
 def is_foreign(path: Path, schema: Schema | None) -> bool:
@@ -40,7 +44,7 @@ def is_foreign(path: Path, schema: Schema | None) -> bool:
     return False
 
 
-def read_foreign(path: Path, original: pa.Table, schema: Schema | None) -> Release:
+def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Release:
     """Read another tool's release of ``original``, as the schema's ``[release]`` describes it.
 
     A cell of which nothing is told may stand for any value that the original has. Rows that the
@@ -101,7 +105,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         raise DataError(f"The release has {column.type} cells, which are no text.") from None
 
 
-def _repeated(table: pa.Table, foreign: ForeignRelease) -> pa.Table:
+def _repeated(table: pa.Table, foreign: ExternalRelease) -> pa.Table:
     """A row for each record, where rows say for how many records they stand."""
     name = foreign.count_column
     if name is None or (foreign.count is None and name not in table.column_names):
@@ -119,7 +123,7 @@ def _repeated(table: pa.Table, foreign: ForeignRelease) -> pa.Table:
 
 
 def _column(
-    column: Column, texts: pa.Array, values: pa.ChunkedArray, foreign: ForeignRelease
+    column: Column, texts: pa.Array, values: pa.ChunkedArray, foreign: ExternalRelease
 ) -> tuple[PublishedColumn, pa.Array]:
     """One column, typed as mottle's own releases are."""
     texts = pc.utf8_trim_whitespace(texts)
@@ -176,7 +180,7 @@ def _form(column: Column, data_type: pa.DataType) -> tuple[Form, Kind]:
             " only.",
             "Give the column another kind, or the role insensitive.",
         )
-    if column.cells is Cells.INTERVAL and not numeric:
+    if column.cells is CellNotation.INTERVAL and not numeric:
         raise SchemaError(
             f"Column '{column.name}' has cells 'interval' but is of kind '{kind}'.",
             "Intervals are of numbers or dates.",

@@ -121,7 +121,7 @@ def best_cut(
     Counts of values per block decide, once for the whole table. ``borders``: how much each record
     has in common with the one before.
     """
-    marks = demand.marks[order]
+    marks = demand.sensitive_codes[order]
     values = demand.values[order]
     judge = Judge(demand, np.bincount(values), count)
     known = None if borders is None else Borders.of(borders)
@@ -271,7 +271,7 @@ class Judge:
 
     def _planned(self, counts: Int64Array, number: int) -> float:
         """The loss of a record in one of so many blocks."""
-        counts = np.pad(counts, (0, len(self.values.marks) - len(counts)))
+        counts = np.pad(counts, (0, len(self.values.sensitive_codes) - len(counts)))
         plan = make_plan(counts, self.values, self.buckets)
         return plan.loss_among(number) / max(int(counts.sum()), 1)
 
@@ -284,9 +284,11 @@ def values_of(demand: Demand, profiles: Float64Array | None = None) -> Values:
 
 
 def marks_of_values(demand: Demand) -> Int32Array:
-    """The marks of every (joint) sensitive value, [values, systems]."""
-    marks = np.zeros((int(demand.marks[:, 0].max()) + 1, demand.marks.shape[1]), np.int32)
-    marks[demand.marks[:, 0]] = demand.marks
+    """The marks of every (joint) sensitive value, [values, attributes]."""
+    marks = np.zeros(
+        (int(demand.sensitive_codes[:, 0].max()) + 1, demand.sensitive_codes.shape[1]), np.int32
+    )
+    marks[demand.sensitive_codes[:, 0]] = demand.sensitive_codes
     return marks
 
 

@@ -34,7 +34,14 @@ from mottle.guarantees.caps import Caps
 from mottle.guarantees.demand import Demand, allowed
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import Scales
-from mottle.methods.base import Arrangement, Decided, Draw, Effort, SetColumns, register
+from mottle.methods.base import (
+    Arrangement,
+    BucketDecision,
+    Draw,
+    MethodContext,
+    SetColumns,
+    register,
+)
 from mottle.methods.buckets.block_cuts import best_cut, values_of
 from mottle.methods.buckets.filling import Layout, fill_blocks, seat_records
 from mottle.methods.buckets.matching import match_piles
@@ -60,22 +67,22 @@ _SCOUTING = 2.0  # seconds for improving the scouts' release
     cost="O(n · μ · block · d) time, refinement as long as you let it; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
 )
-def buckets(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
-    return arrange_in_buckets(TableRecords(codes), demand, effort)
+    return arrange_in_buckets(TableRecords(codes), demand, context)
 
 
-def arrange_in_buckets(records: Records, demand: Demand, effort: Effort) -> Arrangement:
+def arrange_in_buckets(records: Records, demand: Demand, context: MethodContext) -> Arrangement:
     """The method, whatever the quasi-identifiers are."""
     number = len(records.matrix)
-    drawn = effort.lots(2 * number)  # its halves are ordered independently
+    drawn = context.tiebreak(2 * number)  # its halves are ordered independently
     run = _Run(records, demand, drawn[drawn < number])
-    if effort.decided is None:
+    if context.decided is None:
         order = records.order(drawn[drawn >= number] - number)
-        matched = _match_whole(run, order, effort)
+        matched = _match_whole(run, order, context)
     else:
-        matched = _Matched([], _match_decided(run, effort.decided), effort, {})
-    refinement = _refine(matched.parts, matched.effort)
+        matched = _Matched([], _match_decided(run, context.decided), context, {})
+    refinement = _refine(matched.parts, matched.context)
     parts = [*matched.scouts, *matched.parts]
     facts = {
         "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
@@ -92,14 +99,14 @@ class _Run(NamedTuple):
 
     records: Records
     demand: Demand
-    lots: Int64Array  # that deal records of equal values; others order records that are alike
+    tiebreak: Int64Array  # that deal records of equal values; others order records that are alike
 
     def match_blocks(self, cut: _Cut, profiles: Float64Array) -> list[_Part]:
         """Fill the buckets of every block and match them (steps 2 and 3)."""
         values = values_of(self.demand, profiles)
         sensitive = self.demand.values
         return self.match(
-            fill_blocks(cut.order, cut.starts, self.lots, sensitive, values, cut.buckets)
+            fill_blocks(cut.order, cut.starts, self.tiebreak, sensitive, values, cut.buckets)
         )
 
     def match(self, layouts: Sequence[Layout]) -> list[_Part]:
@@ -112,11 +119,11 @@ class _Matched(NamedTuple):
 
     scouts: list[_Part]  # finished
     parts: list[_Part]
-    effort: Effort  # what is left of it
+    context: MethodContext  # what is left of it
     facts: dict[str, object]  # what was decided for the table
 
 
-def _match_whole(run: _Run, order: Int64Array, effort: Effort) -> _Matched:
+def _match_whole(run: _Run, order: Int64Array, context: MethodContext) -> _Matched:
     """A table, tier by tier, scouts first where there are any."""
     demand = run.demand
     tiers = tiers_for(demand)
@@ -127,20 +134,20 @@ def _match_whole(run: _Run, order: Int64Array, effort: Effort) -> _Matched:
         largest = int(np.argmax([len(cut.order) for cut in cuts]))
         sent, cuts[largest] = _apart(run, tiers[largest], cuts[largest])
         if sent is not None:
-            seconds = scouting_seconds(effort.seconds)
+            seconds = scouting_seconds(context.seconds)
             scouts = run.match_blocks(sent, np.empty((len(profiles), 0)))
-            _refine(scouts, replace(effort, seconds=seconds))
-            if effort.seconds is not None:
-                effort = replace(effort, seconds=effort.seconds - seconds)
+            _refine(scouts, replace(context, seconds=seconds))
+            if context.seconds is not None:
+                context = replace(context, seconds=context.seconds - seconds)
             graph = join([part.graph() for part in scouts])
-            profiles = run.records.profiles_by_release(demand, graph, effort.preview(graph))
+            profiles = run.records.profiles_by_release(demand, graph, context.preview(graph))
     parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
     facts: dict[str, object] = {
         "tiers": [tier.described for tier in tiers],
         "blocks": sum(cut.blocks for cut in cuts),
         "scouts": sum(part.records for part in scouts),
     }
-    return _Matched(scouts, parts, effort, facts)
+    return _Matched(scouts, parts, context, facts)
 
 
 class _Cut(NamedTuple):
@@ -164,7 +171,7 @@ class _Cut(NamedTuple):
 def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64Array) -> list[_Cut]:
     """Deal the records to tiers by lot."""
     values = run.demand.values
-    rank = rank_by_lot(values, run.lots)
+    rank = random_rank(values, run.tiebreak)
     cuts = []
     for tier in tiers:
         inside = (rank >= 0) & (rank < tier.counts[values])
@@ -186,20 +193,20 @@ def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
     if not taken.any():
         return None, cut
     values = run.demand.values[cut.order]
-    rank = rank_by_lot(values, np.argsort(np.argsort(run.lots)[cut.order]))
+    rank = random_rank(values, np.argsort(np.argsort(run.tiebreak)[cut.order]))
     goes_first = rank < taken[values]
     first, others = cut.order[goes_first], cut.order[~goes_first]
     whole = np.array([0, len(first)], np.int64)
     return _Cut(tier.buckets, first, whole), _Cut.best(run, tier.buckets, others)
 
 
-def _match_decided(run: _Run, decided: Decided) -> list[_Part]:
+def _match_decided(run: _Run, decided: BucketDecision) -> list[_Part]:
     """Records whose blocks, or buckets, were decided for a larger table."""
     if decided.seats is not None:
         assert decided.first_seats is not None
         return run.match(seat_records(decided.seats, decided.first_seats))
     assert decided.starts is not None
-    cut = _Cut(decided.buckets, np.arange(len(run.lots)), decided.starts)
+    cut = _Cut(decided.buckets, np.arange(len(run.tiebreak)), decided.starts)
     return run.match_blocks(cut, decided.profiles)
 
 
@@ -226,16 +233,16 @@ def scout_counts(
     return taken
 
 
-def rank_by_lot(values: Int32Array, lots: Int64Array) -> Int64Array:
+def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
     """The rank of every row by lot among those of its value.
 
     >>> rank_by_lot(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
     array([1, 0, 2, 0])
     """
-    by_value = lots[np.argsort(values[lots], kind="stable")]
+    by_value = tiebreak[np.argsort(values[tiebreak], kind="stable")]
     counts = np.bincount(values)
-    rank = np.empty(len(lots), np.int64)
-    rank[by_value] = np.arange(len(lots)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank = np.empty(len(tiebreak), np.int64)
+    rank[by_value] = np.arange(len(tiebreak)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rank
 
 
@@ -244,7 +251,7 @@ def tiers_for(demand: Demand) -> tuple[Tier, ...]:
     if not demand.capped:
         return ()
     values = values_of(demand)
-    return tuple(tiers_of(demand.counts[: len(values.marks)], values))
+    return tuple(tiers_of(demand.counts[: len(values.sensitive_codes)], values))
 
 
 @dataclass(frozen=True)
@@ -279,33 +286,33 @@ class _Part:
             return 0.0
         return mean_loss(self.metric, self.ordered, self.preimages) * self.layout.in_buckets
 
-    def refine(self, effort: Effort) -> Refined | None:
+    def refine(self, context: MethodContext) -> Refined | None:
         """Deal preimages again, between the same two buckets, as long as it may take."""
-        if not self.layout.in_buckets or effort.seconds == 0:
+        if not self.layout.in_buckets or context.seconds == 0:
             return None
         orders = self.all_records.orders(self.layout.members)
         piles = self.layout.piles
-        return refine(self.metric, self.ordered, orders, self.preimages, effort, piles=piles)
+        return refine(self.metric, self.ordered, orders, self.preimages, context, piles=piles)
 
     def graph(self) -> Graph:
         """Connected parts of the tables, bucket after bucket, and plain groups (step 4)."""
         return _graph(self.layout, self.preimages)
 
 
-def _refine(parts: Sequence[_Part], effort: Effort) -> object:
+def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
     """Improve one part after the other; say how that went and how much is lost by all of them."""
     losses = np.array([part.loss() for part in parts])
     records = np.array([part.layout.in_buckets for part in parts])
-    effort.tell(losses.sum() / max(records.sum(), 1))
+    context.on_progress(losses.sum() / max(records.sum(), 1))
     passes, ended = 0, []
     for place, part in enumerate(parts):
 
-        def tell(loss: float, place: int = place) -> None:
+        def on_progress(loss: float, place: int = place) -> None:
             losses[place] = loss * records[place]
-            effort.tell(losses.sum() / records.sum())
+            context.on_progress(losses.sum() / records.sum())
 
-        share = effort.share(records[place] / max(records.sum(), 1))
-        refined = part.refine(replace(share, tell=tell))
+        share = context.share(records[place] / max(records.sum(), 1))
+        refined = part.refine(replace(share, on_progress=on_progress))
         if refined is not None:
             passes += refined.passes
             ended.append(refined.ended)

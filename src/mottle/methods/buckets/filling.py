@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mottle.methods.buckets.plan import Plan, Values, make_plan
+from mottle.methods.buckets.plan import BucketPlan, Values, make_plan
 from mottle.typing import Int32Array, Int64Array
 
 MATCHED_TOGETHER = 400  # records of one bucket that are matched with those of another at a time
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 def fill_blocks(
     order: Int64Array,
     starts: Int64Array,
-    lots: Int64Array,
+    tiebreak: Int64Array,
     sensitive: Int32Array,
     values: Values,
     count: int,
@@ -53,14 +53,16 @@ def fill_blocks(
 
     A layout for each number of buckets that plans have come to.
     """
-    lot_of = np.argsort(lots)
-    place_of = np.full(len(lots), -1, np.int64)
+    lot_of = np.argsort(tiebreak)
+    place_of = np.full(len(tiebreak), -1, np.int64)
     place_of[order] = np.arange(len(order))
     tables: list[list[Int64Array]] = []
     groups: list[Int64Array] = []
     for first, last in pairwise(starts):
         rows = order[first:last]
-        counts = np.bincount(sensitive[rows], minlength=len(values.marks)).astype(np.int64)
+        counts = np.bincount(sensitive[rows], minlength=len(values.sensitive_codes)).astype(
+            np.int64
+        )
         dealt, group = deal(rows, sensitive[rows], make_plan(counts, values, count), lot_of)
         tables += dealt
         groups += [group] if len(group) else []
@@ -68,7 +70,7 @@ def fill_blocks(
 
 
 def seat_records(seats: Int64Array, first_seats: Int64Array) -> list[Layout]:
-    """Records in their order whose buckets were decided before, see `Decided`."""
+    """Records in their order whose buckets were decided before, see `BucketDecision`."""
     by_seat = np.argsort(seats, kind="stable")
     found, first = np.unique(seats[by_seat], return_index=True)
     tables: dict[int, list[Int64Array]] = {}
@@ -117,7 +119,7 @@ def _starts(arrays: list[Int64Array]) -> Int64Array:
 
 
 def deal(
-    rows: Int64Array, sensitive: Int32Array, plan: Plan, lot_of: Int64Array
+    rows: Int64Array, sensitive: Int32Array, plan: BucketPlan, lot_of: Int64Array
 ) -> tuple[list[list[Int64Array]], Int64Array]:
     """The rows of every bucket of every table, and those of the plain group."""
     by_value = np.lexsort((lot_of[rows], sensitive))

@@ -31,13 +31,13 @@ _MORE_BUCKETS = 1.25  # times as many are tried next for what is left over
 class Values(NamedTuple):
     """The sensitive values of a table: their marks and what is publicly known of each."""
 
-    marks: Int32Array  # [values, systems]
+    sensitive_codes: Int32Array  # [values, attributes]
     caps: Float64Array  # by mark
     profiles: Float64Array  # [values, features]: where among quasi-identifiers a value lies
     least: int = 1  # records that a plain group must have at least
 
 
-class Plan(NamedTuple):
+class BucketPlan(NamedTuple):
     """How many records of each value go where."""
 
     tables: list[Int64Array]  # each [values, buckets]; all buckets of a table hold equally many
@@ -62,7 +62,7 @@ def is_group(counts: Int64Array, values: Values) -> bool:
     return total == 0 or bool(total >= values.least and kept)
 
 
-def make_plan(counts: Int64Array, values: Values, buckets: int) -> Plan:
+def make_plan(counts: Int64Array, values: Values, buckets: int) -> BucketPlan:
     """Plan a block that is itself within caps.
 
     What does not fit a table is planned again by itself, as long as that promises less loss than
@@ -76,7 +76,7 @@ def _plan_by(
     counts: Int64Array,
     values: Values,
     buckets: int,
-) -> Plan:
+) -> BucketPlan:
     """One table after the other, each for what is left over; None ends it."""
     tables = []
     rest = counts.astype(np.int64)
@@ -86,7 +86,7 @@ def _plan_by(
             break
         tables.append(table)
         rest = rest - table.sum(axis=1)
-    return Plan(tables, rest)
+    return BucketPlan(tables, rest)
 
 
 def _best_table(counts: Int64Array, values: Values, fewest: int) -> Int64Array | None:
@@ -101,7 +101,7 @@ def _best_table(counts: Int64Array, values: Values, fewest: int) -> Int64Array |
         if table is not None:
             left = counts - table.sum(axis=1)
             others = _plan_by(_one_table, left, values, fewest)
-            loss = Plan([table, *others.tables], others.group).loss
+            loss = BucketPlan([table, *others.tables], others.group).loss
             if loss < least:
                 best, least = table, loss
             if left.sum() <= _LITTLE * records:
@@ -136,11 +136,11 @@ def _tables(
     """Ways to fill the buckets: by profiles, by sizes, and to the brim."""
     for trust in _TRUST if values.profiles.size else (0.0,):
         profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
-        here = Values(values.marks[present], values.caps, profiles, values.least)
+        here = Values(values.sensitive_codes[present], values.caps, profiles, values.least)
         filled = _spread(counts, here, buckets)
-        yield _largest_safe(counts, filled, here.marks, here.caps, here.least)
-    if values.marks.shape[1] == 1:
-        caps = values.caps[values.marks[present, 0]]
+        yield _largest_safe(counts, filled, here.sensitive_codes, here.caps, here.least)
+    if values.sensitive_codes.shape[1] == 1:
+        caps = values.caps[values.sensitive_codes[present, 0]]
         yield largest_fill(counts, caps, buckets, values.least)
 
 
@@ -187,8 +187,10 @@ def _spread(counts: Int64Array, values: Values, buckets: int) -> Int64Array:
     target = counts @ weight / buckets
     filled = np.zeros((len(counts), buckets), np.int64)
     order = np.argsort(-counts, kind="stable")
-    _deal_values(order, counts, values.marks, allowed(values.caps, buckets), weight, target, filled)
-    if values.marks.shape[1] == 1 and buckets <= _SWAPPED_BUCKETS:
+    _deal_values(
+        order, counts, values.sensitive_codes, allowed(values.caps, buckets), weight, target, filled
+    )
+    if values.sensitive_codes.shape[1] == 1 and buckets <= _SWAPPED_BUCKETS:
         _improve(filled, weight, target)
     return filled
 
@@ -309,6 +311,6 @@ def _take_out(
 def by_mark(counts: Int64Array, values: Values) -> Int64Array:
     """How often each mark occurs."""
     totals = np.zeros(len(values.caps), np.int64)
-    for system in range(values.marks.shape[1]):
-        np.add.at(totals, values.marks[:, system], counts)
+    for system in range(values.sensitive_codes.shape[1]):
+        np.add.at(totals, values.sensitive_codes[:, system], counts)
     return totals

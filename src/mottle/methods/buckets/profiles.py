@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mottle.encoding.cover import Cells, NodeCells, RangeCells, SetCells, WorldCells, cover
+from mottle.encoding.cover import CoverCells, NodeCells, RangeCells, SetCells, WorldCells, cover
 from mottle.encoding.domain import Codes, Domain, Form
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
@@ -50,7 +50,7 @@ def profiles_by_block(
     codes: Codes, demand: Demand, order: Int64Array, starts: Int64Array
 ) -> Float64Array:
     """Profiles [values, features] from how often each value occurs in each block."""
-    count = int(demand.marks[:, 0].max()) + 1
+    count = int(demand.sensitive_codes[:, 0].max()) + 1
     return gather_by_block(codes, demand.values[order], order, starts, count).profiles()
 
 
@@ -115,7 +115,7 @@ def _means(domain: Domain, column: Int32Array, starts: Int64Array) -> Float64Arr
     return np.asarray(counts.reshape(-1, domain.size) / lengths[:, None] * _weight(domain))
 
 
-def _expected(cells: Cells, domain: Domain) -> Float64Array:
+def _expected(cells: CoverCells, domain: Domain) -> Float64Array:
     """Features of published cells, each spread evenly over the values it may stand for."""
     match cells:
         case RangeCells():
@@ -142,7 +142,7 @@ def _expected(cells: Cells, domain: Domain) -> Float64Array:
 
 def profiles(demand: Demand, values: Int32Array, features: Float64Array) -> Float64Array:
     """Mean features of the records of each value against those of all."""
-    count = int(demand.marks[:, 0].max()) + 1
+    count = int(demand.sensitive_codes[:, 0].max()) + 1
     sums = np.zeros((count, features.shape[1]))
     np.add.at(sums, values, features)
     seen = np.bincount(values, minlength=count)

@@ -28,7 +28,7 @@ class Records(Protocol):
     def metric(self, degree: int) -> Scales:
         """The loss of boxes of ``degree`` records."""
 
-    def order(self, lots: Int64Array) -> Int64Array:
+    def order(self, tiebreak: Int64Array) -> Int64Array:
         """Similar records together; equal ones in the order of their lots."""
 
     def borders(self, order: Int64Array) -> Int32Array | None:
@@ -61,11 +61,11 @@ class TableRecords:
         """NCP of boxes."""
         return scales(self.codes, degree)
 
-    def order(self, lots: Int64Array) -> Int64Array:
+    def order(self, tiebreak: Int64Array) -> Int64Array:
         """Lexicographic, columns of few values first."""
         codes = self.codes
-        in_turn = lexicographic(codes.matrix[lots], codes.sizes, by_cardinality(codes.sizes))
-        return lots[in_turn]
+        in_turn = lexicographic(codes.matrix[tiebreak], codes.sizes, by_cardinality(codes.sizes))
+        return tiebreak[in_turn]
 
     def borders(self, order: Int64Array) -> Int32Array:
         """The number of columns, those of few values first, that agree with the record before."""

@@ -83,17 +83,17 @@ def edges_per_record(tiers: Sequence[Tier]) -> float:
 
 def _buckets_needed(values: Values) -> Int64Array:
     """By value, the fewest buckets of which it may lie in one."""
-    lowest = values.caps[values.marks].min(axis=1)
+    lowest = values.caps[values.sensitive_codes].min(axis=1)
     need: Int64Array = np.maximum(values.least, np.ceil(1 / lowest - ROUNDING)).astype(np.int64)
     return need
 
 
 def _few_buckets(counts: Int64Array, values: Values, fewest: int) -> int:
     """The fewest buckets, or where that is many a few more that leave fewer records over."""
-    if fewest < _MANY_BUCKETS or values.marks.shape[1] > 1:
+    if fewest < _MANY_BUCKETS or values.sensitive_codes.shape[1] > 1:
         return fewest
     present = np.flatnonzero(counts)
-    caps = values.caps[values.marks[present, 0]]
+    caps = values.caps[values.sensitive_codes[present, 0]]
     return int(good_fill(counts[present], caps, values.least).shape[1])
 
 

@@ -6,7 +6,7 @@ from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
-from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
@@ -22,7 +22,7 @@ from mottle.orderings.unit_cube import place
     cost="O(n log n + n·k·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
-def hilbert(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
     With ℓ-diversity, group by the heuristic of §4.2, which looks ahead by the loss of groups.
@@ -42,7 +42,7 @@ def hilbert(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     cost="O(n log n + n·k) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
-def hilbert_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group costs its extent along the curve (FAST07 §5.1, "HilbFast").
 
     With ℓ-diversity, the heuristic of §4.2 looks ahead by distances along the curve (Fig. 9).

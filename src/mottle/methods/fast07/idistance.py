@@ -8,7 +8,7 @@ from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
-from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
 from mottle.orderings.idistance import idistance as map_by_distance
@@ -23,12 +23,12 @@ from mottle.orderings.unit_cube import place
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
-def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
 
     With ℓ-diversity, group by the heuristic of §4.2, which looks ahead by the loss of groups.
     """
-    order = map_by_distance(place(codes), effort.seed).order
+    order = map_by_distance(place(codes), context.seed).order
     if demand.capped:
         demand.one_column("idistance")
         return arrange_diverse(codes, demand, order)
@@ -43,12 +43,12 @@ def idistance(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
-def idistance_fast(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast").
 
     With ℓ-diversity, the heuristic of §4.2 looks ahead by distances between keys (Fig. 9).
     """
-    mapped = map_by_distance(place(codes), effort.seed)
+    mapped = map_by_distance(place(codes), context.seed)
     keys = mapped.keys[mapped.order]
     if demand.capped:
         demand.one_column("idistance-fast")

@@ -26,7 +26,7 @@ def add_dummies(table: pa.Table, schema: Schema, rows: NDArray[np.int64]) -> pa.
     return pa.concat_tables([table, pa.Table.from_arrays(dummies, schema=table.schema)])
 
 
-def note(count: int) -> str:
+def dummies_notice(count: int) -> str:
     """What the certificate says of so many dummies."""
     return (
         f"{count} of the published records are dummies without a sensitive value. Whoever strikes"

@@ -35,7 +35,7 @@ from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import scales
-from mottle.methods.base import Arrangement, Draw, Effort, register
+from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.buckets.bucketization import (
     diverse_fill,
     diversity_for_likeness,
@@ -67,23 +67,23 @@ class _Buckets(NamedTuple):
     facts: Mapping[str, object]
 
 
-Bucketize = Callable[[Codes, Demand, Effort, str], _Buckets]
+Bucketize = Callable[[Codes, Demand, MethodContext, str], _Buckets]
 
 
 # -------------------------------------------------------------------- from records to buckets
 
 
-def _whole_table(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+def _whole_table(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """All records in one set of buckets; what does not fit, in smaller ones."""
-    records = Records.of(codes, demand, effort)
+    records = Records.of(codes, demand, context)
     everybody = np.arange(codes.records)
     facts = {"decides_by": "sensitive values, then quasi-identifiers; never both"}
     return _free(lay_out(records, _filled(records, [everybody], demand.degree)), facts)
 
 
-def _by_threshold(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Threshold mode τ: the same with distant records in a bucket."""
-    records = Records.of(codes, demand, effort)
+    records = Records.of(codes, demand, context)
     distances = Distances(codes, records, name)
     everybody = np.arange(codes.records)
     filled = _filled(records, [everybody], demand.degree, distances.of_values())
@@ -91,9 +91,9 @@ def _by_threshold(codes: Codes, demand: Demand, effort: Effort, name: str) -> _B
     return _free(lay_out(records, filled, distances.most_distant_first), mixed)
 
 
-def _by_partition(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Buckets within partitions of neighbours (GR_p, SG_p and HG_p of §5.1)."""
-    records = Records.of(codes, demand, effort)
+    records = Records.of(codes, demand, context)
     parts = list(eligible_parts(records, demand.degree, PARTITION))
     layout = lay_out(records, _filled(records, parts, demand.degree))
     mixed = decides_by_both("a partition of neighbours grows until it is within the caps")
@@ -122,9 +122,9 @@ def _free(layout: Layout, facts: Mapping[str, object]) -> _Buckets:
 # ------------------------------------------------------------------------ to the paper's letter
 
 
-def _to_the_letter(codes: Codes, demand: Demand, effort: Effort, name: str) -> _Buckets:
+def _to_the_letter(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Algorithm 1 for ℓ-diversity, Algorithm 3 for β-likeness, dummies among the records."""
-    records = Records.of(codes, demand, effort)
+    records = Records.of(codes, demand, context)
     real = demand.counts[: len(demand.counts) - demand.dummies]
     diversity, size = _paper_buckets(demand)
     if diversity is not None:
@@ -176,11 +176,17 @@ class _Rule(NamedTuple):
 
 
 def _arrange(
-    codes: Codes, demand: Demand, effort: Effort, *, name: str, bucketize: Bucketize, rule: _Rule
+    codes: Codes,
+    demand: Demand,
+    context: MethodContext,
+    *,
+    name: str,
+    bucketize: Bucketize,
+    rule: _Rule,
 ) -> Arrangement:
     """Fill buckets, then match every one with every other (Algorithm 2)."""
     demand.one_column(name)
-    layout, values, facts = bucketize(codes, demand, effort, name)
+    layout, values, facts = bucketize(codes, demand, context, name)
     blocks = BucketBlocks.of(layout.starts, layout.degrees)
     if blocks.largest_bucket > LIMIT:
         raise UsageError(
@@ -190,7 +196,7 @@ def _arrange(
         )
     ordered = np.ascontiguousarray(codes.matrix[layout.members])
     edges, loss = match_buckets(scales(codes), ordered, values, blocks, rule.number)
-    effort.tell(loss)
+    context.on_progress(loss)
     graph = Graph.explicit(layout.members, layout.starts, layout.degrees, edges)
     return Arrangement(graph, {"buckets": int(layout.degrees.max()), **facts}, Draw.BUCKETS)
 

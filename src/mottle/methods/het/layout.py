@@ -9,7 +9,7 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand, allowed
-from mottle.methods.base import Effort
+from mottle.methods.base import MethodContext
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
@@ -28,10 +28,10 @@ class Records(NamedTuple):
     )
 
     @classmethod
-    def of(cls, codes: Codes, demand: Demand, effort: Effort) -> Records:
+    def of(cls, codes: Codes, demand: Demand, context: MethodContext) -> Records:
         """The records of a table."""
         n = codes.records
-        place = np.argsort(effort.lots(2 * n))  # its halves are ordered independently
+        place = np.argsort(context.tiebreak(2 * n))  # its halves are ordered independently
         by_lot = np.argsort(place[:n])
         by_rank = lexicographic(codes.matrix[by_lot], codes.sizes, by_cardinality(codes.sizes))
         rank = np.empty(n, np.int64)
@@ -76,8 +76,8 @@ def lay_out(
     for rows, fills in parts:
         drawn = []
         for fill in fills:
-            lots = records.bucket_lot[buckets : buckets + fill.shape[1]]
-            drawn.append(fill[:, np.argsort(lots)])
+            tiebreak = records.bucket_lot[buckets : buckets + fill.shape[1]]
+            drawn.append(fill[:, np.argsort(tiebreak)])
             buckets += fill.shape[1]
             sizes.append(int(fill.sum()))
             degrees.append(fill.shape[1])

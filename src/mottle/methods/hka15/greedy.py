@@ -15,15 +15,15 @@ from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.kernels.nearest_box import Index, absorb, build, holds, search, take
-from mottle.methods.base import Arrangement, Effort, register
+from mottle.kernels.nearest_box import BoxIndex, absorb, build, holds, search, take
+from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array
 
 NOBODY = -1
 _STRETCH = 2048  # originals per call of the kernel, after which an interrupt is heard
 
-Assign = Callable[[Index, Int32Array], int]
+Assign = Callable[[BoxIndex, Int32Array], int]
 
 
 @register(
@@ -33,7 +33,7 @@ Assign = Callable[[Index, Int32Array], int]
     guarantees=(KAnonymity,),
     cost="O(k·n²·d) time at worst, in practice about k·n^1.25; O(n·(k + d)) memory",
 )
-def greedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def greedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1).
 
     Originals S_i take turns in lexicographic order; each is matched to the available box T_j that
@@ -43,10 +43,12 @@ def greedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     Measured with k = 10, time grows as n^1.25 on ADULT (3,000 to 30,162 records) and n^1.2 on four
     numbers.
     """
-    return in_iterations(codes, demand, effort, _assign)
+    return in_iterations(codes, demand, context, _assign)
 
 
-def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) -> Arrangement:
+def in_iterations(
+    codes: Codes, demand: Demand, context: MethodContext, assign: Assign
+) -> Arrangement:
     """The outer loop of HKA15: an assignment per iteration, weights redefined after each.
 
     The first iteration is the self match. ``assign`` fills in the box of every original and returns
@@ -60,7 +62,7 @@ def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) 
         box_of = np.full(n, NOBODY, np.int32)
         dead_ends += assign(index, box_of)
         loss += absorb(index, box_of, layer)
-        effort.tell(loss / n)
+        context.on_progress(loss / n)
     graph = Graph.explicit(
         order.astype(np.int32),
         np.array([0, n], np.int64),
@@ -70,7 +72,7 @@ def in_iterations(codes: Codes, demand: Demand, effort: Effort, assign: Assign) 
     return Arrangement(graph, {"dead_ends": dead_ends})
 
 
-def _assign(index: Index, box_of: Int32Array) -> int:
+def _assign(index: BoxIndex, box_of: Int32Array) -> int:
     """Fill ``box_of`` with one assignment; returns how many dead ends were met on the way."""
     n = len(box_of)
     dead_ends = 0
@@ -86,7 +88,7 @@ def _assign(index: Index, box_of: Int32Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _assign_stretch(index: Index, first: int, last: int, box_of: Int32Array) -> int:
+def _assign_stretch(index: BoxIndex, first: int, last: int, box_of: Int32Array) -> int:
     """Algorithm 1 for the originals from ``first`` on; returns ``last``, or who has a dead end."""
     weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
     for original in range(first, last):
@@ -98,7 +100,7 @@ def _assign_stretch(index: Index, first: int, last: int, box_of: Int32Array) -> 
 
 
 @njit(cache=True, nogil=True)
-def backtrack(index: Index, original: int, box_of: Int32Array) -> None:
+def backtrack(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     """Give the original at a dead end the box of a neighbour that can take another one.
 
     Neighbours S_y in the lexicographic order are asked from near to far, predecessors first; one
@@ -127,7 +129,7 @@ def backtrack(index: Index, original: int, box_of: Int32Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _augment(index: Index, original: int, box_of: Int32Array) -> None:
+def _augment(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     """Free a box for the original by a shortest chain of substitutions, weights aside. O(n²·k)."""
     n = box_of.size
     owner = np.full(n, NOBODY, np.int32)

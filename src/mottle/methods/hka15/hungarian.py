@@ -18,7 +18,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth, scales
-from mottle.methods.base import Arrangement, Effort, SetColumns, register
+from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array
 from mottle.utils import parallel
@@ -34,7 +34,7 @@ LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
     cost="O(k·n³) time at worst, in practice about O(k·n^2.2); 8·n² bytes of memory",
     sets=SetColumns.VOTED,
 )
-def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def hungarian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 cheapest assignments, weights redefined after each.
 
     Cheapest in each iteration is not cheapest over all of them: the sum of the iterations depends
@@ -67,7 +67,7 @@ def hungarian(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
         grown = (weight > 0.0) | voting
         cost[np.arange(n), column_of] = FORBIDDEN
         loss += float(weight.mean())
-        effort.tell(loss)
+        context.on_progress(loss)
     graph = Graph.explicit(
         order.astype(np.int32),
         np.array([0, n], np.int64),

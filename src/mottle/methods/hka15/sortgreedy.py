@@ -14,8 +14,8 @@ from numba import njit
 from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.kernels.nearest_box import Index, holds, search, take
-from mottle.methods.base import Arrangement, Effort, register
+from mottle.kernels.nearest_box import BoxIndex, holds, search, take
+from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -41,7 +41,7 @@ class Shortlists(NamedTuple):
     guarantees=(KAnonymity,),
     cost="O(k·n³·d) time at worst, in practice about k·n^1.0 to k·n^1.3; O(n·(k + d)) memory",
 )
-def sortgreedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
+def sortgreedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2).
 
     Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) where both
@@ -54,10 +54,10 @@ def sortgreedy(codes: Codes, demand: Demand, effort: Effort) -> Arrangement:
     (3,000 to 30,162 records: the more there are, the more have equals to search with) and n^1.3 on
     four numbers.
     """
-    return in_iterations(codes, demand, effort, _assign)
+    return in_iterations(codes, demand, context, _assign)
 
 
-def _assign(index: Index, box_of: Int32Array) -> int:
+def _assign(index: BoxIndex, box_of: Int32Array) -> int:
     """Fill ``box_of`` with one assignment; returns how many originals were left over first."""
     n = len(box_of)
     lists = _empty_shortlists(index)
@@ -76,7 +76,7 @@ def _assign(index: Index, box_of: Int32Array) -> int:
     return len(unmatched)
 
 
-def _empty_shortlists(index: Index) -> Shortlists:
+def _empty_shortlists(index: BoxIndex) -> Shortlists:
     n = len(index.ordered)
     differs = np.any(index.ordered[1:] != index.ordered[:-1], axis=1)
     starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
@@ -92,7 +92,12 @@ def _empty_shortlists(index: Index) -> Shortlists:
 
 @njit(cache=True, nogil=True)
 def _first_choices(
-    index: Index, lists: Shortlists, first: int, last: int, weight: Float64Array, choice: Int32Array
+    index: BoxIndex,
+    lists: Shortlists,
+    first: int,
+    last: int,
+    weight: Float64Array,
+    choice: Int32Array,
 ) -> None:
     """The lightest edge of every original in the groups ``first .. last``."""
     for original in range(lists.starts[first], lists.starts[last]):
@@ -100,7 +105,7 @@ def _first_choices(
 
 
 @njit(cache=True, nogil=True)
-def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[float, int]:
+def _lightest_edge(index: BoxIndex, lists: Shortlists, original: int) -> tuple[float, int]:
     """Weight and box of an original's lightest edge to an available box; infinite for none.
 
     Equal originals differ only in the boxes that hold them already, whose weight is 0. When all on
@@ -129,7 +134,7 @@ def _lightest_edge(index: Index, lists: Shortlists, original: int) -> tuple[floa
 
 @njit(cache=True, nogil=True)
 def _pick_edges(
-    index: Index,
+    index: BoxIndex,
     lists: Shortlists,
     weight: Float64Array,
     choice: Int32Array,

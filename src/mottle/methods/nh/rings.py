@@ -193,7 +193,7 @@ class Rings(NamedTuple):
 
 
 def order_rings(
-    partitions: Partitions, values: Int32Array, lots: Int64Array, diversity: int, least: int
+    partitions: Partitions, values: Int32Array, tiebreak: Int64Array, diversity: int, least: int
 ) -> Rings:
     """Put partitions into an order around which any ``degree`` consecutive records are ℓ-diverse.
 
@@ -207,8 +207,8 @@ def order_rings(
     it is among the most frequent, so it takes up one depth of all runs, and the distance is the
     length of a run again.
 
-    Which record of a value comes where is drawn by lot (``lots`` [n], by place): were it decided
-    by quasi-identifiers, turning the ring would show.
+    Which record of a value comes where is drawn by lot (``tiebreak`` [n], by place): were it
+    decided by quasi-identifiers, turning the ring would show.
     """
     sizes, partition_of = partitions.sizes, partitions.partition_of
     carried = values[partitions.places]
@@ -220,7 +220,7 @@ def order_rings(
     dealt = (runs > 1)[partition_of]
     by_frequency = np.lexsort(
         (
-            np.where(dealt, lots[partitions.places], np.arange(len(dealt))),
+            np.where(dealt, tiebreak[partitions.places], np.arange(len(dealt))),
             np.where(dealt, carried, 0),
             np.where(dealt, -counts, 0),
             partition_of,

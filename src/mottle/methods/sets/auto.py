@@ -10,7 +10,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
-from mottle.methods import Arrangement, Effort
+from mottle.methods import Arrangement, MethodContext
 from mottle.methods.sets.base import register
 from mottle.methods.sets.buckets import buckets
 from mottle.methods.sets.freeform import freeform
@@ -23,8 +23,8 @@ from mottle.methods.sets.freeform import freeform
     guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
     cost="that of the method it picks",
 )
-def auto(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def auto(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Pick `buckets` for guarantees about labels, else `freeform`."""
     method = buckets if demand.capped else freeform
-    arrangement = method(sets, demand, effort)
+    arrangement = method(sets, demand, context)
     return replace(arrangement, facts={"picked": method.__name__, **arrangement.facts})

@@ -10,10 +10,10 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
-from mottle.methods.base import Arrangement, Effort
+from mottle.methods.base import Arrangement, MethodContext
 from mottle.utils.registry import Registry
 
-Arrange = Callable[[Sets, Demand, Effort], Arrangement]
+Arrange = Callable[[Sets, Demand, MethodContext], Arrangement]
 
 
 @dataclass(frozen=True)

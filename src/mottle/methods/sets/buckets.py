@@ -20,7 +20,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets, frequent_items
 from mottle.kernels.ncp_growth import Scales
-from mottle.methods import Arrangement, Effort
+from mottle.methods import Arrangement, MethodContext
 from mottle.methods.buckets.buckets import arrange_in_buckets
 from mottle.methods.buckets.profiles import profiles
 from mottle.methods.refinement import Orders
@@ -39,9 +39,9 @@ _FEATURES = 100  # items, the most frequent ones, whose shares make the profile 
     guarantees=(LDiversity, BetaLikeness, Caps),
     cost="O(n · μ · (block + s)) time, refinement as long as you let it; O(n · (μ + s)) memory",
 )
-def buckets(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
-    return arrange_in_buckets(SetRecords(sets, bit_weights(sets)), demand, effort)
+    return arrange_in_buckets(SetRecords(sets, bit_weights(sets)), demand, context)
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class SetRecords:
         """The error rate."""
         return voting_error(self.sets, degree)
 
-    def order(self, lots: Int64Array) -> Int64Array:
+    def order(self, tiebreak: Int64Array) -> Int64Array:
         """By splits."""
-        return lots[split_order(self.sets.take(lots), self.weights[lots], piece=1)]
+        return tiebreak[split_order(self.sets.take(tiebreak), self.weights[tiebreak], piece=1)]
 
     def borders(self, order: Int64Array) -> None:
         """Splits are not kept."""

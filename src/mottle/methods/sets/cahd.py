@@ -25,7 +25,7 @@ from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming
-from mottle.methods import Arrangement, Effort
+from mottle.methods import Arrangement, MethodContext
 from mottle.methods.sets.base import register
 from mottle.typing import Int32Array, Int64Array
 
@@ -40,7 +40,7 @@ _NONE = -1
     guarantees=(KAnonymity, LDiversity),
     cost="O(n · (log n + k) · s) time, O(n) memory",
 )
-def cahd(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of p = max(k, ℓ) records with different labels."""
     order = gray_order(sets)
     labels = demand.values[order] if demand.capped else np.empty(0, np.int32)

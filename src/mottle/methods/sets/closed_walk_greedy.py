@@ -23,7 +23,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import hamming
-from mottle.methods import Arrangement, Draw, Effort
+from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.sets.base import register
 from mottle.orderings.gray_tsp import gray_tsp_order
 from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
@@ -41,12 +41,12 @@ _PATIENCE = 20  # steps per record after which a walk is given up
     cost="O(ℓ · n²) time at worst, O(n · ℓ) memory",
     unsafe=True,
 )
-def closed_walk_greedy(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def closed_walk_greedy(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """An ℓ-regular graph in which the postimages of every record have different own labels."""
-    order = gray_tsp_order(sets, effort.seed)
+    order = gray_tsp_order(sets, context.seed)
     records, diversity = sets.records, demand.diversity
     matches = np.full((records, diversity), _NONE, np.int32)
-    state = np.array([effort.seed | 1], np.uint64)
+    state = np.array([context.seed | 1], np.uint64)
     labels = demand.values[order]
     for round_ in range(diversity):
         if not greedy_assignment(sets, order, labels, matches, round_, state):

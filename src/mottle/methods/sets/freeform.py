@@ -16,7 +16,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.kernels.ncp_growth import Scales, bit_scales
-from mottle.methods import Arrangement, Effort
+from mottle.methods import Arrangement, MethodContext
 from mottle.methods.freeform import block_size, block_starts, match_in_blocks
 from mottle.methods.refinement import DEALT_TOGETHER, Orders, mean_loss, refine
 from mottle.methods.sets._cluster_boxes import boxes
@@ -40,7 +40,7 @@ _LARGEST_SUM = (1 << 30) - 1  # of the weights of a box
     guarantees=(KAnonymity,),
     cost="O(n · k · (block + s)) time, refinement as long as you let it; O(n · (k + s)) memory",
 )
-def freeform(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def freeform(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Deal records to boxes part by part of the order by splits, then refine across parts.
 
     ``effort.seconds`` = 0 leaves the refinement out.
@@ -65,12 +65,12 @@ def freeform(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
             clustered += len(given.starts) - 1
         preimages[first:last] = found + first
     facts: dict[str, object] = {"order": "splits", "clusters": clustered, "refinement": None}
-    if effort.seconds == 0:
-        effort.tell(mean_loss(metric, ordered, preimages))
+    if context.seconds == 0:
+        context.on_progress(mean_loss(metric, ordered, preimages))
     else:
         together = _PAIRS_DEALT_TOGETHER if pairs else DEALT_TOGETHER
         orders = set_orders(sets, order, weights, together)
-        refined = refine(metric, ordered, orders, preimages, effort, together=together)
+        refined = refine(metric, ordered, orders, preimages, context, together=together)
         facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, sets.records], np.int64)
     degrees = np.array([degree], np.int32)

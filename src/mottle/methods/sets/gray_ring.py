@@ -13,7 +13,7 @@ from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
-from mottle.methods import Arrangement, Effort
+from mottle.methods import Arrangement, MethodContext
 from mottle.methods.sets.base import register
 from mottle.orderings.gray_tsp import gray_tsp_order
 from mottle.typing import Int64Array
@@ -26,7 +26,7 @@ from mottle.typing import Int64Array
     guarantees=(KAnonymity,),
     cost="O(n · log n · s) time, O(n) memory",
 )
-def gray_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def gray_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """A ring of degree k over the Gray order."""
     return Arrangement(ring(gray_order(sets), demand.degree))
 
@@ -38,9 +38,9 @@ def gray_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
     guarantees=(KAnonymity,),
     cost="O(n · (log n + 350) · s) time, O(n) memory",
 )
-def gray_tsp_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def gray_tsp_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """A ring of degree k over the Gray-TSP order, paths by local search."""
-    return Arrangement(ring(gray_tsp_order(sets, effort.seed), demand.degree))
+    return Arrangement(ring(gray_tsp_order(sets, context.seed), demand.degree))
 
 
 @register(
@@ -50,9 +50,9 @@ def gray_tsp_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
     guarantees=(KAnonymity,),
     cost="as gray-tsp-ring, a hundred times slower",
 )
-def gray_genetic_ring(sets: Sets, demand: Demand, effort: Effort) -> Arrangement:
+def gray_genetic_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """A ring of degree k over the Gray-TSP order, paths by the genetic algorithm."""
-    return Arrangement(ring(gray_tsp_order(sets, effort.seed, genetic=True), demand.degree))
+    return Arrangement(ring(gray_tsp_order(sets, context.seed, genetic=True), demand.degree))
 
 
 def ring(order: Int64Array, degree: int) -> Graph:

@@ -1,9 +1,9 @@
 """The straight line for one chunk of a table that is too large to be worked on as a whole.
 
-What concerns the whole table is decided once and stands in a `Plan`: domains, so that codes, scales
-and loss are those of the whole table; the demand of the guarantee; one secret. Rows arrive coded
-and in locality order, a chunk at a time, and no block crosses chunks: what holds in every chunk
-holds in the release. Streaming and Spark differ only in who moves the rows.
+What concerns the whole table is decided once and stands in a `ChunkedPlan`: domains, so that codes,
+scales and loss are those of the whole table; the demand of the guarantee; one secret. Rows arrive
+coded and in locality order, a chunk at a time, and no block crosses chunks: what holds in every
+chunk holds in the release. Streaming and Spark differ only in who moves the rows.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import check_within_caps
 from mottle.loss.ncp import measure
-from mottle.methods import Draw, Effort
-from mottle.methods.base import Decided
+from mottle.methods import Draw, MethodContext
+from mottle.methods.base import BucketDecision
 from mottle.methods.buckets.block_cuts import marks_of_values
-from mottle.methods.buckets.buckets import rank_by_lot, scouting_seconds
+from mottle.methods.buckets.buckets import random_rank, scouting_seconds
 from mottle.methods.buckets.partitioned.cuts import Region, Share
 from mottle.methods.buckets.partitioned.decision import Decision, TierDecision
 from mottle.methods.buckets.records import TableRecords
 from mottle.methods.buckets.tiers import Tier
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.publish import check_published, publish
@@ -46,11 +46,11 @@ from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
 
-LOT, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
+TIEBREAK, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
 
 
 @dataclass(frozen=True)
-class Coding:
+class RowCodec:
     """How rows are coded: as keys along the locality order, a lot, and what is kept as it is."""
 
     schema: Schema  # covers all columns
@@ -86,22 +86,22 @@ class Coding:
         types = [column.value_type for column in self.unchanged]
         return pa.schema(
             [
-                *[(name, pa.int64()) for name in [*self.keys, LOT]],
+                *[(name, pa.int64()) for name in [*self.keys, TIEBREAK]],
                 *[(name, pa.int32()) for name in self.values],
                 *zip(self.kept, types, strict=True),
                 *([(ROW, pa.int64())] if self.numbered else []),
             ]
         )
 
-    def code(self, rows: pa.Table, lots: Int64Array, first: int = 0) -> pa.Table:
-        """Code some rows; ``lots`` decide the order of rows with equal quasi-identifiers.
+    def code(self, rows: pa.Table, tiebreak: Int64Array, first: int = 0) -> pa.Table:
+        """Code some rows; ``tiebreak`` decide the order of rows with equal quasi-identifiers.
 
         ``first`` is the number of the first of them in the input.
         """
         matrix = np.empty((rows.num_rows, len(self.domains)), np.int32)
         for place, domain in enumerate(self.domains):
             matrix[:, place] = encode_in(rows.column(domain.name), domain)
-        columns: list[object] = [*self.packing.pack(matrix), lots]
+        columns: list[object] = [*self.packing.pack(matrix), tiebreak]
         columns += [
             codes_among(rows.column(column.name), column, known) for column, known in self.sensitive
         ]
@@ -125,10 +125,10 @@ class Coding:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChunkedPlan:
     """What is decided once for the whole table, and all that a chunk has to know of it."""
 
-    coding: Coding
+    codec: RowCodec
     demand: Demand  # its marks are those of combinations of sensitive values, not of rows
     combinations: Int64Array  # ascending: the numbers of these combinations, see `value_numbers`
     method: str
@@ -161,10 +161,10 @@ class Plan:
         """The columns of the release."""
         described = {
             domain.name: PublishedColumn.of_domain(domain, totals)
-            for domain, totals in zip(self.coding.domains, self.totals, strict=True)
+            for domain, totals in zip(self.codec.domains, self.totals, strict=True)
         }
-        described |= {column.name: column for column in self.coding.unchanged}
-        names = [column.name for column in self.coding.schema.columns]
+        described |= {column.name: column for column in self.codec.unchanged}
+        names = [column.name for column in self.codec.schema.columns]
         return tuple(described[name] for name in names if name in described)
 
     @property
@@ -173,22 +173,24 @@ class Plan:
         return pa.schema([column.field() for column in self.columns])
 
     def anonymize(
-        self, number: int, rows: pa.Table, tell: Callable[[float], None] = lambda _: None
-    ) -> tuple[pa.Table, Measured]:
+        self, number: int, rows: pa.Table, on_progress: Callable[[float], None] = lambda _: None
+    ) -> tuple[pa.Table, Measurements]:
         """Publish chunk ``number`` of coded rows in locality order, or raise.
 
         The published rows come in an order that tells nothing about the order of ``rows``. The same
         chunk is published alike whenever it is worked on.
         """
-        done = self._publish(number, rows, self._decided(number, rows), self.effort, tell)
+        done = self._publish(number, rows, self._decided(number, rows), self.effort, on_progress)
         return done.table, done.measured
 
     def anonymize_scouts(
         self, rows: pa.Table, buckets: int
-    ) -> tuple[pa.Table, Measured, Float64Array]:
+    ) -> tuple[pa.Table, Measurements, Float64Array]:
         """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
         values = len(marks_of_values(self.demand))
-        whole = Decided(buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64))
+        whole = BucketDecision(
+            buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
+        )
         done = self._publish(0, rows, whole, scouting_seconds(self.effort), lambda _: None)
         told = TableRecords(done.codes).profiles_by_release(done.demand, done.graph, done.truth)
         profiles = np.zeros((values, told.shape[1]))
@@ -199,17 +201,17 @@ class Plan:
         self,
         number: int,
         rows: pa.Table,
-        decided: Decided | None,
+        decided: BucketDecision | None,
         seconds: float | None,
-        tell: Callable[[float], None],
+        on_progress: Callable[[float], None],
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
         secret = self.secret.part("chunk", number)
-        effort = Effort(
+        effort = MethodContext(
             seconds,
             secret.public_seed,
-            tell,
-            partial(secret.permutation, Purpose.LOTS),
+            on_progress,
+            partial(secret.permutation, Purpose.TIEBREAK),
             partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
             decided,
         )
@@ -229,14 +231,14 @@ class Plan:
         pairs = check_covers(graph, codes, published)
         records = check_assignment(graph, truth)
         within = check_within_caps(graph, truth, demand)
-        schema = self.coding.schema
+        schema = self.codec.schema
         table, columns = publish(self._unchanged(rows), schema, codes, published, links)
         check_published(schema, columns, links)
         table = pa.Table.from_arrays(table.columns, schema=self.fields)
-        if self.coding.numbered:
+        if self.codec.numbered:
             numbers = rows.column(ROW).to_numpy()
             table = table.append_column(LINKS, links_column(number, links, numbers))
-        measured = Measured.of(
+        measured = Measurements.of(
             graph,
             measure(published, codes),
             degrees,
@@ -256,15 +258,17 @@ class Plan:
         ``cuts``: first row of every stretch, and the end.
         """
         _check_whole(number, rows, cuts)
-        return Region(number, self._codes(rows), self.marks(rows))
+        return Region(number, self._codes(rows), self.sensitive_codes(rows))
 
     def parts(self, number: int, rows: pa.Table, share: Share) -> Int64Array:
         """The part that each of a region's rows belongs to, by lot."""
         _check_whole(number, rows, self.cuts)
-        lots = self.secret.part("parts of region", number).permutation(Purpose.LOTS, rows.num_rows)
-        values = self.marks(rows)[:, 0]
+        tiebreak = self.secret.part("parts of region", number).permutation(
+            Purpose.TIEBREAK, rows.num_rows
+        )
+        values = self.sensitive_codes(rows)[:, 0]
         ends = np.cumsum(share.counts[number], axis=1)[values]
-        part: Int64Array = (rank_by_lot(values, lots)[:, None] >= ends).sum(axis=1)
+        part: Int64Array = (random_rank(values, tiebreak)[:, None] >= ends).sum(axis=1)
         return part
 
     def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
@@ -284,53 +288,53 @@ class Plan:
             chunk, seat = tier.seating.seats(
                 stretch,
                 int(tier.share.cuts[stretch]),
-                self.marks(rows)[:, 0],
-                secret.permutation(Purpose.LOTS, rows.num_rows),
+                self.sensitive_codes(rows)[:, 0],
+                secret.permutation(Purpose.TIEBREAK, rows.num_rows),
             )
         rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
         return rows.take(pa.array(np.argsort(chunk, kind="stable")))
 
-    def _decided(self, number: int, rows: pa.Table) -> Decided | None:
+    def _decided(self, number: int, rows: pa.Table) -> BucketDecision | None:
         if self.decision is None:
             return None
         tier, profiles = self.decision.tier_of(number), self.decision.profiles
         if tier.seating is not None:
             seats = rows.column(SEAT).to_numpy()
-            return Decided(tier.buckets, profiles, None, seats, tier.seating.first_seats)
+            return BucketDecision(tier.buckets, profiles, None, seats, tier.seating.first_seats)
         stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
         starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
-        return Decided(tier.buckets, profiles, starts)
+        return BucketDecision(tier.buckets, profiles, starts)
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Coded rows that arrived in any order, along the locality order."""
-        names = [*self.coding.keys, LOT]
+        names = [*self.codec.keys, TIEBREAK]
         keys = [rows.column(name).to_numpy() for name in names]
         return rows.take(pa.array(np.lexsort(keys[::-1])))
 
-    def marks(self, rows: pa.Table) -> Int32Array:
-        """The marks [n, systems] of coded rows."""
-        codes = [rows.column(name).to_numpy() for name in self.coding.values]
-        numbers = self.coding.value_numbers(codes)
+    def sensitive_codes(self, rows: pa.Table) -> Int32Array:
+        """The marks [n, attributes] of coded rows."""
+        codes = [rows.column(name).to_numpy() for name in self.codec.values]
+        numbers = self.codec.value_numbers(codes)
         places = np.minimum(np.searchsorted(self.combinations, numbers), len(self.combinations) - 1)
         if np.any(self.combinations[places] != numbers):
             raise PrivacyError("Invariant 4: a chunk has sensitive values that were not counted.")
-        return np.ascontiguousarray(self.demand.marks[places])
+        return np.ascontiguousarray(self.demand.sensitive_codes[places])
 
     def _codes(self, rows: pa.Table) -> Codes:
-        packed = [rows.column(name).to_numpy() for name in self.coding.keys]
-        return Codes(self.coding.domains, self.coding.packing.unpack(packed))
+        packed = [rows.column(name).to_numpy() for name in self.codec.keys]
+        return Codes(self.codec.domains, self.codec.packing.unpack(packed))
 
     def _demand(self, rows: pa.Table) -> Demand:
         demand = self.demand
         if not demand.capped:
             return demand
-        return Demand(demand.degree, self.marks(rows), demand.caps, demand.counts)
+        return Demand(demand.degree, self.sensitive_codes(rows), demand.caps, demand.counts)
 
     def _unchanged(self, rows: pa.Table) -> pa.Table:
-        names = [column.name for column in self.coding.unchanged]
+        names = [column.name for column in self.codec.unchanged]
         if not names:
             return pa.table({"": pa.nulls(rows.num_rows)})
-        return rows.select(self.coding.kept).rename_columns(names)
+        return rows.select(self.codec.kept).rename_columns(names)
 
 
 def _check_whole(number: int, rows: pa.Table, cuts: Int64Array) -> None:
@@ -343,7 +347,7 @@ class _Done(NamedTuple):
     """A chunk that passed its checks."""
 
     table: pa.Table
-    measured: Measured
+    measured: Measurements
     codes: Codes
     demand: Demand
     graph: Graph

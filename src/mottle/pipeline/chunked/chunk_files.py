@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import PrivacyError
-from mottle.io.atomic_write import write_whole
+from mottle.io.atomic_write import write_atomic
 from mottle.io.batch_source import Source
 from mottle.io.write_release import (
     CSV,
@@ -32,7 +32,7 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.pipeline.chunked.link_column import LinkWriter
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.pipeline.chunked.target import INTERNAL, LINK_FILE, Beside
 from mottle.release.column import PublishedColumn
 from mottle.release.data import Release
@@ -49,12 +49,12 @@ class ChunkFiles:
         self._heaps = heaps
         self._secret = secret
 
-    def measured(self, number: int) -> Measured | None:
+    def measured(self, number: int) -> Measurements | None:
         """What was measured in a chunk, if it is complete."""
         path = self._path(number, "json")
-        return Measured.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+        return Measurements.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
-    def write(self, number: int, table: pa.Table, measured: Measured) -> None:
+    def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
         """Keep a chunk: first its rows, then the word that they are complete."""
         secret = self._secret.part("heaps of chunk", number)
         heap = secret.numbers(table.num_rows, bound=self._heaps)
@@ -70,7 +70,7 @@ class ChunkFiles:
                     writer.write(batches[0] if batches else _empty(table.schema))
         with path.open("rb") as written:
             os.fsync(written.fileno())
-        write_whole(self._path(number, "json"), measured.to_json())
+        write_atomic(self._path(number, "json"), measured.to_json())
 
     def forget(self, first: int) -> None:
         """Chunks from number ``first`` on have to be worked on again."""
@@ -110,7 +110,7 @@ def write_release(
     columns: tuple[PublishedColumn, ...],
     certificate: dict[str, Any],
     folder: Path,
-    tell: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
     *,
     beside: Beside | None = None,
     original: Source | None = None,
@@ -127,7 +127,7 @@ def write_release(
     beside = beside or Beside(report=False)
     links = LinkWriter(folder / LINK_FILE, blocks) if beside.numbered else None
     began = time.perf_counter()
-    written = _write_rows(tables, columns, folder, tell, links, text)
+    written = _write_rows(tables, columns, folder, on_progress, links, text)
     if written != certificate["rows"]:
         raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
     names = [PARQUET, CSV] if text else []
@@ -145,7 +145,7 @@ def _write_rows(
     tables: Iterator[pa.Table],
     columns: tuple[PublishedColumn, ...],
     folder: Path,
-    tell: Callable[[int], None],
+    on_progress: Callable[[int], None],
     links: LinkWriter | None,
     with_text: bool,
 ) -> int:
@@ -170,7 +170,7 @@ def _write_rows(
                     header=written == 0,
                 )
             written += table.num_rows
-            tell(written)
+            on_progress(written)
     if links is not None:
         links.close()
     return written
@@ -186,9 +186,9 @@ def _write_reports(
     """The publishable report and the owner's, from the rows that are written by now."""
     if not beside.report and beside.internal is None:
         return
-    from mottle.report import Parts, page_of
+    from mottle.report import ReleaseRows, page_of
 
-    parts = Parts.of_folder(folder, certificate)
+    parts = ReleaseRows.of_folder(folder, certificate)
     if beside.report:
         (folder / REPORT).write_text(page_of(parts)(certificate), encoding="utf-8")
     if beside.internal is not None:

@@ -16,7 +16,7 @@ from mottle.loss.ncp import Loss
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """One chunk, or several together; nothing here is a cell value."""
 
     rows: int
@@ -44,7 +44,7 @@ class Measured:
         within: Mapping[str, Any],
         draw: str,
         facts: Mapping[str, object],
-    ) -> Measured:
+    ) -> Measurements:
         """Of one chunk."""
         rows, degrees = graph.records, graph.degrees.astype(np.float64)
         return cls(
@@ -68,14 +68,14 @@ class Measured:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Measured:
+    def from_json(cls, text: str) -> Measurements:
         """Read back."""
         content = json.loads(text)
         degrees = {int(degree): records for degree, records in content["degrees"].items()}
         return cls(**{**content, "degree": tuple(content["degree"]), "degrees": degrees})
 
     @classmethod
-    def total(cls, parts: Sequence[Measured]) -> Measured:
+    def total(cls, parts: Sequence[Measurements]) -> Measurements:
         """All chunks together."""
         within = dict(parts[0].within)
         if "highest_share_of_cap" in within:

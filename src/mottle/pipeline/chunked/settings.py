@@ -29,9 +29,9 @@ from mottle.pipeline.anonymize import (
     describe_values,
     notes_of,
 )
-from mottle.pipeline.chunked.chunk import Coding, Plan
-from mottle.pipeline.chunked.measurements import Measured, readable
-from mottle.pipeline.chunked.survey import Survey
+from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.measurements import Measurements, readable
+from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Representation, Role, Schema
 from mottle.typing import Int64Array
@@ -86,12 +86,12 @@ class Settings:
         return cls(method, representation, walk, as_seconds(effort), seed, totals)
 
     def totals_of(
-        self, survey: Survey, coding: Coding, demand: Demand
+        self, survey: DomainSurvey, codec: RowCodec, demand: Demand
     ) -> tuple[Totals | None, ...]:
         """How often values occur, as in memory, for every quasi-identifier; or nothing of it."""
         if not self.totals:
-            return (None,) * len(coding.domains)
-        return survey.totals(coding.domains, least_total(demand))
+            return (None,) * len(codec.domains)
+        return survey.totals(codec.domains, least_total(demand))
 
     def method_for(self, guarantee: Guarantee, rows: int) -> str:
         """The method asked for, or the one that `auto` would pick by rows and time."""
@@ -105,7 +105,7 @@ class Settings:
 
 
 def demand_of(
-    guarantee: Guarantee, coding: Coding, rows: int, combinations: Int64Array, counts: Int64Array
+    guarantee: Guarantee, codec: RowCodec, rows: int, combinations: Int64Array, counts: Int64Array
 ) -> tuple[Demand, tuple[SensitiveValues, ...]]:
     """What the guarantee demands of the whole table, from counts alone.
 
@@ -114,8 +114,8 @@ def demand_of(
     guarantee.check_feasible(rows)
     if not guarantee.about_values:
         return guarantee.demand(rows), ()
-    single = [known for _, known in coding.sensitive]
-    sensitive = join_counts(single, coding.value_codes(combinations), counts) if single else ()
+    single = [known for _, known in codec.sensitive]
+    sensitive = join_counts(single, codec.value_codes(combinations), counts) if single else ()
     return guarantee.demand(rows, sensitive), sensitive
 
 
@@ -160,7 +160,7 @@ def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
 
     >>> cut_regions(Demand(2), 12, 4)
     array([ 0,  4,  8, 12])
-    >>> cut_regions(Demand(2, marks=np.array([[0], [1]], np.int32)), 12, 4)
+    >>> cut_regions(Demand(2, sensitive_codes=np.array([[0], [1]], np.int32)), 12, 4)
     array([ 0,  3,  6,  9, 12])
     """
     regions = -(-rows // largest)
@@ -170,21 +170,21 @@ def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
 
 
 def certify(
-    plan: Plan,
+    plan: ChunkedPlan,
     settings: Settings,
     guarantee: Guarantee,
     sensitive: Sequence[SensitiveValues],
-    parts: Sequence[Measured],
+    parts: Sequence[Measurements],
     engine: dict[str, object],
     notes: Sequence[str],
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """The certificate of a release whose chunks all passed their checks; or raise."""
-    total = Measured.total(parts)
+    total = Measurements.total(parts)
     rows = plan.rows
     if len(parts) != plan.chunks or total.rows != rows or total.records != rows:
         raise PrivacyError("Invariant 3: the chunks together are not the table.")
-    schema, domains = plan.coding.schema, plan.coding.domains
+    schema, domains = plan.codec.schema, plan.codec.domains
     codes = Codes(domains, np.empty((0, len(domains)), np.int32), tuple(notes))
     checks = [
         check_passed(1, "regular", {"degree": total.degree, "blocks": total.blocks}),

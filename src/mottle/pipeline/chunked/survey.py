@@ -29,7 +29,7 @@ LARGEST_DOMAIN = 50_000_000  # values: codes are 32-bit, and every process holds
 
 
 @dataclass
-class Survey:
+class DomainSurvey:
     """What has been seen so far; ``schema`` covers all columns of ``types``.
 
     ``about_values``: whether sensitive values are to be counted.

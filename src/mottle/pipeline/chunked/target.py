@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mottle.errors import UsageError
-from mottle.io.atomic_write import move_complete, refuse_existing, staged
+from mottle.io.atomic_write import ensure_absent, move_complete, staged
 from mottle.io.databases import (
     DatabaseTable,
-    check_database_place,
+    check_database_target,
     redacted,
     write_stored_rows,
 )
 from mottle.io.parquet_rows import StoredRows
-from mottle.io.write_release import CERTIFICATE, CSV, FILES, PARQUET, REPORT, check_private_place
+from mottle.io.write_release import CERTIFICATE, CSV, FILES, PARQUET, REPORT, check_private_path
 
 if TYPE_CHECKING:
     from mottle.report import InternalReport
@@ -90,9 +90,9 @@ class Place:
     def check(self) -> None:
         """Raise before a long run what `publish` would raise after it."""
         if isinstance(self.output, DatabaseTable):
-            check_database_place(self.output.url, self.output.table, overwrite=self.overwrite)
+            check_database_target(self.output.url, self.output.table, overwrite=self.overwrite)
         else:
-            refuse_existing(self.output, FILES, overwrite=self.overwrite)
+            ensure_absent(self.output, FILES, overwrite=self.overwrite)
         secrets = list(self.beside.secrets.values())
         for path in secrets:
             self._check_secret(path)
@@ -104,8 +104,8 @@ class Place:
 
     def _check_secret(self, path: Path) -> None:
         if isinstance(self.output, Path):
-            check_private_place(path, self.output, overwrite=self.overwrite)
-        refuse_existing(path.parent, [path.name], overwrite=self.overwrite)
+            check_private_path(path, self.output, overwrite=self.overwrite)
+        ensure_absent(path.parent, [path.name], overwrite=self.overwrite)
 
     def publish(self, stage: Path, certificate: dict[str, Any]) -> None:
         """Make complete files in the hidden folder appear, all or none."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from mottle.errors import PrivacyError
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
 from mottle.methods.buckets.partitioned.decision import decide
-from mottle.pipeline.chunked.chunk import CHUNK, LOT, SEAT, Plan
+from mottle.pipeline.chunked.chunk import CHUNK, SEAT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
     MEASURED,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SparkLine:
+class SparkPartitions:
     """The rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
 
     rows: DataFrame  # coded rows with the number of their stretch
-    plan: Plan
+    plan: ChunkedPlan
     cuts: Int64Array
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
@@ -53,21 +53,21 @@ class SparkLine:
         return [pickle.loads(found[number].as_py()) for number in range(stretches)]
 
 
-class Parts:
+class SparkParts:
     """The rows of every share."""
 
-    def __init__(self, plan: Plan, regions: DataFrame, keep: Keep) -> None:
+    def __init__(self, plan: ChunkedPlan, regions: DataFrame, keep: Keep) -> None:
         self._plan, self._regions, self._keep = plan, regions, keep
         self._known: dict[bytes, DataFrame] = {}
-        coding = plan.coding
-        self._thin = [*coding.keys, LOT, *coding.values, CHUNK]
+        codec = plan.codec
+        self._thin = [*codec.keys, TIEBREAK, *codec.values, CHUNK]
         self._seen = keep("regions", regions.select(*self._thin))
 
-    def line(self, share: Share | None) -> SparkLine:
+    def line(self, share: Share | None) -> SparkPartitions:
         """What `mottle.methods.buckets.partitioned.decision` looks at."""
         if share is None or (share.is_everything and share.together == 1):
-            return SparkLine(self._seen, self._plan, self._plan.cuts)
-        return SparkLine(self.of(share).select(*self._thin), self._plan, share.cuts)
+            return SparkPartitions(self._seen, self._plan, self._plan.cuts)
+        return SparkPartitions(self.of(share).select(*self._thin), self._plan, share.cuts)
 
     def of(self, share: Share) -> DataFrame:
         """The rows of a share, each with the number of its stretch."""
@@ -89,12 +89,14 @@ class Parts:
         return self._known[key]
 
 
-def decided(plan: Plan, regions: DataFrame, keep: Keep) -> tuple[Plan, DataFrame, DataFrame | None]:
+def decided(
+    plan: ChunkedPlan, regions: DataFrame, keep: Keep
+) -> tuple[ChunkedPlan, DataFrame, DataFrame | None]:
     """The plan with what `buckets` decides; the rows of all chunks, each with chunk and seat; and
 
     the scouts, published, if it wanted any.
     """
-    parts = Parts(plan, regions, keep)
+    parts = SparkParts(plan, regions, keep)
     published: list[DataFrame] = []
 
     def scouting(scouts: Share, buckets: int) -> Float64Array:

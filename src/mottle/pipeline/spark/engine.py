@@ -27,18 +27,18 @@ import pyarrow.dataset
 from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import resumable_folder, writing_to
+from mottle.io.atomic_write import resumable_folder, translating_os_errors
 from mottle.io.batch_source import ROWS_PER_BATCH, Source
 from mottle.io.databases import DatabaseTable
 from mottle.io.read_table import normalize
 from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.tiers import edges_per_record
 from mottle.pipeline.anonymize import Clock, Progress
-from mottle.pipeline.chunked.chunk import CHUNK, Coding, Plan
+from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.chunk_files import write_release
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.pipeline.chunked.settings import Settings, certify, cut_regions, demand_of
-from mottle.pipeline.chunked.survey import Survey
+from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.target import Place
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
 from mottle.pipeline.spark.buckets import decided
@@ -100,7 +100,10 @@ class SparkRelease:
                 "Give original=parquet_source(path, name), and leave examples out.",
             )
         target = place.folder
-        with writing_to(target), resumable_folder(target, secrets.token_hex(16)) as stage:
+        with (
+            translating_os_errors(target),
+            resumable_folder(target, secrets.token_hex(16)) as stage,
+        ):
             place.check()
             certificate = write_release(
                 self._tables(),
@@ -202,23 +205,23 @@ class _Job:
         with self.clock.stage("survey"):
             survey = self._survey(schema)
             self.guarantee.check_feasible(survey.rows)
-            coding = Coding(
+            codec = RowCodec(
                 schema,
                 survey.domains(self.settings.representation),
                 survey.sensitive_columns(),
                 survey.unchanged_columns(),
             )
         with self.clock.stage("code"):
-            work = partial(code_rows, coding, survey.types, secret)
-            coded = self._kept("coded", self.df.mapInArrow(work, spark_schema(coding.fields)))
-            combinations, counts = self._combinations(coded, coding)
-            demand, sensitive = demand_of(self.guarantee, coding, survey.rows, combinations, counts)
+            work = partial(code_rows, codec, survey.types, secret)
+            coded = self._kept("coded", self.df.mapInArrow(work, spark_schema(codec.fields)))
+            combinations, counts = self._combinations(coded, codec)
+            demand, sensitive = demand_of(self.guarantee, codec, survey.rows, combinations, counts)
         with self.clock.stage("cut"):
             tiers = tiers_for(demand)
             edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
             rows = min(max(self.chunk_rows, 2 * edges), survey.rows)
-            plan = Plan(
-                coding,
+            plan = ChunkedPlan(
+                codec,
                 demand,
                 combinations,
                 self.settings.method_for(self.guarantee, survey.rows),
@@ -227,10 +230,10 @@ class _Job:
                 secret,
                 rows,
                 cut_regions(demand, survey.rows, rows),
-                self.settings.totals_of(survey, coding, demand),
+                self.settings.totals_of(survey, codec, demand),
                 tiers,
             )
-            order = Order(self._kept, coded, coding, survey.rows, self.chunk_rows)
+            order = Order(self._kept, coded, codec, survey.rows, self.chunk_rows)
             chunks = order.in_regions(plan.cuts)
             scouts = None
             if demand.capped:
@@ -249,12 +252,12 @@ class _Job:
 
     # -------------------------------------------------------------------------- what Spark counts
 
-    def _survey(self, schema: Schema) -> Survey:
+    def _survey(self, schema: Schema) -> DomainSurvey:
         """How often values occur, by one aggregation over all columns that matter."""
         from pyspark.sql import functions as sql
 
         types = normalize(arrow_schema(self.df).empty_table()).schema
-        survey = Survey(schema, types, self.guarantee.about_values)
+        survey = DomainSurvey(schema, types, self.guarantee.about_values)
         known = schema.with_role(Role.QUASI_IDENTIFYING)
         sensitive = schema.with_role(Role.SENSITIVE) if self.guarantee.about_values else ()
         looked_at = [*known, *sensitive]
@@ -276,16 +279,16 @@ class _Job:
                 survey.add_counts(column.name, values, times)
         return survey
 
-    def _combinations(self, coded: DataFrame, coding: Coding) -> tuple[Int64Array, Int64Array]:
+    def _combinations(self, coded: DataFrame, codec: RowCodec) -> tuple[Int64Array, Int64Array]:
         """How often each combination of sensitive codes occurs."""
-        if not coding.sensitive:
+        if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        counted = coded.groupBy(*coding.values).count().toArrow()
-        numbers = coding.value_numbers([counted.column(name).to_numpy() for name in coding.values])
+        counted = coded.groupBy(*codec.values).count().toArrow()
+        numbers = codec.value_numbers([counted.column(name).to_numpy() for name in codec.values])
         order = np.argsort(numbers)
         return numbers[order], counted.column("count").to_numpy()[order]
 
-    def _measured(self, published: DataFrame, plan: Plan) -> list[Measured]:
+    def _measured(self, published: DataFrame, plan: ChunkedPlan) -> list[Measurements]:
         """One line for each chunk, after checking that each was published once and whole."""
         from pyspark.sql import functions as sql
 
@@ -300,7 +303,7 @@ class _Job:
             .to_pylist()
         )
         found = {row[CHUNK]: row for row in counted}
-        measured = [Measured.from_json(row[MEASURED]) for _, row in sorted(found.items())]
+        measured = [Measurements.from_json(row[MEASURED]) for _, row in sorted(found.items())]
         whole = all(
             row["lines"] == 1 and row["rows"] == one.rows
             for (_, row), one in zip(sorted(found.items()), measured, strict=True)
@@ -317,7 +320,7 @@ class _Job:
         made.write.parquet(path)
         return self.df.sparkSession.read.schema(made.schema).parquet(path)
 
-    def _shuffled(self, published: DataFrame, plan: Plan) -> DataFrame:
+    def _shuffled(self, published: DataFrame, plan: ChunkedPlan) -> DataFrame:
         """All rows by random numbers: a uniformly random order.
 
         Which part a row comes to is a function of its number alone, and so is its place there.
@@ -328,11 +331,11 @@ class _Job:
 
     def _certified(
         self,
-        plan: Plan,
+        plan: ChunkedPlan,
         sensitive: Sequence[SensitiveValues],
-        measured: Sequence[Measured],
+        measured: Sequence[Measurements],
         released: DataFrame,
-        survey: Survey,
+        survey: DomainSurvey,
     ) -> SparkRelease:
         if released.count() != plan.rows:
             raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
@@ -351,5 +354,5 @@ class _Job:
             survey.notes,
             self.clock.seconds,
         )
-        self.clock.tell(Progress("done", certificate["gcp"]))
+        self.clock.on_progress(Progress("done", certificate["gcp"]))
         return SparkRelease(released, certificate, plan.columns, f"{self.place}/release")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.errors import PrivacyError
-from mottle.pipeline.chunked.chunk import CHUNK, LOT, Coding
+from mottle.pipeline.chunked.chunk import CHUNK, TIEBREAK, RowCodec
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import PART, PLACE, Keep, add_chunk, add_place, sortable
 from mottle.typing import Int64Array
@@ -23,9 +23,9 @@ class Order:
     """Coded rows, ordered by keys and lots; only these are sorted, the rows stay where they are."""
 
     def __init__(
-        self, keep: Keep, coded: DataFrame, coding: Coding, rows: int, chunk_rows: int
+        self, keep: Keep, coded: DataFrame, codec: RowCodec, rows: int, chunk_rows: int
     ) -> None:
-        self._names = [*coding.keys, LOT]
+        self._names = [*codec.keys, TIEBREAK]
         self._coded = coded
         parts = max(-(-rows // chunk_rows), 1)
         thin = coded.select(*self._names)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from mottle.io.read_table import normalize
 from mottle.methods.buckets.partitioned.cuts import Region, Share
-from mottle.pipeline.chunked.chunk import CHUNK, Coding, Plan
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 
@@ -28,13 +28,13 @@ Batches = Iterator[pa.RecordBatch]
 Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes what a stage has made, under a name
 
 
-def code_rows(coding: Coding, types: pa.Schema, secret: Secret, batches: Batches) -> Batches:
+def code_rows(codec: RowCodec, types: pa.Schema, secret: Secret, batches: Batches) -> Batches:
     """Code the rows of a partition; its number and the batch's decide the lots."""
     mine = secret.part("lots of partition", _partition())
     for number, batch in enumerate(batches):
         rows = normalize(pa.Table.from_batches([batch])).cast(types)
-        lots = mine.part("batch", number).numbers(rows.num_rows)
-        yield from coding.code(rows, lots).to_batches()
+        tiebreak = mine.part("batch", number).numbers(rows.num_rows)
+        yield from codec.code(rows, tiebreak).to_batches()
 
 
 def add_place(batches: Batches) -> Batches:
@@ -57,13 +57,13 @@ def add_chunk(names: list[str], bounds: NDArray[np.bytes_], batches: Batches) ->
         yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, CHUNK])
 
 
-def published_fields(plan: Plan) -> pa.Schema:
+def published_fields(plan: ChunkedPlan) -> pa.Schema:
     """What `publish_chunk` returns."""
     beside = [(CHUNK, pa.int64()), (MEASURED, pa.string()), (RANDOM, pa.int64())]
     return pa.schema([*plan.fields, *pa.schema(beside)])
 
 
-def publish_chunk(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+def publish_chunk(plan: ChunkedPlan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
     """Publish one chunk: rows with random numbers, the first with what was measured."""
     _one_thread()
     number = key[0].as_py()
@@ -72,7 +72,7 @@ def publish_chunk(plan: Plan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.
 
 
 def publish_scouts(
-    plan: Plan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
+    plan: ChunkedPlan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
     """Publish the scouts; their first row carries also what their release tells."""
     _one_thread()
@@ -82,7 +82,7 @@ def publish_scouts(
     return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
 
 
-def _numbered(plan: Plan, number: int, table: pa.Table, measured: Measured) -> pa.Table:
+def _numbered(plan: ChunkedPlan, number: int, table: pa.Table, measured: Measurements) -> pa.Table:
     random = plan.secret.part("row order of chunk", number).numbers(table.num_rows)
     line = pa.array([measured.to_json(), *[None] * (table.num_rows - 1)], pa.string())
     chunk = pa.array(np.full(table.num_rows, number, np.int64))
@@ -95,14 +95,16 @@ def _one_thread() -> None:
     os.environ.setdefault("MOTTLE_THREADS", "1")
 
 
-def part_region(plan: Plan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+def part_region(
+    plan: ChunkedPlan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.Table
+) -> pa.Table:
     """The rows of one region with the part that each belongs to."""
     rows = plan.in_order(rows)
     return rows.append_column(SHARE, pa.array(plan.parts(key[0].as_py(), rows, share)))
 
 
 def look_at_stretch(
-    plan: Plan,
+    plan: ChunkedPlan,
     cuts: Int64Array,
     work: Callable[[Region], Any],
     key: tuple[pa.Scalar, ...],
@@ -115,7 +117,9 @@ def look_at_stretch(
     return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 
-def seat_stretch(plan: Plan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
+def seat_stretch(
+    plan: ChunkedPlan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table
+) -> pa.Table:
     """The rows of one stretch of a tier, each with its chunk and seat."""
     assert plan.decision is not None
     ordered = plan.in_order(rows.drop_columns([CHUNK]))

@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from mottle.io.atomic_write import write_whole
+from mottle.io.atomic_write import write_atomic
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
 from mottle.methods.buckets.partitioned.decision import TierDecision, decide
-from mottle.pipeline.chunked.chunk import CHUNK, Plan
+from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
 from mottle.pipeline.chunked.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows
 from mottle.typing import Float64Array, Int64Array
 
 
 @dataclass(frozen=True)
-class StreamedLine:
+class StreamedPartitions:
     """The sorted rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
 
-    plan: Plan
+    plan: ChunkedPlan
     rows: SortedRows
     share: Share | None
 
@@ -36,8 +36,8 @@ class StreamedLine:
 
     def over(self, work: Callable[[Region], Result]) -> list[Result]:
         """What ``work`` says about every stretch."""
-        coding = self.plan.coding
-        columns = [*coding.keys, *coding.values]
+        codec = self.plan.codec
+        columns = [*codec.keys, *codec.values]
         return [
             work(self.plan.stretch(number, self.read(number, columns), self.cuts))
             for number in range(len(self.cuts) - 1)
@@ -54,15 +54,15 @@ class StreamedLine:
         return self.plan.part_of(region, rows, self.share)
 
 
-def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Plan:
+def decided(plan: ChunkedPlan, rows: SortedRows, files: ChunkFiles, stage: Path) -> ChunkedPlan:
     """The plan with what `buckets` decides; scouts, if it wants any, are published on the way."""
 
     def publish_scouts(scouts: Share, buckets: int) -> Float64Array:
         note = stage / "scouts.json"
         if files.measured(0) is None or not note.exists():
-            first = StreamedLine(plan, rows, scouts).read(0)
+            first = StreamedPartitions(plan, rows, scouts).read(0)
             table, measured, profiles = plan.anonymize_scouts(first, buckets)
-            write_whole(note, json.dumps(profiles.tolist()))
+            write_atomic(note, json.dumps(profiles.tolist()))
             files.write(0, table, measured)
         return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
 
@@ -71,7 +71,7 @@ def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Pla
         plan.tiers,
         plan.secret,
         plan.largest,
-        lambda share: StreamedLine(plan, rows, share),
+        lambda share: StreamedPartitions(plan, rows, share),
         publish_scouts,
     )
     note = stage / "decision.sha256"
@@ -80,14 +80,14 @@ def decided(plan: Plan, rows: SortedRows, files: ChunkFiles, stage: Path) -> Pla
         files.forget(decision.first_chunk)
         for path in stage.glob("seated-*.json"):
             path.unlink()
-        write_whole(note, digest)
+        write_atomic(note, digest)
     return replace(plan, decision=decision)
 
 
 class ChunkRows:
     """The coded rows of every chunk, which `buckets` may have put together from several regions."""
 
-    def __init__(self, plan: Plan, rows: SortedRows, stage: Path) -> None:
+    def __init__(self, plan: ChunkedPlan, rows: SortedRows, stage: Path) -> None:
         self._plan = plan
         self._rows = rows
         self._stage = stage
@@ -101,10 +101,10 @@ class ChunkRows:
         """The rows of a chunk, in order."""
         decision = self._plan.decision
         if decision is None:
-            return StreamedLine(self._plan, self._rows, None).read(number)
+            return StreamedPartitions(self._plan, self._rows, None).read(number)
         tier = decision.tier_of(number)
         if tier.seating is None:
-            line = StreamedLine(self._plan, self._rows, tier.share)
+            line = StreamedPartitions(self._plan, self._rows, tier.share)
             return line.read(number - tier.first_chunk)
         batches = [
             _batch(path, chunks.index(number)) for path, chunks in self._seated if number in chunks
@@ -116,7 +116,7 @@ class ChunkRows:
         path = self._stage / f"seated-{tier.share.part}-{stretch:05}.arrow"
         note = path.with_suffix(".json")
         if not note.exists():
-            line = StreamedLine(self._plan, self._rows, tier.share)
+            line = StreamedPartitions(self._plan, self._rows, tier.share)
             rows = self._plan.seated(tier, stretch, line.read(stretch))
             chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
             with (
@@ -127,7 +127,7 @@ class ChunkRows:
             ):
                 for begin, end in zip(first, [*first[1:], rows.num_rows], strict=True):
                     writer.write(rows.slice(begin, end - begin).combine_chunks().to_batches()[0])
-            write_whole(note, json.dumps(chunks.tolist()))
+            write_atomic(note, json.dumps(chunks.tolist()))
         found: list[int] = json.loads(note.read_text(encoding="utf-8"))
         return path, found
 

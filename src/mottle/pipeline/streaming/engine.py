@@ -27,8 +27,8 @@ from mottle.io.atomic_write import (
     empty_folder,
     finish_interrupted,
     resumable_folder,
-    write_whole,
-    writing_to,
+    translating_os_errors,
+    write_atomic,
 )
 from mottle.io.batch_source import (
     Source,
@@ -43,9 +43,9 @@ from mottle.io.write_release import CERTIFICATE
 from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.tiers import edges_per_record
 from mottle.pipeline.anonymize import Clock, Progress
-from mottle.pipeline.chunked.chunk import LOT, Coding, Plan
+from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
-from mottle.pipeline.chunked.measurements import Measured
+from mottle.pipeline.chunked.measurements import Measurements
 from mottle.pipeline.chunked.settings import (
     BASE_BYTES,
     Settings,
@@ -55,7 +55,7 @@ from mottle.pipeline.chunked.settings import (
     memory_bytes,
     rows_per_chunk,
 )
-from mottle.pipeline.chunked.survey import Survey
+from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.target import Place
 from mottle.pipeline.streaming.buckets import ChunkRows, decided
 from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
@@ -163,7 +163,7 @@ def anonymize(
     )
     if finish_interrupted(target, key):
         return _written_certificate(target)
-    with writing_to(target), resumable_folder(target, key) as stage:
+    with translating_os_errors(target), resumable_folder(target, key) as stage:
         place.check()
         run = _Run(stage, schema, guarantee, settings, limit, chunk_rows, progress, place)
         certificate = run.release(run.open(data, text or TextOptions(), named))
@@ -232,7 +232,7 @@ class _Run:
         if not known or not (self.stage / "secret").exists():
             empty_folder(self.stage, spare)
             self._keep_secret(Secret.draw(self.settings.seed))
-            write_whole(note, content)
+            write_atomic(note, content)
         self.content = content
 
     def _keep_secret(self, secret: Secret) -> None:
@@ -258,22 +258,22 @@ class _Run:
         self.guarantee.check_feasible(source.rows)
         with self.clock.stage("survey"):
             survey = self._survey(source, schema)
-            coding = Coding(
+            codec = RowCodec(
                 schema,
                 survey.domains(self.settings.representation),
                 survey.sensitive_columns(),
                 survey.unchanged_columns(),
                 self.place.beside.numbered,
             )
-            if self.guarantee.about_values and len(coding.sensitive) < 2:
-                self._demand(coding, survey.rows, *_single_combinations(coding))
+            if self.guarantee.about_values and len(codec.sensitive) < 2:
+                self._demand(codec, survey.rows, *_single_combinations(codec))
         with self.clock.stage("sort"):
             ordered = self.stage / "sorted.parquet"
             if not ordered.exists():
-                self._sort(source, coding, ordered)
-        with SortedRows(ordered, coding.fields) as rows:
+                self._sort(source, codec, ordered)
+        with SortedRows(ordered, codec.fields) as rows:
             with self.clock.stage("cut"):
-                plan, sensitive = self._plan(coding, survey, rows)
+                plan, sensitive = self._plan(codec, survey, rows)
                 files = ChunkFiles(self.stage, plan.regions, self.secret)
                 if plan.demand.capped:
                     plan = decided(plan, rows, files, self.stage)
@@ -291,52 +291,52 @@ class _Run:
             survey.notes,
             self.clock.seconds,
         )
-        tell = partial(self._tell_share, "write", plan.rows)
+        on_progress = partial(self._report_share, "write", plan.rows)
         certificate = write_release(
             files.heaps(plan.chunks),
             plan.columns,
             certificate,
             self.stage,
-            tell,
+            on_progress,
             beside=self.place.beside,
             original=source,
             blocks=[part.blocks for part in measured],
             text=not isinstance(self.place.output, DatabaseTable),
         )
-        self.clock.tell(Progress("done", certificate["gcp"]))
+        self.clock.on_progress(Progress("done", certificate["gcp"]))
         return certificate
 
-    def _survey(self, source: Source, schema: Schema) -> Survey:
-        survey = Survey(schema, source.types, self.guarantee.about_values)
+    def _survey(self, source: Source, schema: Schema) -> DomainSurvey:
+        survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
         for table in source.read():
             survey.add(table)
-            self._tell_share("survey", source.rows, survey.rows)
+            self._report_share("survey", source.rows, survey.rows)
         if survey.rows != source.rows:
             raise DataError(f"{source.name} has changed while it was read.", "Run it again.")
         return survey
 
-    def _sort(self, source: Source, coding: Coding, ordered: Path) -> None:
+    def _sort(self, source: Source, codec: RowCodec, ordered: Path) -> None:
         """Write the coded rows along the order of their quasi-identifiers, then lots."""
         counted: dict[int, int] = {}
 
         def coded() -> Iterator[pa.Table]:
             done = 0
             for number, table in enumerate(source.read()):
-                lots = self.secret.part("lots of batch", number).numbers(table.num_rows)
-                rows = coding.code(table, lots, done)
-                if coding.sensitive:
-                    columns = [rows.column(name).to_numpy() for name in coding.values]
-                    found, times = np.unique(coding.value_numbers(columns), return_counts=True)
+                tiebreak = self.secret.part("lots of batch", number).numbers(table.num_rows)
+                rows = codec.code(table, tiebreak, done)
+                if codec.sensitive:
+                    columns = [rows.column(name).to_numpy() for name in codec.values]
+                    found, times = np.unique(codec.value_numbers(columns), return_counts=True)
                     for combination, count in zip(found.tolist(), times.tolist(), strict=True):
                         counted[combination] = counted.get(combination, 0) + count
                 done += table.num_rows
-                self._tell_share("sort", source.rows, done)
+                self._report_share("sort", source.rows, done)
                 yield rows
 
-        keys = [*coding.keys, LOT]
+        keys = [*codec.keys, TIEBREAK]
         sort_to_parquet(
             coded(),
-            coding.fields,
+            codec.fields,
             keys,
             ordered,
             memory=(self.memory - BASE_BYTES) // 2,
@@ -345,33 +345,33 @@ class _Run:
         )
 
     def _keep_combinations(self, counted: dict[int, int]) -> None:
-        write_whole(self.stage / "combinations.json", json.dumps(sorted(counted.items())))
+        write_atomic(self.stage / "combinations.json", json.dumps(sorted(counted.items())))
 
     def _demand(
-        self, coding: Coding, rows: int, combinations: Int64Array, counts: Int64Array
+        self, codec: RowCodec, rows: int, combinations: Int64Array, counts: Int64Array
     ) -> Any:
-        return demand_of(self.guarantee, coding, rows, combinations, counts)
+        return demand_of(self.guarantee, codec, rows, combinations, counts)
 
     def _plan(
-        self, coding: Coding, survey: Survey, rows: SortedRows
-    ) -> tuple[Plan, tuple[SensitiveValues, ...]]:
+        self, codec: RowCodec, survey: DomainSurvey, rows: SortedRows
+    ) -> tuple[ChunkedPlan, tuple[SensitiveValues, ...]]:
         """Everything that is decided for the whole table."""
         if rows.rows != survey.rows:
             raise DataError("The input has changed while it was read.", "Run it again.")
         content = json.loads((self.stage / "combinations.json").read_text(encoding="utf-8"))
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
-        demand, sensitive = self._demand(coding, rows.rows, combinations, counts)
+        demand, sensitive = self._demand(codec, rows.rows, combinations, counts)
         method = self.settings.method_for(self.guarantee, rows.rows)
         tiers = tiers_for(demand)
         edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
-        row_bytes = survey.kept_bytes / rows.rows + (8 * edges if coding.numbered else 0)
+        row_bytes = survey.kept_bytes / rows.rows + (8 * edges if codec.numbered else 0)
         largest = self.chunk_rows or rows_per_chunk(
-            self.memory, method, edges, len(coding.domains), row_bytes
+            self.memory, method, edges, len(codec.domains), row_bytes
         )
         largest = min(max(largest, 2 * edges), rows.rows)
         cuts = cut_regions(demand, rows.rows, largest)
-        plan = Plan(
-            coding,
+        plan = ChunkedPlan(
+            codec,
             demand,
             combinations,
             method,
@@ -380,31 +380,33 @@ class _Run:
             self.secret,
             largest,
             cuts,
-            self.settings.totals_of(survey, coding, demand),
+            self.settings.totals_of(survey, codec, demand),
             tiers,
         )
         return plan, sensitive
 
-    def _publish(self, plan: Plan, chunks: ChunkRows, files: ChunkFiles) -> list[Measured]:
-        measured: list[Measured] = []
+    def _publish(
+        self, plan: ChunkedPlan, chunks: ChunkRows, files: ChunkFiles
+    ) -> list[Measurements]:
+        measured: list[Measurements] = []
         for number in range(plan.chunks):
             known = files.measured(number)
             if known is None:
                 table, known = plan.anonymize(number, chunks.read(number))
                 files.write(number, table, known)
             measured.append(known)
-            done = Measured.total(measured)
+            done = Measurements.total(measured)
             self.clock.gcp = done.gcp / done.rows
-            self._tell_share("chunks", plan.rows, done.rows)
+            self._report_share("chunks", plan.rows, done.rows)
         return measured
 
-    def _tell_share(self, stage: str, rows: int, done: int) -> None:
-        self.clock.tell(Progress(stage, self.clock.gcp, done / rows))
+    def _report_share(self, stage: str, rows: int, done: int) -> None:
+        self.clock.on_progress(Progress(stage, self.clock.gcp, done / rows))
 
 
-def _single_combinations(coding: Coding) -> tuple[Int64Array, Int64Array]:
+def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
     """The values of the only sensitive column and their counts; known before anything is sorted."""
-    if not coding.sensitive:
+    if not codec.sensitive:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    counts = coding.sensitive[0][1].counts
+    counts = codec.sensitive[0][1].counts
     return np.arange(len(counts)), counts

@@ -39,7 +39,7 @@ class Occurs(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellDistribution:
     """The distinct cells of one published column.
 
     A cell is a run of *slots*, ascending, each of which is an atom. For ranges, nodes and exact
@@ -59,7 +59,7 @@ class Cells:
     occurring: Float64Array | None = (
         None  # [cells]: the chance of each of these, beside the weights
     )
-    before: Cells | None = None  # the same cells before records were told apart …
+    before: CellDistribution | None = None  # the same cells before records were told apart …
     before_of: Int64Array | None = None  # … and which of those each cell was
 
     def shares(self, conditions: Conditions) -> Float64Array:
@@ -105,7 +105,7 @@ class Cells:
 
     def fitted(
         self, weights: Float64Array, missing_weight: float, occurring: Float64Array | None
-    ) -> Cells:
+    ) -> CellDistribution:
         """The same cells with other weights of the atoms and of the missing value."""
         return replace(
             self,

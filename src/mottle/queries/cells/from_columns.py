@@ -14,9 +14,9 @@ from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import UsageError
 from mottle.itemsets.arrow import is_list
 from mottle.queries.cells.atoms import Atoms, Values, truth
-from mottle.queries.cells.cells import Cells, Occurs
+from mottle.queries.cells.cells import CellDistribution, Occurs
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
-from mottle.queries.cells.interval_atoms import Line, Steps
+from mottle.queries.cells.interval_atoms import DiscreteIntervals, RealIntervals
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import SEPARATOR, Kind, Role
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -25,7 +25,7 @@ _WHOLE = 2.0**53  # floats up to here can be told to be whole
 _WIDEST = 2**62  # of a grid
 
 
-def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> Cells:
+def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistribution:
     """The cells of one published column."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -54,12 +54,12 @@ def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:
 # ------------------------------------------------------------------------------ exact values, sets
 
 
-def _of_exact(values: pa.Array, column: PublishedColumn) -> Cells:
+def _of_exact(values: pa.Array, column: PublishedColumn) -> CellDistribution:
     """Every distinct value is a cell, and the missing one another."""
     codes, atoms = _coded(values, column)
     size = len(atoms.values)
     places = np.append(np.arange(size), size)
-    return Cells(
+    return CellDistribution(
         name=column.name,
         atoms=atoms,
         slots=None,
@@ -72,7 +72,7 @@ def _of_exact(values: pa.Array, column: PublishedColumn) -> Cells:
     )
 
 
-def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> Cells:
+def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> CellDistribution:
     members, atoms = _coded(cells.flatten(), column)
     sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy().astype(np.int64)
     row_of = np.repeat(np.arange(len(sizes)), sizes)
@@ -83,7 +83,7 @@ def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> Cells:
     of_row, slots, offsets, missing = _distinct_sets(
         members, np.bincount(row_of, minlength=len(sizes)), missing
     )
-    return Cells(
+    return CellDistribution(
         name=column.name,
         atoms=atoms,
         slots=slots,
@@ -142,7 +142,7 @@ def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32Array, Value
 # ------------------------------------------------------------------------------------------ nodes
 
 
-def _of_nodes(cells: pa.Array, column: PublishedColumn) -> Cells:
+def _of_nodes(cells: pa.Array, column: PublishedColumn) -> CellDistribution:
     """A node is the run of its leaves; the root may hide a missing value as well."""
     hierarchy = column.hierarchy
     if hierarchy is None:
@@ -155,7 +155,7 @@ def _of_nodes(cells: pa.Array, column: PublishedColumn) -> Cells:
     # The release does not tell whether the column has missing values, unless a cell is one.
     hidden = 1.0 if only_missing.any() else 0.0
     missing = only_missing | (distinct == hierarchy.root)
-    return Cells(
+    return CellDistribution(
         name=column.name,
         atoms=Values(column.name, pa.array(hierarchy.leaves, pa.string()), hierarchy=hierarchy),
         slots=None,
@@ -172,7 +172,7 @@ def _of_nodes(cells: pa.Array, column: PublishedColumn) -> Cells:
 # ----------------------------------------------------------------------------------------- ranges
 
 
-def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> Cells:
+def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> CellDistribution:
     lowest, highest, missing = cells.flatten()
     known = truth(pc.is_valid(lowest))
     if not known.any():
@@ -194,7 +194,7 @@ def _runs(
     begin: Int64Array,
     end: Int64Array,
     missing: BoolArray,
-) -> Cells:
+) -> CellDistribution:
     """Cells that are runs of atoms, or nothing but missing where no value is known."""
     keys = np.zeros((len(known), 3), np.int64)
     keys[known, 0], keys[known, 1] = begin, end
@@ -208,7 +208,7 @@ def _runs(
     beside = np.full(len(first), atoms.missing_measure)
     if atoms.missing_measure == 0.0:  # as likely as each end of the range
         beside = np.where(last - first > 1, (mass[last] - mass[first]) / 2, 1.0)
-    return Cells(
+    return CellDistribution(
         name=name,
         atoms=atoms,
         slots=slots,
@@ -253,13 +253,13 @@ def _stretches(
     if grid is not None:
         unit, low, high = grid
         starts = np.unique(np.concatenate([low, low + 1, high, high + 1]))
-        atoms = Steps(column.name, value_type, unit, starts)
+        atoms = DiscreteIntervals(column.name, value_type, unit, starts)
         low, high = low[:ranges], high[:ranges]
         return atoms, np.searchsorted(starts, low), np.searchsorted(starts, high + 1)
     floats = [as_floats(part) for part in (lowest, highest)]
     ends = np.unique(np.concatenate(floats))
     begin, end = (2 * np.searchsorted(ends, part[:ranges]) for part in floats)
-    return Line(column.name, value_type, ends), begin, end + 1
+    return RealIntervals(column.name, value_type, ends), begin, end + 1
 
 
 def on_grid(

@@ -1,7 +1,7 @@
 """Atoms of numbers and dates: the stretches between the ends of all published ranges.
 
-Whole numbers, decimals and days lie on a grid and are counted (`Steps`); other numbers are measured
-by length (`Line`).
+Whole numbers, decimals and days lie on a grid and are counted (`DiscreteIntervals`); other numbers
+are measured by length (`RealIntervals`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FARTHEST = 2**62  # grid positions are 64-bit integers
 
 
 @dataclass(frozen=True)
-class Steps:
+class DiscreteIntervals:
     """Stretches of a grid: stretch i has the steps ``starts[i] .. starts[i + 1] - 1``."""
 
     name: str
@@ -172,7 +172,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Line:
+class RealIntervals:
     """Ends of ranges, each a point, and the open stretches between neighbouring ones.
 
     Atom 2i is the point ``ends[i]``, atom 2i + 1 the stretch up to the next one. Points have no

@@ -29,7 +29,7 @@ from scipy.stats import binom
 from mottle.encoding.set_columns import LISTS
 from mottle.errors import UsageError
 from mottle.queries.cells.atoms import Covered, Numbers
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells, Moments
+from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.conditions import Condition, Conditions
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
@@ -105,7 +105,7 @@ class Holding(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ItemCells(Cells):
+class ItemCells(CellDistribution):
     """The distinct cells of a column of sets."""
 
     items: Items

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from mottle.graph.degrees import merge_degrees
-from mottle.queries.cells.cells import Cells
+from mottle.graph.degrees import coarsen_degrees
+from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.typing import Float64Array, Int64Array
 
@@ -29,7 +29,7 @@ _ABOUT = 2.0  # factor by which the number of different records may miss that of
 
 
 def guess_degrees(
-    cells: Sequence[Cells], certificate: Mapping[str, Any], rows: int
+    cells: Sequence[CellDistribution], certificate: Mapping[str, Any], rows: int
 ) -> Int64Array | None:
     """[n]: the degree that every record is taken to have; None if the certificate says too little.
 
@@ -39,7 +39,7 @@ def guess_degrees(
     listed = dict(degree.get("records", []))
     if rows == 0 or sum(listed.values()) != rows:  # none, or not of these records
         return None
-    records = merge_degrees(listed, MOST_CLASSES)
+    records = coarsen_degrees(listed, MOST_CLASSES)
     if len(records) == 1:
         return np.full(rows, max(records))
     sizes = equal_records(cells, rows)
@@ -52,7 +52,7 @@ def guess_degrees(
     return by_rank(widths, fewest, records)
 
 
-def equal_records(cells: Sequence[Cells], rows: int) -> Int64Array:
+def equal_records(cells: Sequence[CellDistribution], rows: int) -> Int64Array:
     """[n]: how many records have the same cells as each has, in all columns."""
     kinds = np.zeros(rows, np.int64)
     for every in cells:
@@ -92,7 +92,7 @@ def by_rank(widths: Float64Array, fewest: Int64Array, records: Mapping[int, int]
     return degrees
 
 
-def relative_widths(cells: Cells) -> Float64Array:
+def relative_widths(cells: CellDistribution) -> Float64Array:
     """[cells]: how much of its column each covers, from 0 for a single value to 1 for all of it."""
     if isinstance(cells, ItemCells):
         distance = np.maximum(cells.distance, 0)
@@ -107,7 +107,7 @@ def relative_widths(cells: Cells) -> Float64Array:
     return widths
 
 
-def tell_apart(cells: Cells, degrees: Int64Array) -> tuple[Cells, Int64Array]:
+def tell_apart(cells: CellDistribution, degrees: Int64Array) -> tuple[CellDistribution, Int64Array]:
     """The cells told apart by the degrees of their records, and the degree of each."""
     kinds, kind_of_row = np.unique(degrees, return_inverse=True)
     if len(kinds) == 1 or cells.occurring_values.max(initial=0) <= 1:  # it makes no difference

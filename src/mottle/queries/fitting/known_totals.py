@@ -10,22 +10,22 @@ import pyarrow.compute as pc
 
 from mottle.encoding.domain import Form
 from mottle.queries.cells.atoms import Values
-from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_columns import as_floats, on_grid
-from mottle.queries.cells.interval_atoms import Line, Steps
+from mottle.queries.cells.interval_atoms import DiscreteIntervals, RealIntervals
 from mottle.release.column import PublishedColumn
 from mottle.typing import Float64Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class TotalsByAtom:
     """Records by groups of atoms."""
 
     group_of: Int64Array  # [atoms + 1]: the group of every atom, and of the missing value
     counts: Float64Array  # [groups]
 
     @classmethod
-    def of(cls, cells: Cells, column: PublishedColumn) -> Known | None:
+    def of(cls, cells: CellDistribution, column: PublishedColumn) -> TotalsByAtom | None:
         """The totals of a column; None if there are none, or not of these records."""
         totals = column.totals
         if totals is None or sum(totals.counts) != len(cells.of_row):
@@ -46,15 +46,15 @@ class Known:
         return sums.astype(np.float64)
 
 
-def _by_start(cells: Cells, values: pa.Array) -> Int64Array:
+def _by_start(cells: CellDistribution, values: pa.Array) -> Int64Array:
     """The group of every atom, groups beginning at values; no atom has parts in two of them."""
     atoms = cells.atoms
-    if isinstance(atoms, Steps):
+    if isinstance(atoms, DiscreteIntervals):
         grid = on_grid(values, values, atoms.value_type)
         assert grid is not None
         begin, starts = grid[1], atoms.starts[:-1]
         return _last_before(begin, starts)
-    if isinstance(atoms, Line):
+    if isinstance(atoms, RealIntervals):
         points = np.repeat(atoms.ends, 2)[:-1]  # a stretch begins at the point before it
         return _last_before(as_floats(values), points)
     assert isinstance(atoms, Values)

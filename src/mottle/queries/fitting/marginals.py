@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.queries.cells.cells import Cells, Occurs
-from mottle.queries.fitting.known_totals import Known
+from mottle.queries.cells.cells import CellDistribution, Occurs
+from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.typing import Float64Array, Int64Array
 
 ROUNDS = 200
@@ -29,7 +29,9 @@ _STEP = 5.0  # a round multiplies a group's weight by at most this
 _LEAST = 1e-12  # weight: nothing that may be is ever ruled out
 
 
-def fit_marginal(cells: Cells, degrees: Int64Array, known: Known | None = None) -> Cells:
+def fit_marginal(
+    cells: CellDistribution, degrees: Int64Array, known: TotalsByAtom | None = None
+) -> CellDistribution:
     """The cells with their values weighted by the column's fitted distribution.
 
     ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if not known.
@@ -64,7 +66,7 @@ def fit_marginal(cells: Cells, degrees: Int64Array, known: Known | None = None) 
 
 
 def _matched(
-    known: Known,
+    known: TotalsByAtom,
     wanted: Float64Array,
     weights: Float64Array,
     shared: Float64Array,
@@ -79,7 +81,7 @@ def _matched(
     return np.where(possible, np.maximum(of_group[known.group_of] * within, _LEAST), 0.0)
 
 
-def _occurring(cells: Cells, rows: Float64Array) -> Float64Array:
+def _occurring(cells: CellDistribution, rows: Float64Array) -> Float64Array:
     """[atoms + 1]: records by values that are known to occur behind them."""
     by_cell = rows * cells.fixed
     if cells.occurs is not Occurs.ENDS:
@@ -92,7 +94,7 @@ def _occurring(cells: Cells, rows: Float64Array) -> Float64Array:
     return np.append(counted, by_cell[cells.missing].sum())
 
 
-def shared_out(cells: Cells, by_cell: Float64Array) -> Float64Array:
+def shared_out(cells: CellDistribution, by_cell: Float64Array) -> Float64Array:
     """[atoms + 1]: for every value, the missing one last, the sum of a number over its cells."""
     slots = len(cells.slot_weights)
     steps = np.bincount(cells.first, by_cell, minlength=slots + 1)

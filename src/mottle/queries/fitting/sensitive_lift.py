@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numba import njit
 
-from mottle.queries.cells.cells import Cells
+from mottle.queries.cells.cells import CellDistribution
 from mottle.typing import Float64Array, Int64Array
 
 MOST_CONTEXTS = 500  # combinations of sensitive values that are told apart
@@ -27,7 +27,7 @@ _STEP = 2.0
 _TINY = 1e-300
 
 
-def contexts_of(sensitive: Sequence[Cells], records: int) -> Int64Array:
+def contexts_of(sensitive: Sequence[CellDistribution], records: int) -> Int64Array:
     """[n]: a number for each combination of sensitive values, of as many columns as are not many.
 
     >>> contexts_of([], 3)
@@ -42,7 +42,7 @@ def contexts_of(sensitive: Sequence[Cells], records: int) -> Int64Array:
     return contexts
 
 
-def lift(cells: Cells, contexts: Int64Array) -> Cells:
+def lift(cells: CellDistribution, contexts: Int64Array) -> CellDistribution:
     """The cells told apart by context, the chances of their values multiplied by lifts."""
     number = int(contexts.max(initial=0)) + 1
     keys = cells.of_row * np.int64(number) + contexts

@@ -13,7 +13,7 @@ from numba import njit
 
 from mottle.errors import UsageError
 from mottle.queries.cells.atoms import Values
-from mottle.queries.cells.cells import IMPOSSIBLE, Cells
+from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution
 from mottle.queries.conditions import Condition, Conditions, Where
 from mottle.queries.group_by.two_tables import count_apart
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -127,7 +127,7 @@ def all_grouped(
 
 
 def share_out(
-    cells: Cells, conditions: Conditions, breaks: Sequence[object] | None = None
+    cells: CellDistribution, conditions: Conditions, breaks: Sequence[object] | None = None
 ) -> Grouped:
     """How the cells of a column are shared out over its values, or over ranges of them."""
     if breaks is None and isinstance(cells.atoms, Values):
@@ -148,7 +148,7 @@ def share_out(
     return Grouped(cells.name, labels, _by_cell(parts, len(cells.first)))
 
 
-def _by_value(cells: Cells, atoms: Values, conditions: Conditions) -> Grouped:
+def _by_value(cells: CellDistribution, atoms: Values, conditions: Conditions) -> Grouped:
     """Every slot of a cell is a group of its own: no need to ask for one value after the other."""
     fits = atoms.covered(conditions).full
     sizes = cells.last - cells.first

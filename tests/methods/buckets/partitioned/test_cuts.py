@@ -46,7 +46,7 @@ class Held:
                 Region(
                     number,
                     Codes(self.codes.domains, self.codes.matrix[first:last]),
-                    np.ascontiguousarray(self.marks[first:last]),
+                    np.ascontiguousarray(self.sensitive_codes[first:last]),
                 )
             )
             for number, (first, last) in enumerate(pairwise(self.cuts))
@@ -64,7 +64,7 @@ def line(regions: int, diversity: int, seed: int) -> tuple[Held, Demand]:
     demand = Demand(diversity, values[:, None], caps, np.bincount(values))
     cuts = np.linspace(0, ROWS, regions + 1).astype(np.int64) + 7
     cuts[[0, -1]] = 0, ROWS
-    return Held(codes, demand.marks, cuts), demand
+    return Held(codes, demand.sensitive_codes, cuts), demand
 
 
 @pytest.mark.parametrize("regions", [1, 2, 5])
@@ -99,8 +99,8 @@ def test_regions_tell_the_deepest_border_of_every_stretch(regions, monkeypatch):
 
 def test_regions_without_rows_are_passed_over():
     table, _ = line(1, 3, 8)
-    twice = Held(table.codes, table.marks, np.array([0, 0, 2000, 2000, ROWS, ROWS]))
-    once = Held(table.codes, table.marks, np.array([0, 2000, ROWS]))
+    twice = Held(table.codes, table.sensitive_codes, np.array([0, 0, 2000, 2000, ROWS, ROWS]))
+    once = Held(table.codes, table.sensitive_codes, np.array([0, 2000, ROWS]))
     assert [part.tolist() for part in _borders_of(twice)] == [
         part.tolist() for part in _borders_of(once)
     ]
@@ -124,9 +124,9 @@ def test_regions_that_cut_themselves_all_keep_the_caps(monkeypatch):
     assert cut.starts is None
     for region in table.over(lambda region: region):
         starts = cut.of_region(region, table.cuts, 4)
-        assert starts[-1] == len(region.marks)
+        assert starts[-1] == len(region.sensitive_codes)
         for first, last in pairwise(starts):
-            counts = np.bincount(region.marks[first:last, 0], minlength=9)
+            counts = np.bincount(region.sensitive_codes[first:last, 0], minlength=9)
             assert np.all(counts <= demand.allowed(int(last - first)))
 
 

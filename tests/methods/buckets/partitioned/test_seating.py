@@ -78,8 +78,8 @@ def test_every_row_has_one_seat_and_buckets_of_a_chunk_are_equally_full(
             seats_of[share.block, table] |= {level.first_seat for level in levels}
     chunk, seats = [], []
     for number, (a, b) in enumerate(pairwise(regions)):
-        lots = random.permutation(b - a)
-        where, which = seating.seats(number, int(a), values[a:b], lots)
+        tiebreak = random.permutation(b - a)
+        where, which = seating.seats(number, int(a), values[a:b], tiebreak)
         chunk.append(where)
         seats.append(which)
     chunk, seats = np.concatenate(chunk), np.concatenate(seats)

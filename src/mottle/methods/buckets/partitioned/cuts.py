@@ -45,17 +45,17 @@ class Region(NamedTuple):
 
     number: int
     codes: Codes
-    marks: Int32Array  # [n, systems]
+    sensitive_codes: Int32Array  # [n, attributes]
 
     @property
     def borders(self) -> Int32Array:
         """How much each row has in common with the one before; the first, as if all."""
-        found = TableRecords(self.codes).borders(np.arange(len(self.marks)))
+        found = TableRecords(self.codes).borders(np.arange(len(self.sensitive_codes)))
         found[:1] = self.codes.matrix.shape[1]
         return found
 
 
-class Line(Protocol):
+class OrderedPartitions(Protocol):
     """All rows along the order, of which a region is seen at a time, here or elsewhere."""
 
     @property
@@ -126,7 +126,7 @@ class Cut:
         return _cut_region(region, self.way, blocks, count)
 
 
-def decide_cut(line: Line, demand: Demand, counts: Int64Array, count: int) -> Cut:
+def decide_cut(line: OrderedPartitions, demand: Demand, counts: Int64Array, count: int) -> Cut:
     """Cut so that least is lost; ``demand`` has the marks of all combinations of values.
 
     ``counts``: how often each of these occurs in the line; ``count``: of buckets.
@@ -140,7 +140,9 @@ def decide_cut(line: Line, demand: Demand, counts: Int64Array, count: int) -> Cu
 class _Trials:
     """Looks over all regions, each for several numbers of blocks ahead of the question."""
 
-    def __init__(self, line: Line, demand: Demand, counts: Int64Array, count: int) -> None:
+    def __init__(
+        self, line: OrderedPartitions, demand: Demand, counts: Int64Array, count: int
+    ) -> None:
         self.line, self.demand, self.count = line, demand, count
         self.number = len(counts)  # of values
         self.judge = Judge(demand, counts, count)
@@ -227,7 +229,7 @@ def _offsets(blocks: int, cuts: Int64Array) -> Int64Array:
 
 def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64Array:
     borders = Borders.of(region.borders) if way <= Way.NEARBY else None
-    return cut_by(way, len(region.marks), blocks, count, borders)
+    return cut_by(way, len(region.sensitive_codes), blocks, count, borders)
 
 
 def _look_at_own(
@@ -243,13 +245,15 @@ def _look_at_own(
         judged = judged[(judged >= first) & (judged < last)] - first
         ways: list[list[Int64Array] | None] = []
         for way in Way:
-            starts = cut_by(way, len(region.marks), int(last - first), count, borders)
-            if not keeps_caps(region.marks, starts, caps):
+            starts = cut_by(way, len(region.sensitive_codes), int(last - first), count, borders)
+            if not keeps_caps(region.sensitive_codes, starts, caps):
                 ways.append(None)
                 continue
             ways.append(
                 [
-                    np.bincount(region.marks[starts[b] : starts[b + 1], 0], minlength=values)
+                    np.bincount(
+                        region.sensitive_codes[starts[b] : starts[b + 1], 0], minlength=values
+                    )
                     for b in judged
                 ]
             )
@@ -260,7 +264,7 @@ def _look_at_own(
 # ------------------------------------------------------------------ blocks across regions
 
 
-def _borders_of(line: Line) -> Borders:
+def _borders_of(line: OrderedPartitions) -> Borders:
     """The deepest border of every short stretch of all regions, and those between regions."""
     found = line.over(_look_for_borders)
     places = [cut + inside for cut, (inside, _, _) in zip(line.cuts[:-1], found, strict=True)]
@@ -276,17 +280,17 @@ def _borders_of(line: Line) -> Borders:
 
 def _look_for_borders(region: Region) -> tuple[Int64Array, Int32Array, Int32Array]:
     """Places and depths of a region's borders, one for every short stretch; first and last row."""
-    stretch = max(-(-len(region.marks) // _KNOWN_BORDERS), 1)
+    stretch = max(-(-len(region.sensitive_codes) // _KNOWN_BORDERS), 1)
     depths = region.borders
     depths = np.pad(depths, (0, -len(depths) % stretch), mode="edge").reshape(-1, stretch)
     places = np.arange(len(depths)) * stretch + np.argmin(depths, axis=1)
     inside = places > 0
-    rows = len(region.marks)
+    rows = len(region.sensitive_codes)
     ends = in_ranks(region.codes, np.array([0, rows - 1] if rows else [], np.int64))
     return places[inside], depths.min(axis=1)[inside], ends
 
 
-def counts_between(line: Line, ends: Int64Array, marks: int) -> Int64Array:
+def counts_between(line: OrderedPartitions, ends: Int64Array, marks: int) -> Int64Array:
     """How often each mark occurs in the rows before each of the ascending ``ends``."""
     total = np.zeros((len(ends), marks), np.int64)
     for first, counts in line.over(partial(_count_between, ends, line.cuts, marks)):
@@ -298,9 +302,9 @@ def _count_between(
     ends: Int64Array, cuts: Int64Array, marks: int, region: Region
 ) -> tuple[int, Int64Array]:
     begin = cuts[region.number]
-    segments = pieces_of(ends, begin, begin + len(region.marks))
+    segments = pieces_of(ends, begin, begin + len(region.sensitive_codes))
     counts = [
-        np.bincount(region.marks[first - begin : last - begin].ravel(), minlength=marks)
+        np.bincount(region.sensitive_codes[first - begin : last - begin].ravel(), minlength=marks)
         for _, first, last in segments
     ]
     return segments[0][0] if segments else 0, np.array(counts, np.int64).reshape(-1, marks)
@@ -325,7 +329,7 @@ def pieces_of(ends: Int64Array, begin: int, end: int) -> list[tuple[int, int, in
 # ------------------------------------------------------------------ what blocks tell
 
 
-def gathered_of(line: Line, cut: Cut, count: int, values: int) -> Gathered:
+def gathered_of(line: OrderedPartitions, cut: Cut, count: int, values: int) -> Gathered:
     """Where sensitive values lie, from how often each occurs in each block."""
     if cut.starts is None:
         return Gathered.total(line.over(partial(_gather_own, cut, line.cuts, count, values)))
@@ -344,22 +348,22 @@ def gathered_of(line: Line, cut: Cut, count: int, values: int) -> Gathered:
 
 def _gather_own(cut: Cut, cuts: Int64Array, count: int, values: int, region: Region) -> Gathered:
     starts = cut.of_region(region, cuts, count)
-    rows = np.arange(len(region.marks))
-    return gather_by_block(region.codes, region.marks[:, 0], rows, starts, values)
+    rows = np.arange(len(region.sensitive_codes))
+    return gather_by_block(region.codes, region.sensitive_codes[:, 0], rows, starts, values)
 
 
 def _gather_across(
     starts: Int64Array, cuts: Int64Array, values: int, region: Region
 ) -> list[tuple[int, Float64Array, Int64Array]]:
     begin = cuts[region.number]
-    segments = pieces_of(starts[1:], begin, begin + len(region.marks))
-    local = np.array([first - begin for _, first, _ in segments] + [len(region.marks)])
-    means = block_features(region.codes, np.arange(len(region.marks)), local)
+    segments = pieces_of(starts[1:], begin, begin + len(region.sensitive_codes))
+    local = np.array([first - begin for _, first, _ in segments] + [len(region.sensitive_codes)])
+    means = block_features(region.codes, np.arange(len(region.sensitive_codes)), local)
     return [
         (
             block,
             means[place] * (last - first),
-            np.bincount(region.marks[first - begin : last - begin, 0], minlength=values),
+            np.bincount(region.sensitive_codes[first - begin : last - begin, 0], minlength=values),
         )
         for place, (block, first, last) in enumerate(segments)
     ]

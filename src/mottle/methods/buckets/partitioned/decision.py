@@ -13,7 +13,7 @@ from mottle.methods.buckets.block_cuts import values_of
 from mottle.methods.buckets.buckets import FEWEST_BLOCKS, scout_counts
 from mottle.methods.buckets.partitioned.cuts import (
     Cut,
-    Line,
+    OrderedPartitions,
     Region,
     Share,
     counts_between,
@@ -22,7 +22,7 @@ from mottle.methods.buckets.partitioned.cuts import (
     pieces_of,
 )
 from mottle.methods.buckets.partitioned.seating import Seating, deal_out, seat
-from mottle.methods.buckets.plan import Plan, make_plan
+from mottle.methods.buckets.plan import BucketPlan, make_plan
 from mottle.methods.buckets.profiles import Gathered
 from mottle.methods.buckets.tiers import Tier, edges_per_record
 from mottle.typing import Float64Array, Int64Array
@@ -81,7 +81,7 @@ def decide(
     tiers: Sequence[Tier],
     secret: Secret,
     largest: int,
-    line_of: Callable[[Share | None], Line],
+    line_of: Callable[[Share | None], OrderedPartitions],
     publish_scouts: Callable[[Share, int], Float64Array],
 ) -> Decision:
     """Part the tiers, cut blocks, send scouts where these are few, deal out blocks over regions.
@@ -102,7 +102,7 @@ def decide(
         Finishes them, with so many buckets, as chunk 0; returns what their release tells about
         where values lie.
     """
-    values = len(values_of(demand).marks)
+    values = len(values_of(demand).sensitive_codes)
     edges = largest * edges_per_record(tiers)
     rows = [max(int(edges / tier.buckets), 2 * tier.buckets) for tier in tiers]
     parted = _parted_by_tiers(demand, tiers, secret, line_of(None))
@@ -146,7 +146,7 @@ def decide(
 
 
 def _parted_by_tiers(
-    demand: Demand, tiers: Sequence[Tier], secret: Secret, everything: Line
+    demand: Demand, tiers: Sequence[Tier], secret: Secret, everything: OrderedPartitions
 ) -> Int64Array:
     """[regions, values, parts]: part 2t + 1 is tier t, part 2t its scouts, of which there are none.
 
@@ -174,8 +174,11 @@ def _count_pieces(
     """How often each value occurs in what a region has of every block."""
     begin = cuts[region.number]
     return [
-        (block, np.bincount(region.marks[first - begin : last - begin, 0], minlength=values))
-        for block, first, last in pieces_of(starts[1:], begin, begin + len(region.marks))
+        (
+            block,
+            np.bincount(region.sensitive_codes[first - begin : last - begin, 0], minlength=values),
+        )
+        for block, first, last in pieces_of(starts[1:], begin, begin + len(region.sensitive_codes))
     ]
 
 
@@ -185,9 +188,9 @@ def _plans(
     profiles: Float64Array,
     demand: Demand,
     buckets: int,
-) -> list[Plan]:
+) -> list[BucketPlan]:
     values = values_of(demand, profiles)
-    counts = np.zeros((blocks, len(values.marks)), np.int64)
+    counts = np.zeros((blocks, len(values.sensitive_codes)), np.int64)
     for region in found:
         for block, here in region:
             counts[block] += here

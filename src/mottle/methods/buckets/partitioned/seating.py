@@ -20,7 +20,7 @@ from numba import njit
 
 from mottle.methods.buckets.filling import align, deal
 from mottle.methods.buckets.partitioned.cuts import pieces_of
-from mottle.methods.buckets.plan import Plan
+from mottle.methods.buckets.plan import BucketPlan
 from mottle.typing import Int32Array, Int64Array, UInt32Array
 from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
@@ -74,17 +74,17 @@ class Seating:
     chunks: int
 
     def seats(
-        self, region: int, begin: int, values: Int32Array, lots: Int64Array
+        self, region: int, begin: int, values: Int32Array, tiebreak: Int64Array
     ) -> tuple[Int64Array, Int64Array]:
-        """The chunk and the seat (see `methods.Decided`) of every row of a region, in order."""
+        """The chunk and the seat (see `BucketDecision`) of every row of a region, in order."""
         chunk = np.full(len(values), self.home[region], np.int64)
         seat = np.full(len(values), -1, np.int64)
-        lot_of = np.argsort(lots)
+        lot_of = np.argsort(tiebreak)
         place_of = np.arange(len(values))
         segments = pieces_of(self.starts[1:], begin, begin + len(values))
         for (_, first, last), share in zip(segments, self.pieces[region], strict=True):
             rows = place_of[first - begin : last - begin]
-            tables, group = deal(rows, values[rows], Plan(share.tables, share.group), lot_of)
+            tables, group = deal(rows, values[rows], BucketPlan(share.tables, share.group), lot_of)
             chunk[group], seat[group] = self.group_home[share.block], -1 - share.block
             for number, dealt in enumerate(tables):
                 first_seat = self.first_seats[self.first_table[share.block] + number]
@@ -101,7 +101,7 @@ class Seating:
 
 def seat(
     starts: Int64Array,
-    plans: Sequence[Plan],
+    plans: Sequence[BucketPlan],
     counts: list[list[tuple[int, Int64Array]]],
     secret: Secret,
     largest: int,
@@ -152,7 +152,7 @@ def seat(
 
 
 def _levels(
-    plan: Plan, dealt: Int32Array, packer: _Packer, numbers: _Seats
+    plan: BucketPlan, dealt: Int32Array, packer: _Packer, numbers: _Seats
 ) -> list[list[list[Level]]]:
     """By region and table: with whom the rows that it has left over find company.
 
