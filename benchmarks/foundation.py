@@ -33,7 +33,7 @@ def by_stage(census: pa.Table) -> str:
             release = mottle.anonymize(
                 census.slice(0, rows), census_schema(), mottle.KAnonymity(K), method="nh", seed=1
             )
-            seconds = release.certificate["seconds"]
+            seconds = release.certificate.seconds
             measured.append({**seconds, "anonymizing": seconds_of_anonymizing(release.certificate)})
     small, large = (
         {s: min(r[s] for r in m) for s in (*STAGES, "anonymizing")} for m in runs.values()

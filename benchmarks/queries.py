@@ -82,7 +82,7 @@ def released(
 
 def unweighted_gcp(release: Release) -> float:
     """What is lost with all columns alike, so that releases can be compared."""
-    return float(np.mean(list(release.certificate["ncp"].values())))
+    return float(np.mean(list(release.certificate.ncp.values())))
 
 
 def is_ours(name: str) -> bool:

@@ -138,8 +138,8 @@ def streaming(largest: int) -> None:
         for rows in sizes(min(largest, 20_000_000), [500_000, 2_000_000, 20_000_000])
     ]
     stages = markdown_table(
-        ["rows", *runs[0].certificate["seconds"]],
-        [[f"{run.rows:,}", *run.certificate["seconds"].values()] for run in runs],
+        ["rows", *runs[0].certificate.seconds],
+        [[f"{run.rows:,}", *run.certificate.seconds.values()] for run in runs],
     )
     growth = runs[-1].seconds / runs[0].seconds / (runs[-1].rows / runs[0].rows)
     report(
@@ -330,7 +330,7 @@ def agreement_line(
         for _ in range(agreeing.secrets):
             shutil.rmtree(output, ignore_errors=True)
             certificate = run(agreeing, data, output)
-            found.append(certificate["gcp"])
+            found.append(certificate.gcp)
         mean = sum(found) / len(found)
         means.append(mean)
         spread = max(abs(gcp / mean - 1) for gcp in found)

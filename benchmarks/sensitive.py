@@ -65,8 +65,8 @@ def run(
     schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
     release = mottle.anonymize(table, schema, guarantee, method=method, effort=effort, seed=seed)
     certificate = release.certificate
-    assert certificate["checks"][3]["passed"]
-    return certificate["gcp"], seconds_of_anonymizing(certificate), certificate
+    assert certificate.checks[3]["passed"]
+    return certificate.gcp, seconds_of_anonymizing(certificate), certificate
 
 
 def warm_up() -> None:

@@ -194,7 +194,7 @@ def diversity() -> None:
                 rates[method] = release.error_rate
                 (exposed,) = (
                     check["measured"].get("individuals_with_repeated_value", 0)
-                    for check in release.certificate["checks"]
+                    for check in release.certificate.checks
                     if check["invariant"] == 4
                 )
                 rows.append(

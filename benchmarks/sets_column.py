@@ -115,7 +115,7 @@ def measured(
     began = time.perf_counter()
     release = mottle.anonymize(chosen, schema, guarantee, method=method, effort=SECONDS, seed=SEED)
     seconds = time.perf_counter() - began
-    ncp = release.certificate["ncp"]
+    ncp = release.certificate.ncp
     ordinary = [ncp[name] for name in columns if name != SETS]
     rate, asked = "", ""
     if SETS in columns:

@@ -21,21 +21,21 @@ from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.hierarchy.tree import Hierarchy
 from mottle.io.databases import database_batches, read_database, write_database
-from mottle.io.read_release import read_release
-from mottle.io.read_set_release import read_set_release
 from mottle.io.read_sets import read_sets
 from mottle.io.read_table import read_table
 from mottle.itemsets.data import ItemSets
-from mottle.pipeline.anonymize import Progress, anonymize
+from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.anonymize_sets import anonymize_sets
-from mottle.release.data import Release
-from mottle.release.set_release import SetRelease
+from mottle.pipeline.progress import Progress
+from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
+from mottle.release.certificate import Certificate
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 __all__ = [
     "AuditReport",
     "BetaLikeness",
     "Caps",
+    "Certificate",
     "Column",
     "DataError",
     "Form",

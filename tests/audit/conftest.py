@@ -62,7 +62,7 @@ def _of_graph(matches: np.ndarray, certificate: dict | None = None) -> tuple[pa.
     column = PublishedColumn("who", Role.QUASI_IDENTIFYING, Kind.CATEGORY, Form.SET, pa.string())
     array = pa.array(cells, published_type(Form.SET, pa.string()))
     released = pa.table([array], schema=pa.schema([column.field()]))
-    return pa.table({"who": names}), Release(released, (column,), certificate or {})
+    return pa.table({"who": names}), Release(released, (column,), certificate)
 
 
 @pytest.fixture(scope="session")

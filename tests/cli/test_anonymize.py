@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import mottle
 from mottle.cli.app import app
+from mottle.release.certificate import Certificate
 
 COLUMNS = ("--qi", "age,sex", "--sensitive", "diagnosis", "--rest", "insensitive")
 
@@ -61,17 +62,19 @@ def test_anonymize_writes_the_three_files_and_prints_the_loss(people: Path, tmp_
         "report.html",
     ]
     assert "information lost (GCP)" in result.output
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert certificate["seed"] is None
-    assert certificate["degree"]["min"] == 5
-    assert all(check["passed"] for check in certificate["checks"])
-    assert "read" in certificate["seconds"]
+    certificate = Certificate.from_json((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate.seed is None
+    assert certificate.degree.min == 5
+    assert all(check["passed"] for check in certificate.checks)
+    assert "read" in certificate.seconds
 
 
 def test_json_output_is_the_certificate_as_written(people: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     result = mottle_command("anonymize", people, *COLUMNS, "--k", "5", "-o", folder, "--json")
-    assert json.loads(result.stdout) == json.loads((folder / "certificate.json").read_text())
+    assert json.loads(result.stdout) == Certificate.from_json(
+        (folder / "certificate.json").read_text()
+    )
 
 
 def test_inspect_writes_a_schema_that_anonymize_takes(people: Path, tmp_path: Path) -> None:
@@ -170,12 +173,12 @@ def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     certificate = json.loads(result.stdout)
-    by_name = {column["name"]: column for column in certificate["columns"]}
+    by_name = {column["name"]: column for column in certificate.columns}
     assert by_name["age"]["form"] == "set"
     assert by_name["origin"]["form"] == "node"
     assert by_name["sex"]["weight"] == 3
-    assert certificate["seed"] == 7
-    assert certificate["parameters"]["draw"] == "backtracking"
+    assert certificate.seed == 7
+    assert certificate.parameters.draw == "backtracking"
     assert "income" not in mottle.read_release(tmp_path / "out").table.column_names
 
 
@@ -352,9 +355,9 @@ def test_l_and_k_together_reach_methods_of_groups(csv: Path, tmp_path: Path, met
     )
     assert result.exit_code == 0, result.output
     assert "k-anonymity and ℓ-diversity, k = 5, ℓ = 3" in said(result)
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert certificate["degree"]["min"] >= 5
-    assert "sensitive values together" in certificate["method"]["decides_by"]
+    certificate = Certificate.from_json((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate.degree.min >= 5
+    assert "sensitive values together" in certificate.method.decides_by
 
 
 def test_anatomy_writes_two_tables_and_says_what_it_discloses(csv: Path, tmp_path: Path) -> None:
@@ -398,10 +401,10 @@ def test_sensitive_guarantees_by_their_options(csv: Path, tmp_path: Path) -> Non
         out = tmp_path / f"out{number}"
         result = mottle_command("anonymize", csv, *COLUMNS, *options, "--seconds", "0", "-o", out)
         assert result.exit_code == 0, result.output
-        certificate = json.loads((out / "certificate.json").read_text())
-        assert certificate["method"]["picked"] == "buckets"
-        assert all(check["passed"] for check in certificate["checks"])
-        assert certificate["sensitive"][0]["columns"] == ["diagnosis"]
+        certificate = Certificate.from_json((out / "certificate.json").read_text())
+        assert certificate.method.picked == "buckets"
+        assert all(check["passed"] for check in certificate.checks)
+        assert certificate.sensitive[0]["columns"] == ["diagnosis"]
 
 
 def test_sensitive_numbers_by_bins_and_breaks(people: Path, tmp_path: Path) -> None:
@@ -412,8 +415,8 @@ def test_sensitive_numbers_by_bins_and_breaks(people: Path, tmp_path: Path) -> N
         out = tmp_path / f"out{number}"
         result = mottle_command("anonymize", people, *columns, *option, "--l", "2", "-o", out)
         assert result.exit_code == 0, result.output
-        certificate = json.loads((out / "certificate.json").read_text())
-        assert "bins" in certificate["sensitive"][0]["binned"]
+        certificate = Certificate.from_json((out / "certificate.json").read_text())
+        assert "bins" in certificate.sensitive[0]["binned"]
 
 
 def test_no_guarantee_asked_for(csv: Path, tmp_path: Path) -> None:
@@ -454,9 +457,9 @@ def test_unsafe_randomization_says_so(csv: Path, tmp_path: Path) -> None:
         tmp_path / "out",
     )
     assert result.exit_code == 0, result.output
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert not certificate["checks"][3]["passed"]
-    assert any(note.startswith("UNSAFE") for note in certificate["notes"])
+    certificate = Certificate.from_json((tmp_path / "out" / "certificate.json").read_text())
+    assert not certificate.checks[3]["passed"]
+    assert any(note.startswith("UNSAFE") for note in certificate.notes)
     assert "UNSAFE" in said(result)
 
 

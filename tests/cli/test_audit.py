@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 import mottle
 from mottle.cli.app import app
+from mottle.release.certificate import Certificate
 
 COLUMNS = ("--qi", "age,sex", "--sensitive", "diagnosis", "--rest", "insensitive")
 
@@ -189,9 +190,9 @@ def test_anonymize_with_a_full_audit_shows_it_and_certifies_it(case, tmp_path):
     )
     assert done.exit_code == 0, done.output
     assert "No adversary got beyond" in said(done)
-    certificate = json.loads((tmp_path / "audited" / "certificate.json").read_text())
-    assert certificate["audit"]["level"] == "full"
-    assert len(certificate["audit"]["findings"]) > 5
+    certificate = Certificate.from_json((tmp_path / "audited" / "certificate.json").read_text())
+    assert certificate.audit.level == "full"
+    assert len(certificate.audit.findings) > 5
 
 
 def test_a_full_audit_that_breaks_the_guarantee_ends_with_6_and_says_so(tmp_path):

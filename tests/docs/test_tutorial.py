@@ -44,7 +44,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_every_block_runs_and_leaves_the_files_it_speaks_of(names) -> None:
     found = {path.name for path in names["folder"].iterdir()}
     assert found == {"patients.csv", "mottle.toml", "released", "links.parquet", "internal.html"}
-    assert mottle.read_release(names["folder"] / "released").certificate["guarantee"]["k"] == 10
+    assert mottle.read_release(names["folder"] / "released").certificate.guarantee.k == 10
 
 
 def test_the_analysis_finds_what_is_in_the_original(names) -> None:

@@ -89,7 +89,7 @@ def test_bins_stand_on_the_certificate_and_numbers_are_published_as_they_are():
     table = pa.table({"age": random.integers(0, 50, 200), "pay": random.integers(0, 9999, 200)})
     schema = Schema.of(quasi_identifying=["age"], sensitive=["pay"], bins={"pay": 4})
     release = anonymize(table, schema, LDiversity(3), effort=0, seed=1)
-    (described,) = release.certificate["sensitive"]
+    (described,) = release.certificate.sensitive
     assert described["binned"] == "4 quantile bins"
     assert described["values"] == 4
     assert sorted(release.table.column("pay").to_pylist()) == sorted(table["pay"].to_pylist())

@@ -43,7 +43,7 @@ def published(
     array = pa.array(
         [cells[original] for original in shown], published_type(column.form, column.value_type)
     )
-    return Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {}, links)
+    return Release(pa.table([array], schema=pa.schema([column.field()])), (column,), None, links)
 
 
 def described(kind: Kind, form: Form, value_type: pa.DataType, **more: object) -> PublishedColumn:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mottle import DataError, KAnonymity, Release, Schema, StorageError, anonymize, read_release
+from mottle.release.certificate import Certificate
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_folder_and_parquet_file_are_the_release(release: Release, saved: Path, 
     assert again.table.equals(release.table)
     assert again.columns == release.columns
     assert again.links is None
-    assert again.certificate["guarantee"] == release.certificate["guarantee"]
+    assert again.certificate.guarantee == release.certificate.guarantee
     assert again.gcp == release.gcp
 
 
@@ -153,8 +154,8 @@ def test_foreign_and_damaged_files_are_refused(tmp_path: Path):
 
 
 def test_csv_that_does_not_fit_its_certificate_is_refused_without_quoting_it(saved: Path):
-    certificate = json.loads((saved / "certificate.json").read_text(encoding="utf-8"))
-    certificate["sha256"] = {}
+    certificate = Certificate.from_json((saved / "certificate.json").read_text(encoding="utf-8"))
+    certificate.sha256 = {}
     (saved / "certificate.json").write_text(json.dumps(certificate))
     text = (saved / "release.csv").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)

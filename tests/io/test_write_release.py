@@ -31,6 +31,7 @@ from mottle import (
     read_release,
 )
 from mottle.io import atomic_write
+from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 
 FILES = ["certificate.json", "release.csv", "release.parquet", "report.html"]
@@ -51,7 +52,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_exactly_four_files_with_the_checksums_of_the_certificate(release: Release, tmp_path):
     certificate = release.save(tmp_path / "out")
     assert names(tmp_path / "out") == FILES
-    written = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))
+    written = Certificate.from_json(
+        (tmp_path / "out" / "certificate.json").read_text(encoding="utf-8")
+    )
     assert written == json.loads(json.dumps(certificate))
     assert written["sha256"] == {
         name: hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
@@ -62,7 +65,7 @@ def test_exactly_four_files_with_the_checksums_of_the_certificate(release: Relea
 
 def test_certificate_in_memory_is_not_changed_by_saving(release: Release, tmp_path):
     release.save(tmp_path / "out")
-    assert release.certificate["sha256"] == {}
+    assert release.certificate.sha256 == {}
 
 
 def test_parquet_keeps_cells_typed(release: Release, tmp_path):

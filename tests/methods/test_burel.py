@@ -125,7 +125,7 @@ def test_groups_are_complete_and_k_is_kept():
         graph = release.links.graph
         assert np.array_equal(graph.sizes, graph.degrees)
         assert graph.degrees.min() >= guarantee.degree
-        assert release.certificate["method"]["groups"] == len(graph.degrees)
+        assert release.certificate.method.groups == len(graph.degrees)
 
 
 @pytest.mark.parametrize("beta", [1, 3])

@@ -98,7 +98,7 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
     schema = Schema.of(quasi_identifying=table.column_names)
     effort = data.draw(st.sampled_from([0, None]))
     release = mottle.anonymize(table, schema, KAnonymity(k), method="freeform", effort=effort)
-    degree = release.certificate["degree"]
+    degree = release.certificate.degree
     assert degree == {"min": k, "max": k, "records": [[k, table.num_rows]]}
 
 
@@ -198,7 +198,7 @@ def tell(progress):
 release = mottle.anonymize(
     people, schema, mottle.KAnonymity(5), method="freeform", effort=600, progress=tell
 )
-print(release.certificate["method"]["refinement"]["ended"], release.certificate["notes"])
+print(release.certificate.method.refinement["ended"], release.certificate.notes)
 release.save({str(tmp_path / "out")!r})
 """
     process = subprocess.Popen(
@@ -211,4 +211,4 @@ release.save({str(tmp_path / "out")!r})
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "interrupted" in output
-    assert mottle.read_release(tmp_path / "out").certificate["degree"]["min"] == 5
+    assert mottle.read_release(tmp_path / "out").certificate.degree.min == 5

@@ -222,7 +222,7 @@ def test_group_without_allowable_cut_stays_whole():
     schema = Schema.of(quasi_identifying=["q"], sensitive=["s"])
     for method in VARIANTS:
         release = anonymize(table, schema, LDiversity(2), method=method)
-        assert release.certificate["degree"] == {"min": 8, "max": 8, "records": [[8, 8]]}
+        assert release.certificate.degree == {"min": 8, "max": 8, "records": [[8, 8]]}
 
 
 def test_other_side_of_the_median_is_taken_when_the_more_even_cut_breaks_a_cap():
@@ -251,6 +251,6 @@ def test_release_is_within_caps_in_every_sensitive_column(verify, method, guaran
     release = anonymize(table, schema, guarantee, method=method)
     verify(table, schema, release, guarantee.degree)
     both = "quasi-identifiers and sensitive values together"
-    assert release.certificate["method"]["decides_by"] == both
-    assert "decides_by" not in anonymize(table, schema, KAnonymity(4)).certificate["method"]
-    assert release.certificate["degree"]["max"] < 200
+    assert release.certificate.method.decides_by == both
+    assert "decides_by" not in anonymize(table, schema, KAnonymity(4)).certificate.method
+    assert release.certificate.degree.max < 200

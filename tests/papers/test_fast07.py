@@ -64,8 +64,8 @@ def test_figure_11_countries_lose_their_common_ancestor(
     schema = Schema.of(quasi_identifying=["country"], hierarchies={"country": places})
     release = anonymize(table, schema, KAnonymity(2), method=method, seed=1)
     assert release.table.column("country").to_pylist() == [published] * 2
-    assert release.certificate["ncp"] == {"country": pytest.approx(ncp)}
-    assert release.certificate["gcp"] == pytest.approx(ncp)
+    assert release.certificate.ncp == {"country": pytest.approx(ncp)}
+    assert release.certificate.gcp == pytest.approx(ncp)
 
 
 # ------------------------------------------------------------------- Sections 3 and 6 on ADULT
@@ -185,7 +185,7 @@ def test_odd_tables_are_published_in_verified_groups(
     release = anonymize(
         table, schema, KAnonymity(k), method=method, representation=representation, seed=1
     )
-    assert release.certificate["degree"]["min"] >= k
+    assert release.certificate.degree.min >= k
     if representation is Representation.RANGE:
         verify(table, schema, release, k)
 
@@ -195,7 +195,7 @@ def test_table_of_k_rows_is_one_group(people: tuple[pa.Table, Schema], method: s
     table, schema = people
     release = anonymize(table, schema, KAnonymity(table.num_rows), method=method, seed=1)
     rows = table.num_rows
-    assert release.certificate["degree"] == {"min": rows, "max": rows, "records": [[rows, rows]]}
+    assert release.certificate.degree == {"min": rows, "max": rows, "records": [[rows, rows]]}
 
 
 @pytest.mark.parametrize("method", FAST07)

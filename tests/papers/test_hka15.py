@@ -74,7 +74,7 @@ def test_methods_make_table1_3_regular(method: str):
     graph = methods.get(method).arrange(codes(), Demand(K), methods.MethodContext()).graph
     assert graph.check_regular(K) == (K, K)
     release = anonymize(TABLE, SCHEMA, KAnonymity(K), method=method, seed=1)
-    assert release.certificate["method"]["paper"] == "HKA15"
+    assert release.certificate.method.paper == "HKA15"
 
 
 def gcp(method: str) -> float:

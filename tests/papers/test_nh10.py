@@ -46,7 +46,7 @@ def table4() -> tuple[pa.Table, Release]:
         published_type(Form.RANGE, pa.int64()),
     )
     column = PublishedColumn("qid", Role.QUASI_IDENTIFYING, Kind.NUMBER, Form.RANGE, pa.int64())
-    release = Release(pa.table([cells], schema=pa.schema([column.field()])), (column,), {})
+    release = Release(pa.table([cells], schema=pa.schema([column.field()])), (column,), None)
     return pa.table({"qid": [1, 2, 3, 4, 5]}), release
 
 

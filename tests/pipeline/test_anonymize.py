@@ -113,8 +113,8 @@ def test_invariants_hold_or_a_named_error_says_why(verify, method, case, k, repr
         return
     release = anonymize(table, schema, KAnonymity(k), **options)
     verify(table, schema, release, k)
-    assert -1e-9 <= release.certificate["gcp"] <= 1 + 1e-9
-    assert all(check["passed"] for check in release.certificate["checks"])
+    assert -1e-9 <= release.certificate.gcp <= 1 + 1e-9
+    assert all(check["passed"] for check in release.certificate.checks)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -169,7 +169,7 @@ def test_other_seed_gives_another_release(people):
 
 def test_without_seed_no_two_releases_are_alike(people):
     first, second = (anonymize(*people, KAnonymity(4)) for _ in range(2))
-    assert first.certificate["seed"] is None
+    assert first.certificate.seed is None
     assert not first.table.equals(second.table)
     assert first.links.original_of_row.tolist() != second.links.original_of_row.tolist()
 
@@ -266,28 +266,28 @@ def test_certificate_has_every_field(people):
     certificate = anonymize(
         *people, KAnonymity(4), method="nh", seed=3, representation="set"
     ).certificate
-    assert certificate["mottle"] == mottle.__version__
-    assert certificate["guarantee"]["k"] == 4
-    assert certificate["method"]["name"] == "nh"
-    assert certificate["parameters"].items() >= {"representation": "set", "draw": "closed"}.items()
-    assert certificate["rows"] == 40
-    assert set(certificate["ncp"]) == {"age", "sex", "size", "born", "place"}
-    assert certificate["gcp"] == pytest.approx(np.mean(list(certificate["ncp"].values())))
-    assert certificate["degree"] == {"min": 4, "max": 4, "records": [[4, 40]]}
-    assert certificate["seed"] == 3
-    assert [check["invariant"] for check in certificate["checks"]] == [1, 2, 3, 4, 5]
-    assert all(check["passed"] is True for check in certificate["checks"])
-    assert certificate["sha256"] == {}
-    assert set(certificate["seconds"]) == set(STAGES)
-    assert all(seconds >= 0 for seconds in certificate["seconds"].values())
+    assert certificate.mottle == mottle.__version__
+    assert certificate.guarantee.k == 4
+    assert certificate.method.name == "nh"
+    assert certificate.parameters.items() >= {"representation": "set", "draw": "closed"}.items()
+    assert certificate.rows == 40
+    assert set(certificate.ncp) == {"age", "sex", "size", "born", "place"}
+    assert certificate.gcp == pytest.approx(np.mean(list(certificate.ncp.values())))
+    assert certificate.degree == {"min": 4, "max": 4, "records": [[4, 40]]}
+    assert certificate.seed == 3
+    assert [check["invariant"] for check in certificate.checks] == [1, 2, 3, 4, 5]
+    assert all(check["passed"] is True for check in certificate.checks)
+    assert certificate.sha256 == {}
+    assert set(certificate.seconds) == set(STAGES)
+    assert all(seconds >= 0 for seconds in certificate.seconds.values())
     json.dumps(certificate, allow_nan=False)
 
 
 def test_degree_of_homogeneous_groups_is_their_size(people):
     certificate = anonymize(*people, KAnonymity(4), method="hp").certificate
-    assert 4 <= certificate["degree"]["min"] <= certificate["degree"]["max"]
-    listed = certificate["degree"]["records"]
-    assert sum(records for _, records in listed) == certificate["rows"]
+    assert 4 <= certificate.degree.min <= certificate.degree.max
+    listed = certificate.degree.records
+    assert sum(records for _, records in listed) == certificate.rows
     assert all(records % degree == 0 for degree, records in listed)
 
 
@@ -309,11 +309,9 @@ def test_certificate_quotes_no_cell(places):
 
 
 def test_seed_is_warned_of_in_the_certificate(people):
-    notes = anonymize(*people, KAnonymity(4), seed=0).certificate["notes"]
+    notes = anonymize(*people, KAnonymity(4), seed=0).certificate.notes
     assert any("seed was given" in note for note in notes)
-    assert not any(
-        "seed" in note for note in anonymize(*people, KAnonymity(4)).certificate["notes"]
-    )
+    assert not any("seed" in note for note in anonymize(*people, KAnonymity(4)).certificate.notes)
 
 
 def test_seed_from_numpy_reaches_the_certificate(people, tmp_path):

@@ -53,7 +53,7 @@ def release_of(cells: dict[str, list[Any]]) -> Release:
         for column, values in zip(columns, cells.values(), strict=True)
     ]
     fields = pa.schema([column.field() for column in columns])
-    return Release(pa.table(arrays, schema=fields), columns, {})
+    return Release(pa.table(arrays, schema=fields), columns)
 
 
 # ------------------------------------------------------------------------ possible values of cells
@@ -313,7 +313,7 @@ def test_ranges_of_numbers_that_are_not_whole_are_measured_by_length() -> None:
         column.field().type,
     )
     queries = Queries.of(
-        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {}), "uniform"
+        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), None), "uniform"
     )
     half = queries.count({"weight": (1.0, 2.0)})
     assert half.expected == pytest.approx(1 / 2 + 1 + 2 / 3 / 2)
@@ -344,7 +344,7 @@ def test_whole_numbers_in_a_float_column_are_counted() -> None:
     column = PublishedColumn("age", Role.QUASI_IDENTIFYING, Kind.NUMBER, Form.RANGE, pa.float64())
     array = pa.array([{"lo": 1.0, "hi": 4.0, "missing": False}], column.field().type)
     queries = Queries.of(
-        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {})
+        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), None)
     )
     assert queries.count({"age": (1, 2)}).expected == pytest.approx(0.5)
 
@@ -357,13 +357,13 @@ def test_widest_integers_and_empty_columns_can_be_asked() -> None:
         column.field().type,
     )
     queries = Queries.of(
-        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {})
+        Release(pa.table([array], schema=pa.schema([column.field()])), (column,), None)
     )
     found = queries.count({"id": (0, None)})
     assert found.expected == pytest.approx(0.5)
     assert (found.certain, found.possible) == (0, 1)
     only_missing = Queries.of(
-        Release(pa.table([array[1:]], schema=pa.schema([column.field()])), (column,), {})
+        Release(pa.table([array[1:]], schema=pa.schema([column.field()])), (column,), None)
     )
     assert only_missing.count({"id": None}).certain == 1
     assert only_missing.count({"id": (0, 5)}).possible == 0

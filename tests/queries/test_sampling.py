@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from certificates import certificate
 
 import mottle
 from mottle import Form, Kind, Release, Role, Schema
@@ -93,7 +94,9 @@ def numbers(*cells: tuple[float, float, bool], degree: int = 0) -> Release:
         column.field().type,
     )
     table = pa.table([array], schema=pa.schema([column.field()]))
-    return Release(table, (column,), {"degree": {"min": degree, "max": degree}} if degree else {})
+    return Release(
+        table, (column,), certificate(degree={"min": degree, "max": degree}) if degree else None
+    )
 
 
 def test_numbers_that_are_not_whole_are_drawn_from_all_of_their_range() -> None:
@@ -124,7 +127,7 @@ def test_fitted_marginals_find_the_frequent_value() -> None:
     column = PublishedColumn("c", Role.QUASI_IDENTIFYING, Kind.CATEGORY, Form.SET, pa.string())
     cells = [["a"]] * 80 + [["b"]] * 20 + [["a", "b"]] * 100
     table = pa.table([pa.array(cells, column.field().type)], schema=pa.schema([column.field()]))
-    release = Release(table, (column,), {})
+    release = Release(table, (column,), None)
     assert release.count({"c": "a"}, fit="uniform").expected == pytest.approx(130)
     assert release.count({"c": "a"}, fit="fitted").expected == pytest.approx(160, abs=4)
     drawn = Counter(release.sample(1, seed=1, fit="fitted")[0].column("c").to_pylist())

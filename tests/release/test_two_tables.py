@@ -83,17 +83,17 @@ def test_values_within_a_group_stand_in_an_order_that_tells_nothing(apart: Relea
 
 def test_certificate_says_plainly_that_presence_is_disclosed(apart: Release):
     certificate = apart.certificate
-    assert certificate["notes"][0].startswith("PRESENCE IS DISCLOSED.")
-    assert "as if they were generalized" in certificate["notes"][1]
-    assert "learns that the person is in the table" in certificate["guarantee"]["statement"]
-    assert certificate["parameters"]["draw"] == "apart"
-    checks = {check["invariant"]: check["measured"] for check in certificate["checks"]}
+    assert certificate.notes[0].startswith("PRESENCE IS DISCLOSED.")
+    assert "as if they were generalized" in certificate.notes[1]
+    assert "learns that the person is in the table" in certificate.guarantee.statement
+    assert certificate.parameters.draw == "apart"
+    checks = {check["invariant"]: check["measured"] for check in certificate.checks}
     assert sorted(checks) == [1, 2, 3, 4, 5]
     assert checks[2]["measured_only"] is True
     assert checks[2]["published_instead"].startswith("exact quasi-identifiers")
     assert checks[4]["individuals"] == 40
     assert checks[5]["groups"] == 13
-    assert 0 < certificate["gcp"] <= 1
+    assert 0 < certificate.gcp <= 1
 
 
 def test_other_methods_disclose_nothing_of_the_kind(release: Release):
@@ -232,4 +232,4 @@ def test_unsafe_randomization_cannot_be_asked_for(people):
 
 def test_plain_release_is_still_checked_for_generalization(people):
     release = anonymize(*people, KAnonymity(3), method="hilbert")
-    assert all(check["passed"] for check in release.certificate["checks"])
+    assert all(check["passed"] for check in release.certificate.checks)

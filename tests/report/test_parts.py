@@ -16,9 +16,9 @@ from mottle import KAnonymity, Release, Schema, anonymize, datasets, read_releas
 from mottle.encoding.domain import Form
 from mottle.evaluation import query_accuracy, release_rows
 from mottle.evaluation.cell_counts import tallies
-from mottle.io.parquet_rows import StoredRows, tables_of
 from mottle.queries import Condition, Queries
 from mottle.release.column import PublishedColumn
+from mottle.release.rows import StoredRows, tables_of
 from mottle.report import Owner, ReleaseRows, gather, report_html, table_body
 from mottle.schema.model import Kind, Role
 
@@ -108,7 +108,7 @@ def test_shares_of_a_tally_are_those_of_all_records(saved: Path) -> None:
     ):
         answer = asked.counts([{name: condition}])
         expected = [answer.expected[0], answer.certain[0], answer.possible[0]]
-        shares = counted[name].shares([condition], release.certificate["degree"]["min"])[0]
+        shares = counted[name].shares([condition], release.certificate.degree.min)[0]
         assert shares[1:] == pytest.approx(np.array(expected[1:]) / ROWS)
         assert shares[0] == pytest.approx(expected[0] / ROWS, abs=0.01)  # others' columns help it
 

@@ -140,9 +140,9 @@ def test_a_reader_finds_guarantee_loss_columns_attacks_and_checksums(people, tmp
     assert "Not fit for publication" in text, "a seed was given"
     for column in ("age", "sex", "size", "born", "place", "diagnosis"):
         assert column in text
-    for checksum in certificate["sha256"].values():
+    for checksum in certificate.sha256.values():
         assert checksum in text
-    for adversary in {finding["adversary"] for finding in certificate["audit"]["findings"]}:
+    for adversary in {finding["adversary"] for finding in certificate.audit.findings}:
         assert adversary in text
 
 

@@ -56,7 +56,7 @@ def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
     assert "all items of that person" in text
     for words in ("item 1", "uncertain items per record", "distance", "illness", "linkage"):
         assert words in text
-    for checksum in certificate["sha256"].values():
+    for checksum in certificate.sha256.values():
         assert checksum in text
     assert "mottle anonymize-sets DATA --k 4 --method auto --sensitive-label illness" in text
     assert [line.question for line in gather(release, certificate).accuracy] == [

@@ -17,7 +17,6 @@ from mottle.audit.containment.effective_matches import (
 from mottle.audit.report import AuditReport, Finding, Outcome
 
 __all__ = [
-    "AUDITS",
     "Adversary",
     "AuditReport",
     "Finding",
@@ -31,16 +30,9 @@ __all__ = [
     "full_audit",
     "match_different_assignments",
     "registered",
-    "summed_audit",
     "verify",
 ]
 
 
-from mottle.audit.certificate_audit import (
-    AUDITS,
-    Matches,
-    basic_audit,
-    full_audit,
-    summed_audit,
-)
+from mottle.audit.certificate_audit import Matches, basic_audit, full_audit
 from mottle.audit.run import audit_release

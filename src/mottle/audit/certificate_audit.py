@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from mottle.audit.base import registered
+from mottle.audit.base import ADVERSARIES
 from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.audit.run import audit_release
-from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
-from mottle.release.data import Release
+from mottle.release.certificate import AUDITS, AuditSummary, Check, FindingFacts
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Schema
-
-AUDITS = ("basic", "full")
-
-
-def basic_audit(
-    graph: Graph,
-    demand: Demand,
-    guarantee: Guarantee,
-    checks: Sequence[Mapping[str, Any]],
-    *,
-    apart: bool,
-) -> dict[str, Any]:
-    """Matches and shares along the graph's edges, without looking at the release again.
-
-    They are what an adversary who knows the algorithm starts from. That the release is what the
-    graph says is what the run's invariants check; a full audit looks at the release itself.
-    ``apart``: quasi-identifiers are published as they are, so matches hide nobody.
-    """
-    matches = None if apart else Matches.of(graph)
-    return summed_audit(matches, graph.records, demand, guarantee, checks)
 
 
 @dataclass(frozen=True)
@@ -47,33 +25,28 @@ class Matches:
     mean: float
     marketer: float  # mean chance that a guess among a person's matches is right
 
-    @classmethod
-    def of(cls, graph: Graph) -> Matches:
-        """Count them."""
-        sizes, degrees = graph.sizes, graph.degrees.astype(np.float64)
-        return cls(
-            fewest=int(graph.degrees.min()),
-            mean=float((sizes * degrees).sum() / graph.records),
-            marketer=float((sizes / degrees).sum() / graph.records),
-        )
 
-
-def summed_audit(
+def basic_audit(
     matches: Matches | None,
     records: int,
     demand: Demand,
     guarantee: Guarantee,
-    checks: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """A basic audit from numbers that may have been summed up over parts of the table."""
+    checks: Sequence[Check],
+) -> AuditSummary:
+    """Matches and shares along the graph's edges, without looking at the release again.
+
+    They are what an adversary who knows the algorithm starts from. That the release is what the
+    graph says is what the run's invariants check; a full audit looks at the release itself. The
+    numbers may be sums over parts of the table. ``matches`` is None where quasi-identifiers are
+    published as they are, so that matches hide nobody.
+    """
     outcomes: dict[str, Outcome] = {}
     if matches is not None:
         outcomes["linkage"] = _linkage(matches, demand.degree)
     if demand.capped:
-        outcomes["sensitive"] = _sensitive(next(c for c in checks if c["invariant"] == 4))
-    known = registered()
+        outcomes["sensitive"] = _sensitive(next(check for check in checks if check.invariant == 4))
     findings = [
-        Finding.of(name, known[name].title, "knows the algorithm and its graph", outcome)
+        Finding.of(name, ADVERSARIES[name].title, "knows the algorithm and its graph", outcome)
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
@@ -81,18 +54,22 @@ def summed_audit(
 
 
 def full_audit(
-    table: pa.Table, release: Release, schema: Schema, guarantee: Guarantee
-) -> dict[str, Any]:
+    table: pa.Table, release: ReleaseData, schema: Schema, guarantee: Guarantee
+) -> AuditSummary:
     """All adversaries against a release that is still in memory."""
     report = audit_release(table, release, schema=schema, guarantee=guarantee)
     return _certified(report, AUDITS[1])
 
 
-def _certified(report: AuditReport, level: str) -> dict[str, Any]:
+def _certified(report: AuditReport, level: str) -> AuditSummary:
     """A report as part of a certificate, which says by itself what is promised and of how many."""
     facts = report.to_dict()
-    return {"level": level, "passed": facts["passed"], "findings": facts["findings"]} | (
-        {"seconds": facts["seconds"]} if report.seconds else {}
+    timed = {"seconds": facts["seconds"]} if report.seconds else {}
+    return AuditSummary(
+        level=level,
+        passed=facts["passed"],
+        findings=tuple(FindingFacts.model_validate(finding) for finding in facts["findings"]),
+        **timed,
     )
 
 
@@ -110,12 +87,12 @@ def _linkage(matches: Matches, degree: int) -> Outcome:
     )
 
 
-def _sensitive(check: Mapping[str, Any]) -> Outcome:
-    measured = check["measured"]
+def _sensitive(check: Check) -> Outcome:
+    measured = check.measured
     return Outcome(
         "highest share of a sensitive value as a part of its cap",
-        measured["highest_share_of_cap"],
+        measured.highest_share_of_cap,
         1,
-        bool(check["passed"]),
-        {"individuals": measured["individuals"], "capped_values": measured["capped_values"]},
+        check.passed,
+        {"individuals": measured.individuals, "capped_values": measured.capped_values},
     )

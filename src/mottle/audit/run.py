@@ -18,9 +18,9 @@ from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_foreign, read_external
-from mottle.io.read_release import read_release
+from mottle.io.read_release import load_release
 from mottle.io.read_table import as_table
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.schema.model import Schema
 
@@ -79,7 +79,8 @@ def audit_release(
     described = Schema.read(schema) if isinstance(schema, str | os.PathLike) else schema
     table = as_table(original)
     released = _released(release, table, described)
-    promised, notes = guarantee_on(released.certificate)
+    claim = None if released.certified is None else released.certified.guarantee.to_dict()
+    promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
         promised, notes = guarantee, ()
     view, evidence = gather(
@@ -109,31 +110,31 @@ def audit_release(
     )
 
 
-def _released(release: object, table: pa.Table, schema: Schema | None) -> Release:
+def _released(release: object, table: pa.Table, schema: Schema | None) -> ReleaseData:
     """The release as an object, whatever it was given as."""
-    if isinstance(release, Release):
+    if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if is_foreign(path, schema):
             return read_external(path, table, schema)
-        released = read_release(path)
+        released = load_release(path)
     else:
         raise UsageError(
             f"A {type(release).__name__} is no release.",
-            "Give a Release, its folder or one of its files.",
+            "Give a ReleaseData, its folder or one of its files.",
         )
     check_rows(table.num_rows, released.table.num_rows)
     return released
 
 
-def _links(private: object, release: Release, seed: int) -> Edges | None:
+def _links(private: object, release: ReleaseData, seed: int) -> Edges | None:
     given = release.links if private is None else private
     return None if given is None else edges_of(given, release.table.num_rows, seed)
 
 
-def _notes(release: Release, guarantee: Guarantee | None) -> list[str]:
-    notes = list(release.certificate.get("foreign", {}).get("notes", []))
+def _notes(release: ReleaseData, guarantee: Guarantee | None) -> list[str]:
+    notes = [] if release.external is None else list(release.external.notes)
     if guarantee is None:
         notes.append("No guarantee is known, so findings are for information only.")
     return notes

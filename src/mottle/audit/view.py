@@ -19,7 +19,7 @@ from mottle.audit.links.edges import Edges, Part, part_of
 from mottle.audit.sensitive.published_values import Seen, sensitive_values
 from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Schema
 from mottle.typing import Int32Array, Int64Array
 
@@ -30,7 +30,7 @@ _NEIGHBOURS = 50  # people taken together when the size of blocks is unknown
 class View:
     """The release and everybody's quasi-identifiers: what every adversary here starts from."""
 
-    release: Release
+    release: ReleaseData
     people: pa.Table  # quasi-identifiers, rows as in the original
     sensitive: tuple[Seen, ...]
     sample: int  # how many individuals are examined at most
@@ -40,6 +40,12 @@ class View:
     def records(self) -> int:
         """Published records."""
         return int(self.release.table.num_rows)
+
+    @property
+    def draw(self) -> str:
+        """How the true assignment was drawn, as the certificate says; empty when unknown."""
+        certified = self.release.certified
+        return "" if certified is None else certified.parameters.draw
 
     @property
     def dropped(self) -> int:
@@ -88,9 +94,9 @@ class View:
         return rank * int(self.people.num_rows) // len(rank) // size
 
     def _blocks(self) -> Iterator[int]:
-        for check in self.release.certificate.get("checks", []):
-            if "blocks" in check.get("measured", {}):
-                yield int(check["measured"]["blocks"])
+        for check in () if self.release.certified is None else self.release.certified.checks:
+            if check.measured.blocks is not None:
+                yield check.measured.blocks
 
     def sampling(self) -> dict[str, object]:
         """How many individuals were examined, and what that says about the others."""
@@ -134,7 +140,7 @@ class Evidence:
 
 def gather(
     original: pa.Table,
-    release: Release,
+    release: ReleaseData,
     *,
     schema: Schema | None,
     guarantee: Guarantee | None,

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,17 +16,14 @@ from mottle.cli._sources import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io import databases
-from mottle.io.atomic_write import hidden_folder, translating_os_errors
-from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
 from mottle.pipeline import streaming
-from mottle.pipeline.anonymize import Progress
-from mottle.pipeline.chunked.target import Place
+from mottle.pipeline.progress import Progress
+from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from mottle.report import InternalReport
 
 DEFAULT_MEMORY = "4GB"
@@ -151,7 +144,7 @@ class Scale:
         internal: InternalReport | None,
         progress: Callable[[Progress], None],
         **options: Any,
-    ) -> dict[str, Any]:
+    ) -> Certificate:
         """Write the release to ``output``; returns its certificate."""
         written: dict[str, Any] = {"overwrite": overwrite, "report": report, "internal": internal}
         if self.engine is Engine.STREAMING:
@@ -168,7 +161,7 @@ class Scale:
                     progress=progress,
                     **written,
                     **options,
-                )
+                ).certificate
             except KeyboardInterrupt:
                 typer.echo("What is done is kept: the same command goes on from there.", err=True)
                 raise
@@ -181,63 +174,18 @@ class Scale:
                 " number.",
                 f"Leave {option} out, or take the engine 'streaming'.",
             )
-        place = Place.of(output, private=None, **written)
-        place.check()
-        with translating_os_errors(place.folder), hidden_folder(place.folder) as stage:
-            rows = _parquet_of(source, stage)
-            with spark_session(self.master) as session:
-                release = spark.anonymize(
-                    session.read.parquet(str(rows)),
-                    schema,
-                    guarantee,
-                    staging=stage.resolve(),
-                    progress=progress,
-                    **options,
-                )
-                progress(Progress("write", release.certificate["gcp"]))
-                original = None if internal is None else parquet_source(rows, source.name)
-                return release.save(output, original=original, **written)
-
-
-def _parquet_of(source: Input, stage: Path) -> Path:
-    """The input as Spark can read it: where it lies, or a copy."""
-    copy = stage / "input.parquet"
-    reader = source.reader()
-    if isinstance(reader, pa.RecordBatchReader):
-        copied(lambda: (pa.Table.from_batches([batch]) for batch in reader), copy, source.name)
-        return copy
-    path = Path(reader)
-    if path.is_dir() or (path.suffix.lower() in (".parquet", ".pq") and not source.text.missing):
-        return path.resolve()
-    opened = open_source(path, copy, source.text)
-    if not copy.exists():
-        copied(opened.read, copy, source.name)
-    return copy.resolve()
-
-
-@contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session of our own, with this Python for its workers."""
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UsageError(
-            "Spark is not installed.", "Install it with: pip install 'mottle[spark]'."
-        ) from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = (
-        SparkSession.builder.master(master)
-        .appName("mottle")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    try:
-        yield session
-    finally:
-        session.stop()
+        return spark.anonymize_file(
+            source.reader(),
+            schema,
+            guarantee,
+            output,
+            master=self.master,
+            text=source.text,
+            source=source.name,
+            progress=progress,
+            **written,
+            **options,
+        ).certificate
 
 
 class TimeEstimate:

@@ -18,7 +18,8 @@ from mottle.io import databases
 from mottle.io.atomic_write import ensure_absent
 from mottle.io.read_table import read_table
 from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
-from mottle.release.data import Release
+from mottle.pipeline.release import Release
+from mottle.release.certificate import Certificate
 
 if TYPE_CHECKING:
     from mottle.report import InternalReport
@@ -153,28 +154,19 @@ class Target:
         overwrite: bool,
         report: bool = True,
         internal: InternalReport | None = None,
-    ) -> dict[str, Any]:
+    ) -> Certificate:
         """Write everything or nothing; returns the certificate as written."""
-        if self.folder is not None:
-            return release.save(
-                self.folder,
-                private=private,
-                overwrite=overwrite,
-                report=report,
-                internal=internal,
-            )
-        databases.write_database(
-            release, self.url, self.table, private=private, overwrite=overwrite
+        return release.save(
+            self.place, private=private, overwrite=overwrite, report=report, internal=internal
         )
-        return release.certificate
 
-    def shown(self, certificate: dict[str, Any]) -> tuple[str, str]:
+    def shown(self, certificate: Certificate) -> tuple[str, str]:
         """What was written, and where, for people."""
         if self.folder is not None:
             report = [REPORT] if (self.folder / REPORT).exists() else []
-            files = ", ".join([*certificate["sha256"], *report, CERTIFICATE])
+            files = ", ".join([*certificate.sha256, *report, CERTIFICATE])
             return "files", f"{self.folder}/: {files}"
         endings = ["", "_readable", "_certificate"]
-        endings += ["_sensitive"] if "sensitive_table" in certificate else []
+        endings += ["_sensitive"] if certificate.sensitive_table is not None else []
         tables = ", ".join(self.table + ending for ending in endings)
         return "tables", f"{databases.parse(self.url).shown}: {tables}"

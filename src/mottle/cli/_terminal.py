@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
@@ -24,7 +23,8 @@ from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
 from mottle.errors import MottleError
 from mottle.io.databases import redacted
-from mottle.pipeline.anonymize import STAGES, Progress
+from mottle.pipeline.progress import STAGES, Progress
+from mottle.release.certificate import Certificate
 
 out = Console()
 err = Console(stderr=True)
@@ -83,38 +83,38 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
 
 
 def show_release(
-    certificate: dict[str, Any], target: Target, private: Path | None, began: float, as_json: bool
+    certificate: Certificate, target: Target, private: Path | None, began: float, as_json: bool
 ) -> None:
     """Print what was released, for people or for programs."""
     if as_json:
-        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+        print(certificate.to_json(), end="")
     else:
         show_result(certificate, target, private, time.perf_counter() - began)
         show_certified(certificate, out)
 
 
 def show_result(
-    certificate: dict[str, Any], target: Target, private: Path | None, seconds: float
+    certificate: Certificate, target: Target, private: Path | None, seconds: float
 ) -> None:
     """A short table of what was done and where the files are."""
-    guarantee = certificate["guarantee"]
+    guarantee = certificate.guarantee
     shown = Table(title="Released", title_justify="left", show_header=False)
-    shown.add_row("rows", f"{certificate['rows']:,}")
-    shown.add_row("guarantee", f"{guarantee['name']}, {guarantee['short']}")
-    method = certificate["method"]
-    picked = f"{method['picked']}, picked by " if "picked" in method else ""
-    shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")
-    shown.add_row("information lost (GCP)", f"{certificate['gcp']:.2%}")
-    for name, loss in certificate["ncp"].items():
+    shown.add_row("rows", f"{certificate.rows:,}")
+    shown.add_row("guarantee", f"{guarantee.name}, {guarantee.short}")
+    method = certificate.method
+    picked = "" if method.picked is None else f"{method.picked}, picked by "
+    shown.add_row("method", f"{picked}{method.name} ({method.paper})")
+    shown.add_row("information lost (GCP)", f"{certificate.loss:.2%}")
+    for name, loss in certificate.ncp.items():
         shown.add_row(f"  {name}", f"{loss:.2%}")
-    passed = sum(check["passed"] for check in certificate["checks"])
-    shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
+    passed = sum(check.passed for check in certificate.checks)
+    shown.add_row("invariants", f"{passed} of {len(certificate.checks)} hold")
     shown.add_row("time", f"{seconds:.1f} s")
     shown.add_row(*target.shown(certificate))
     if private is not None:
         shown.add_row("private links", f"{private} (keep it secret)")
     out.print(shown)
-    for note in certificate["notes"]:
+    for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from mottle.audit import AUDITS
 from mottle.cli._engine_options import EngineOption, Input, MasterOption, MemoryOption, Scale
 from mottle.cli._options import (
     Anonymity,
@@ -42,7 +41,9 @@ from mottle.cli._terminal import progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.report import InternalFile, NoReport, ReportOptions, WithExamples
 from mottle.io.batch_source import TextOptions
-from mottle.pipeline.anonymize import Progress, anonymize
+from mottle.pipeline.anonymize import anonymize
+from mottle.pipeline.progress import Progress
+from mottle.release.certificate import AUDITS
 
 
 def anonymize_command(
@@ -187,7 +188,7 @@ def anonymize_command(
             audit=audit,
             totals=not no_totals,
         )
-        release.certificate["seconds"] = {"read": round(read, 4), **release.certificate["seconds"]}
+        release = release.with_seconds(read=read)
         tell(Progress("write", release.gcp))
         certificate = target.save(
             release,
@@ -198,5 +199,5 @@ def anonymize_command(
         )
     show_release(certificate, target, private, began, as_json)
     reports.tell(as_json)
-    if audit == "full" and not certificate["audit"]["passed"]:
+    if certificate.audit is not None and not certificate.audit.passed:
         raise typer.Exit(BROKEN)

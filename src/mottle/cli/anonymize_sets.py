@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -38,8 +38,9 @@ from mottle.evaluation.set_release import SetComparison, compare_sets
 from mottle.io.read_sets import read_sets
 from mottle.io.write_release import REPORT, check_paths
 from mottle.methods.sets import SetMethod, registered
-from mottle.pipeline.anonymize import Progress
 from mottle.pipeline.anonymize_sets import anonymize_sets
+from mottle.pipeline.progress import Progress
+from mottle.release.certificate import Certificate
 
 
 def anonymize_sets_command(
@@ -104,8 +105,7 @@ def anonymize_sets_command(
             progress=tell,
             unsafe_paper_randomization=unsafe_paper_randomization,
         )
-        taken = {"read": round(read, 4), **release.certificate["seconds"]}
-        release.certificate["seconds"] = taken
+        release = release.with_seconds(read=read)
         tell(Progress("write", release.error_rate))
         certificate = release.save(
             output,
@@ -116,40 +116,42 @@ def anonymize_sets_command(
         )
         measured = compare_sets(sets, release) if measure else None
     if as_json:
-        shown = certificate if measured is None else certificate | {"measured": asdict(measured)}
+        more = {} if measured is None else {"measured": asdict(measured)}
+        shown = certificate.to_dict() | more
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     out.print(_result(certificate, output, private, measured, time.perf_counter() - began))
-    for note in certificate["notes"]:
+    for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
     reports.tell(as_json)
 
 
 def _result(
-    certificate: dict[str, Any],
+    certificate: Certificate,
     output: Path,
     private: Path | None,
     measured: SetComparison | None,
     seconds: float,
 ) -> Table:
     """A short table of what was done and where the files are."""
-    guarantee, method = certificate["guarantee"], certificate["method"]
-    picked = f"{method['picked']}, picked by " if "picked" in method else ""
-    passed = sum(check["passed"] for check in certificate["checks"])
+    guarantee, method = certificate.guarantee, certificate.method
+    picked = "" if method.picked is None else f"{method.picked}, picked by "
+    passed = sum(check.passed for check in certificate.checks)
     shown = Table(title="Released", title_justify="left", show_header=False)
-    shown.add_row("records", f"{certificate['rows']:,}")
-    shown.add_row("different items", f"{certificate['items']:,}")
-    shown.add_row("guarantee", f"{guarantee['name']}, {guarantee['short']}")
-    shown.add_row("method", f"{picked}{method['name']} ({method['paper']})")
-    shown.add_row("error rate (ER): bits wrong per item held", f"{certificate['error_rate']:.2%}")
+    shown.add_row("records", f"{certificate.rows:,}")
+    shown.add_row("different items", f"{certificate.items:,}")
+    shown.add_row("guarantee", f"{guarantee.name}, {guarantee.short}")
+    shown.add_row("method", f"{picked}{method.name} ({method.paper})")
+    shown.add_row("error rate (ER): bits wrong per item held", f"{certificate.loss:.2%}")
     if measured is not None:
         shown.add_row("query error, items present", f"{measured.query_error_present:.4%}")
         shown.add_row("query error, items absent", f"{measured.query_error_absent:.4%}")
         shown.add_row("item frequencies wrong by", f"{measured.item_frequency_error:.2%}")
         shown.add_row("support of frequent pairs wrong by", f"{measured.pair_support_error:.2%}")
-    shown.add_row("invariants", f"{passed} of {len(certificate['checks'])} hold")
+    shown.add_row("invariants", f"{passed} of {len(certificate.checks)} hold")
     shown.add_row("time", f"{seconds:.1f} s")
-    files = ", ".join([*certificate["sha256"], REPORT, "certificate.json"])
+    report = [REPORT] if (output / REPORT).exists() else []
+    files = ", ".join([*certificate.sha256, *report, "certificate.json"])
     shown.add_row("files", f"{output}/: {files}")
     if private is not None:
         shown.add_row("private links", f"{private} (keep it secret)")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from mottle.audit import AUDITS, AuditReport, Finding, audit_release, registered
+from mottle.audit import AuditReport, Finding, audit_release, registered
 from mottle.audit.run import SAMPLE
 from mottle.cli._options import Delimiter, Encoding, Missing, Quote
 from mottle.cli._schema_options import guarantee_from_options
 from mottle.cli._sources import QueryOption, TableOption, read_source
 from mottle.errors import UsageError
+from mottle.release.certificate import AUDITS, Certificate
 from mottle.schema.model import Schema
 
 BROKEN = 6  # exit code: an adversary got beyond the guarantee
@@ -127,13 +128,14 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
         out.print(f"[bold red]The guarantee is broken[/] by: {names}.")
 
 
-def show_certified(certificate: dict[str, Any], out: Console) -> None:
+def show_certified(certificate: Certificate, out: Console) -> None:
     """What a full audit of a run found; nothing after a basic one."""
-    audit = certificate["audit"]
-    if audit["level"] != AUDITS[1]:
+    audit = certificate.audit
+    if audit is None or audit.level != AUDITS[1]:
         return
-    findings = tuple(Finding(**finding) for finding in audit["findings"])
-    show_report(AuditReport(certificate["rows"], certificate["guarantee"], findings), out, "Audit")
+    findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
+    claim = certificate.guarantee.to_dict()
+    show_report(AuditReport(certificate.rows, claim, findings), out, "Audit")
 
 
 def _verdict(finding: Finding) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,8 @@ from mottle.cli._sources import Target
 from mottle.cli._terminal import out, print_command, progress_bar, show_result
 from mottle.cli.demo_data import DEMO_ROWS, prepare
 from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.pipeline.anonymize import Progress, anonymize
+from mottle.pipeline.anonymize import anonymize
+from mottle.pipeline.progress import Progress
 
 
 def demo_command(
@@ -39,7 +39,7 @@ def demo_command(
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True)
     if as_json:
-        print(json.dumps(certificate, indent=2, ensure_ascii=False))
+        print(certificate.to_json(), end="")
         return
     for title, table in (
         ("Original (generated people)", demo.table),

@@ -18,8 +18,8 @@ from mottle.cli._options import Overwrite
 from mottle.encoding.set_columns import as_text_of_items
 from mottle.errors import UsageError, did_you_mean
 from mottle.io.atomic_write import staged
-from mottle.io.read_release import read_release
-from mottle.queries.engine import FITS, Queries
+from mottle.pipeline.release import read_release
+from mottle.queries.engine import FITS
 from mottle.queries.sql.answer import notes
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import SEPARATOR, Kind
@@ -54,7 +54,7 @@ def query_command(
     asked = read_release(release)
     answer = asked.query(sql, plain=plain, fit=fit)
     if not plain:
-        for note in notes(Queries.of(asked), sql):
+        for note in notes(asked.queries(fit), sql):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
     if as_json:
         print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,23 +29,19 @@ from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.databases import redacted
 from mottle.io.link_file import LinkFile
-from mottle.io.read_release import check_unchanged, read_release
-from mottle.io.read_set_release import read_set_release
+from mottle.io.read_set_release import load_any_release
 from mottle.io.read_sets import read_sets
 from mottle.io.read_table import read_table
 from mottle.io.write_release import (
-    CERTIFICATE,
-    PARQUET,
     REPORT,
     check_private_path,
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
-from mottle.release.data import Release
-from mottle.release.set_release import SetRelease
+from mottle.release.set_release import SetReleaseData
 
 if TYPE_CHECKING:
-    from mottle.report import InternalReport, ReleaseRows
+    from mottle.report import InternalReport
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")]
 InternalFile = Annotated[
@@ -143,11 +138,11 @@ def report_command(
     place = output or release / REPORT
     if original is not None:
         check_private_path(place, release, overwrite=overwrite)
-    found = _read(release)
+    found = load_any_release(release, in_memory=False)
     owner = None
     if original is not None:
         table: pa.Table | Source | ItemSets
-        if isinstance(found, SetRelease):
+        if isinstance(found, SetReleaseData):
             table = read_sets(
                 original,
                 column=column,
@@ -173,24 +168,6 @@ def report_command(
             write_secretly(page, stage / place.name)
     kind = "" if owner is None else " It is for the owner only: keep it secret."
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
-
-
-def _read(folder: Path) -> Release | ReleaseRows | SetRelease:
-    """A release of a table or of sets, whichever lies there; a large one stays in its file."""
-    try:
-        certificate = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
-        of_sets = "error_rate" in certificate
-        as_parts = PARQUET in certificate["sha256"] and "sensitive_table" not in certificate
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        of_sets = as_parts = False
-    if of_sets:
-        return read_set_release(folder)
-    if as_parts and (folder / PARQUET).exists():
-        from mottle.report import ReleaseRows
-
-        check_unchanged(folder / PARQUET, certificate)
-        return ReleaseRows.of_folder(folder, certificate)
-    return read_release(folder)
 
 
 def _true_originals(links: Path, rows: int) -> list[int]:

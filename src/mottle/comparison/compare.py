@@ -24,7 +24,7 @@ from mottle.itemsets.arrow import is_list
 from mottle.pipeline.anonymize import anonymize
 from mottle.queries import Queries
 from mottle.queries.conditions import Where
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Role, Schema
 
 PRIVBAYES = "privbayes"
@@ -231,7 +231,7 @@ def _private_line(line: ComparisonRow, guarantee: Guarantee, task: _Task) -> Com
     return _measured(line, synthetic, task)
 
 
-def _measured(line: ComparisonRow, result: Release | pa.Table, task: _Task) -> ComparisonRow:
+def _measured(line: ComparisonRow, result: ReleaseData | pa.Table, task: _Task) -> ComparisonRow:
     """Ask and learn from a result."""
     error = query_error(task.asked, result, task.questions).median
     accuracy = None
@@ -250,7 +250,7 @@ def _measured(line: ComparisonRow, result: Release | pa.Table, task: _Task) -> C
 
 
 def _attacked(
-    release: Release, guarantee: Guarantee, task: _Task
+    release: ReleaseData, guarantee: Guarantee, task: _Task
 ) -> tuple[float | None, float | None]:
     """How many people an adversary with everybody's quasi-identifiers links and guesses right."""
     adversaries = ["linkage"] + (["sensitive"] if task.schema.with_role(Role.SENSITIVE) else [])

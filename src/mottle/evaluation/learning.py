@@ -27,11 +27,12 @@ from mottle.queries.cells.from_set_columns import cells_of_exact_sets
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, check_column
 from mottle.queries.engine import Queries
+from mottle.queries.sampling import sample
 from mottle.schema.model import SEPARATOR
 from mottle.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
-    from mottle.release.data import Release
+    from mottle.release.data import ReleaseData
 
 
 MOST_ITEMS = 100  # of a column of sets that become features
@@ -82,7 +83,7 @@ MODELS: dict[str, Callable[[int], Any]] = {
 
 
 def learn(
-    train: Release | pa.Table,
+    train: ReleaseData | pa.Table,
     test: pa.Table,
     target: str,
     *,
@@ -114,7 +115,7 @@ def learn(
             raise UsageError(f"There is no model '{name}'.", did_you_mean(name, MODELS))
     if how is Training.SAMPLES:
         assert not isinstance(train, pa.Table)
-        tables = train.sample(m, seed=seed, fit=fit)
+        tables = sample(Queries.of(train, fit), train, m, seed)
     encoder = _Encoder.of(train, chosen, fit)
     if how is Training.RANGES:
         inputs, labels = encoder.ranges(), _exact_labels(train, target)
@@ -149,7 +150,7 @@ def learn(
 
 def learning_utility(
     original: pa.Table,
-    release: Release,
+    release: ReleaseData,
     test: pa.Table,
     target: str,
     *,
@@ -161,7 +162,7 @@ def learning_utility(
     """All ways of training side by side: on the originals, on samples and on ranges."""
     chosen = _features(release, test, target, features)
 
-    def trained(source: Release | pa.Table, training: Training) -> list[Learned]:
+    def trained(source: ReleaseData | pa.Table, training: Training) -> list[Learned]:
         return learn(
             source,
             test,
@@ -187,7 +188,7 @@ def _training(word: Training | str) -> Training:
 
 
 def _features(
-    train: Release | pa.Table, test: pa.Table, target: str, features: Sequence[str] | None
+    train: ReleaseData | pa.Table, test: pa.Table, target: str, features: Sequence[str] | None
 ) -> list[str]:
     queries = train if isinstance(train, pa.Table) else train.table
     known = [*queries.column_names]
@@ -217,7 +218,7 @@ class _Encoder:
     features: list[str]
 
     @classmethod
-    def of(cls, train: Release | pa.Table, features: list[str], fit: str) -> _Encoder:
+    def of(cls, train: ReleaseData | pa.Table, features: list[str], fit: str) -> _Encoder:
         return cls(Queries.of(train, fit), features)
 
     def ranges(self) -> Float64Array:
@@ -324,7 +325,7 @@ def _labels(table: pa.Table, target: str) -> list[Any]:
     return labels
 
 
-def _exact_labels(train: Release | pa.Table, target: str) -> list[Any]:
+def _exact_labels(train: ReleaseData | pa.Table, target: str) -> list[Any]:
     assert not isinstance(train, pa.Table)
     forms = {column.name: column.form for column in train.columns}
     if target not in forms or forms[target] is not None:

@@ -10,11 +10,11 @@ import pyarrow as pa
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.release_rows import ROWS_PER_PART, ReleaseRows
 from mottle.io.batch_source import Source
-from mottle.io.parquet_rows import tables_of
 from mottle.release.column import PublishedColumn
+from mottle.release.data import ROWS_PER_PART, ReleaseData
 from mottle.release.original_values import in_published_type
+from mottle.release.rows import tables_of
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Original:
     apart: tuple[PublishedColumn, ...]  # sensitive columns, when published in another table
 
     @classmethod
-    def of(cls, source: pa.Table | Source, parts: ReleaseRows) -> Original:
+    def of(cls, source: pa.Table | Source, release: ReleaseData) -> Original:
         """The original of a release; a table that cannot be it is refused."""
         if isinstance(source, Source):
             names, rows = source.types.names, source.rows
         else:
             names, rows = source.column_names, source.num_rows
-        apart = [] if parts.sensitive is None else list(parts.sensitive.schema)[1:-1]
-        missing = [column.name for column in parts.columns if column.name not in names]
-        if rows != parts.rows or (missing and not apart):
+        apart = [] if release.sensitive is None else list(release.sensitive.schema)[1:-1]
+        missing = [column.name for column in release.columns if column.name not in names]
+        if rows != release.num_rows or (missing and not apart):
             raise DataError(
                 "The original is not the table that the release was made from.",
                 "Give the table that was anonymized.",
             )
         return cls(
             source,
-            tuple(column for column in parts.columns if column.name in names),
+            tuple(column for column in release.columns if column.name in names),
             tuple(PublishedColumn.of_field(field) for field in apart if field.name in names),
         )
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.evaluation.original_rows import Original
-from mottle.evaluation.release_rows import ReleaseRows
+from mottle.evaluation.release_rows import first_rows, part_of, without_sets
 from mottle.evaluation.workloads import random_counts
 from mottle.queries import Estimates, Queries, Where
 from mottle.queries.sampling import sample
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Role
 
 QUESTIONS = 100
@@ -39,24 +39,24 @@ class QueryAccuracy:
     within_bounds: float | None = None  # share of true counts between the bounds
 
 
-def measure_accuracy(parts: ReleaseRows, original: Original | None) -> list[QueryAccuracy]:
+def measure_accuracy(release: ReleaseData, original: Original | None) -> list[QueryAccuracy]:
     """Answer fixed random questions, the same for everybody who has the release.
 
     Their values are those of one table drawn from the release, so that they tell nothing else.
     A large release answers by a sample of its records; beside the original, by all of them. No
     questions are asked about sets of items.
     """
-    parts = parts.without_sets()
-    some = parts.first(MOST_ASKED)
+    release = without_sets(release)
+    some = first_rows(release, MOST_ASKED)
     asked = Queries.of(some)
     questions = _questions(some, asked)
     together = [where for wheres in questions.values() for where in wheres]
     true = None
-    if original is None or parts.rows <= MOST_ASKED:
-        answers = _scaled(asked.counts(together), parts.rows / max(asked.records, 1))
+    if original is None or release.num_rows <= MOST_ASKED:
+        answers = _scaled(asked.counts(together), release.num_rows / max(asked.records, 1))
     else:
-        tables = parts.tables(MOST_ASKED)
-        answers = _added(Queries.of(parts.release_of(table)).counts(together) for table in tables)
+        tables = release.tables(MOST_ASKED)
+        answers = _added(Queries.of(part_of(release, table)).counts(together) for table in tables)
     if original is not None:
         true = _added(Queries.of(table).counts(together) for table in original.tables()).expected
     found, first = [], 0
@@ -68,7 +68,7 @@ def measure_accuracy(parts: ReleaseRows, original: Original | None) -> list[Quer
     return found
 
 
-def _questions(release: Release, asked: Queries) -> dict[int, Sequence[Where]]:
+def _questions(release: ReleaseData, asked: Queries) -> dict[int, Sequence[Where]]:
     """Random questions by their number of conditions."""
     world = _some_world(release, asked)
     generalized = [
@@ -91,7 +91,7 @@ def _questions(release: Release, asked: Queries) -> dict[int, Sequence[Where]]:
     }
 
 
-def _some_world(release: Release, asked: Queries) -> pa.Table:
+def _some_world(release: ReleaseData, asked: Queries) -> pa.Table:
     """A table that the release allows; of a large one, of its first rows."""
     if asked.records > MOST_ROWS:
         release = release.slice(0, MOST_ROWS)

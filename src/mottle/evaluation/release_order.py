@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import UsageError
 from mottle.release.column import PublishedColumn
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Kind
 from mottle.typing import BoolArray, Int64Array
 
@@ -30,7 +30,7 @@ class Ordering(StrEnum):
     INCOMPARABLE = "incomparable"
 
 
-def compare(first: Release, second: Release) -> Ordering:
+def compare(first: ReleaseData, second: ReleaseData) -> Ordering:
     """Compare two releases of one table by the utility ordering.
 
     Both need their links, to know which original each tuple was generalized around. Releases are
@@ -52,7 +52,7 @@ def compare(first: Release, second: Release) -> Ordering:
     return Ordering.WORSE if around.all() else Ordering.INCOMPARABLE
 
 
-def tuple_is_better(first: Release, second: Release) -> BoolArray:
+def tuple_is_better(first: ReleaseData, second: ReleaseData) -> BoolArray:
     """Whether the first release's tuple is better, for every row of the original table.
 
     >>> import mottle
@@ -67,7 +67,7 @@ def tuple_is_better(first: Release, second: Release) -> BoolArray:
     return within & ~around
 
 
-def _containment(first: Release, second: Release) -> tuple[BoolArray, BoolArray]:
+def _containment(first: ReleaseData, second: ReleaseData) -> tuple[BoolArray, BoolArray]:
     """By original row: whether first's tuple is within second's, and second's within first's."""
     columns = _common_columns(first, second)
     row_in_first, row_in_second = _row_around_original(first), _row_around_original(second)
@@ -85,7 +85,7 @@ def _containment(first: Release, second: Release) -> tuple[BoolArray, BoolArray]
     return within, around
 
 
-def _common_columns(first: Release, second: Release) -> list[PublishedColumn]:
+def _common_columns(first: ReleaseData, second: ReleaseData) -> list[PublishedColumn]:
     """The generalized columns, after checking that both releases have the same ones."""
     columns = {column.name: column for column in first.columns if column.form is not None}
     others = {column.name: column for column in second.columns if column.form is not None}
@@ -116,7 +116,7 @@ def _common_columns(first: Release, second: Release) -> list[PublishedColumn]:
     return list(columns.values())
 
 
-def _row_around_original(release: Release) -> pa.Array:
+def _row_around_original(release: ReleaseData) -> pa.Array:
     """The release row that was generalized around every original."""
     if release.links is None:
         raise UsageError(

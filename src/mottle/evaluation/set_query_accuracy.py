@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mottle.evaluation.query_accuracy import QueryAccuracy, measured
 from mottle.itemsets.data import ItemSets
 from mottle.queries import Estimates
-from mottle.release.set_release import SetRelease
+from mottle.release.set_release import SetReleaseData
 from mottle.typing import Int64Array
 
 QUESTIONS = 200
@@ -70,7 +70,7 @@ class Holders:
     possible: ItemIndex
 
     @classmethod
-    def of(cls, release: SetRelease) -> Holders:
+    def of(cls, release: SetReleaseData) -> Holders:
         """The items and records of a release."""
         cells = release.table.column(release.column)
         base, uncertain = (pc.struct_field(cells, part) for part in ("base", "uncertain"))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from mottle.errors import DataError
 from mottle.itemsets.data import ItemSets
 from mottle.loss.set_errors import Lists, item_frequency_error, pair_support_error, query_error
-from mottle.release.set_release import SetRelease
+from mottle.release.set_release import SetReleaseData
 
 ASKED_PRESENT, ASKED_ABSENT = 2, 4  # items in a query, between SET12's for its two datasets
 
@@ -29,7 +29,7 @@ class SetComparison:
 
 def compare_sets(
     data: ItemSets,
-    release: SetRelease,
+    release: SetReleaseData,
     *,
     present: int = ASKED_PRESENT,
     absent: int = ASKED_ABSENT,
@@ -64,7 +64,7 @@ def compare_sets(
     )
 
 
-def _bases(data: ItemSets, release: SetRelease) -> Lists:
+def _bases(data: ItemSets, release: SetReleaseData) -> Lists:
     """The base sets of a release in the item codes of the data."""
     bases = pc.struct_field(release.table.column(release.column), "base")
     sizes = pc.list_value_length(bases).to_numpy()

@@ -20,7 +20,7 @@ from mottle.queries.group_by.selected_groups import expected_at
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
-    from mottle.release.data import Release
+    from mottle.release.data import ReleaseData
 
 
 def random_counts(
@@ -148,7 +148,7 @@ class QueryError:
 
 def query_error(
     original: pa.Table | Queries,
-    release: Release | pa.Table | Queries,
+    release: ReleaseData | pa.Table | Queries,
     wheres: Sequence[Where],
     fit: str = "fitted",
 ) -> QueryError:
@@ -175,7 +175,7 @@ def query_error(
 
 def cube_divergence(
     original: pa.Table | Queries,
-    release: Release | pa.Table | Queries,
+    release: ReleaseData | pa.Table | Queries,
     columns: Sequence[str],
     sensitive: str,
     level: int,
@@ -213,6 +213,6 @@ def _divergence(true: Queries, estimated: Queries, names: list[str], floor: floa
     return float((counts * logs).sum() / true.records)
 
 
-def as_queries(source: Release | pa.Table | Queries, fit: str = "fitted") -> Queries:
+def as_queries(source: ReleaseData | pa.Table | Queries, fit: str = "fitted") -> Queries:
     """Prepare for questions what is not prepared yet."""
     return source if isinstance(source, Queries) else Queries.of(source, fit)

@@ -52,8 +52,8 @@ def vote(graph: Graph, sets: Sets, present: BoolArray = _ALL_VOTE) -> Votes:
     ``present`` [n] says which records have a set; without it, all. Cost O(n · degree · items),
     memory O(universe) per core besides the result.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> data = SetData.of([{1, 2}, {1, 3, 4}, {2, 4}])  # 1100, 1011, 0101
+    >>> from mottle.itemsets.data import ItemSets
+    >>> data = ItemSets.of([{1, 2}, {1, 3, 4}, {2, 4}])  # 1100, 1011, 0101
     >>> together = Graph.rings(np.arange(3), np.array([0, 3]), np.array([3]))
     >>> votes = vote(together, data.sets())
     >>> data.names.take(votes.base).to_pylist(), votes.distance

@@ -40,7 +40,7 @@ def coarsen_degrees(records: Mapping[int, int], most: int) -> dict[int, int]:
     That is the safe side, since what occurs behind a record of degree m has at least the chance
     1/m. Neighbours are merged one after the other where this gives away least of these chances.
 
-    >>> merge_degrees({4: 120, 5: 2, 7: 60, 84: 3}, 3)
+    >>> coarsen_degrees({4: 120, 5: 2, 7: 60, 84: 3}, 3)
     {4: 120, 7: 62, 84: 3}
     """
     degrees = np.array(sorted(records), np.int64)

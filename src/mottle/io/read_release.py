@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -23,17 +22,65 @@ from mottle.io.write_release import (
     sha256_of,
 )
 from mottle.release.cell_text import from_texts, published_type, text_columns
+from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
-from mottle.release.data import Release
-from mottle.schema.model import Kind, Role
+from mottle.release.data import ReleaseData
+from mottle.release.rows import StoredRows
+from mottle.schema.model import Kind
 
 
-def read_release(path: str | Path) -> Release:
-    """Read a release from its folder, its ``release.parquet`` or its ``release.csv``.
+def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
+    """Read a release of a table; see `mottle.read_release`.
 
-    A file that does not have the checksum on the certificate beside it is refused. The certificate
-    says what the columns of ``release.csv`` are, but holds no values; the orders and hierarchies of
-    columns come from ``release.parquet`` if that file lies beside the CSV, and are unknown if not.
+    Parameters
+    ----------
+    path
+        Its folder, its ``release.parquet`` or its ``release.csv``.
+    in_memory
+        Whether the rows are read now; otherwise those of a Parquet file stay there.
+
+    Returns
+    -------
+    ReleaseData
+        Without links.
+    """
+    file, certificate = find_release(path)
+    if certificate is not None and certificate.kind is ReleaseKind.SETS:
+        raise DataError(
+            f"{file.parent} holds a release of sets, not of a table.",
+            "Releases of sets are read by mottle.read_set_release.",
+        )
+    sensitive = _sensitive_table(file, certificate)
+    if file.suffix == ".csv":
+        described = () if certificate is None else certificate.columns
+        table, columns = _read_csv(file, PARQUET, described, certificate)
+    elif in_memory:
+        table, columns = _read_parquet(file)
+    else:
+        stored = StoredRows(file)
+        return ReleaseData(stored, _columns_of(stored.schema, file), certificate, None, sensitive)
+    return ReleaseData(table, columns, certificate, None, sensitive)
+
+
+def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
+    """Find the rows of a release and its certificate, and check that they belong together.
+
+    Parameters
+    ----------
+    path
+        A folder, which has to hold a certificate, or a file of rows, which may lie without one.
+
+    Returns
+    -------
+    tuple of Path and Certificate or None
+        The file of rows and the certificate next to it.
+
+    Raises
+    ------
+    StorageError
+        There is no complete release.
+    DataError
+        The certificate is damaged, or the file has another checksum than it states.
     """
     path = Path(path)
     if path.is_dir():
@@ -46,19 +93,40 @@ def read_release(path: str | Path) -> Release:
         path = path / names[0]
     if not path.exists():
         raise StorageError(f"There is no file {path}.")
-    certificate = _certificate_beside(path)
-    if path.suffix == ".csv":
-        table, columns = _read_csv(path, PARQUET, certificate.get("columns", []), certificate)
-    else:
-        table, columns = _read_parquet(path)
-    return Release(table, columns, certificate, sensitive=_sensitive_beside(path, certificate))
+    file = path.parent / CERTIFICATE
+    if not file.exists():
+        return path, None
+    certificate = read_certificate(file)
+    check_unchanged(path, certificate)
+    return path, certificate
 
 
-def _sensitive_beside(path: Path, certificate: dict[str, Any]) -> pa.Table | None:
-    """The table of sensitive values, when the release has published them apart."""
-    written = certificate.get("sha256", {})
+def read_certificate(file: Path) -> Certificate:
+    """Read a ``certificate.json`` of this or an earlier format."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{file} is not valid JSON.") from None
+    except OSError as error:
+        raise StorageError(f"Cannot read {file}: {error.strerror}.") from None
+    return Certificate.from_json(text, str(file))
+
+
+def check_unchanged(path: Path, certificate: Certificate) -> None:
+    """Refuse a file that has another checksum than its certificate says."""
+    stated = certificate.sha256.get(path.name)
+    if stated is not None and stated != sha256_of(path):
+        raise DataError(
+            f"{path} is not the file its certificate describes: the checksums differ.",
+            "It was changed after it was released.",
+        )
+
+
+def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | None:
+    """The table of sensitive values, when the release has published them separately."""
+    written = () if certificate is None else certificate.sha256
     names = [name for name in (SENSITIVE_PARQUET, SENSITIVE_CSV) if name in written]
-    if not names:
+    if certificate is None or not names:
         return None
     present = [name for name in names if (path.parent / name).exists()]
     if not present:
@@ -70,33 +138,9 @@ def _sensitive_beside(path: Path, certificate: dict[str, Any]) -> pa.Table | Non
     check_unchanged(file, certificate)
     if file.suffix == ".parquet":
         return _read_parquet(file)[0]
-    described = certificate.get("sensitive_table")
-    facts = described.get("columns", []) if isinstance(described, dict) else []
+    described = certificate.sensitive_table
+    facts = () if described is None else described.columns
     return _read_csv(file, SENSITIVE_PARQUET, facts, certificate)[0]
-
-
-def _certificate_beside(path: Path) -> dict[str, Any]:
-    file = path.parent / CERTIFICATE
-    if not file.exists():
-        return {}
-    try:
-        certificate = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise DataError(f"{file} is not valid JSON.") from None
-    if not isinstance(certificate, dict) or not isinstance(certificate.get("sha256", {}), dict):
-        raise DataError(f"{file} is no certificate written by mottle.")
-    check_unchanged(path, certificate)
-    return certificate
-
-
-def check_unchanged(path: Path, certificate: dict[str, Any]) -> None:
-    """Refuse a file that has another checksum than its certificate says."""
-    stated = certificate.get("sha256", {}).get(path.name)
-    if stated is not None and stated != sha256_of(path):
-        raise DataError(
-            f"{path} is not the file its certificate describes: the checksums differ.",
-            "It was changed after it was released.",
-        )
 
 
 _Columns = tuple[PublishedColumn, ...]
@@ -107,7 +151,7 @@ def _read_parquet(path: Path) -> tuple[pa.Table, _Columns]:
         with pq.ParquetFile(path) as file:
             table = file.read()
     except (pa.ArrowException, OSError):
-        raise DataError(f"{path} is no release written by mottle.") from None
+        raise DataError(f"{path} is not a release written by mottle.") from None
     return table, _columns_of(table.schema, path)
 
 
@@ -115,11 +159,14 @@ def _columns_of(schema: pa.Schema, path: Path) -> _Columns:
     try:
         return tuple(PublishedColumn.of_field(field) for field in schema)
     except (KeyError, TypeError, ValueError):
-        raise DataError(f"{path} is no release written by mottle.") from None
+        raise DataError(f"{path} is not a release written by mottle.") from None
 
 
 def _read_csv(
-    path: Path, parquet: str, described: list[dict[str, Any]], certificate: dict[str, Any]
+    path: Path,
+    parquet: str,
+    described: Sequence[ColumnFacts],
+    certificate: Certificate | None,
 ) -> tuple[pa.Table, _Columns]:
     """Read text cells; their columns are those of ``parquet`` beside it or, else, as described."""
     columns = _described_columns(path, parquet, described, certificate)
@@ -172,20 +219,25 @@ def _typed(texts: pa.Table, column: PublishedColumn) -> pa.ChunkedArray:
 
 
 def _described_columns(
-    path: Path, parquet: str, described: list[dict[str, Any]], certificate: dict[str, Any]
+    path: Path,
+    parquet: str,
+    described: Sequence[ColumnFacts],
+    certificate: Certificate | None,
 ) -> _Columns:
     """What the columns of a CSV file are, by the Parquet file beside it or the certificate."""
     beside = path.parent / parquet
-    if certificate and beside.exists():
+    if certificate is not None and beside.exists():
         check_unchanged(beside, certificate)
         try:
             return _columns_of(pq.read_schema(beside), beside)
         except (pa.ArrowException, OSError):
-            raise DataError(f"{beside} is no release written by mottle.") from None
+            raise DataError(f"{beside} is not a release written by mottle.") from None
     try:
-        columns = tuple(_column(facts) for facts in described if "type" in facts)
-    except (KeyError, TypeError, ValueError):
-        raise DataError(f"{path.parent / CERTIFICATE} is no certificate of mottle.") from None
+        columns = tuple(_column(facts) for facts in described if facts.type is not None)
+    except ValueError:
+        raise DataError(
+            f"{path.parent / CERTIFICATE} is not a certificate written by mottle."
+        ) from None
     if not columns:
         raise DataError(
             f"{path} cannot be read without {CERTIFICATE} beside it.",
@@ -194,18 +246,18 @@ def _described_columns(
     return columns
 
 
-def _column(facts: dict[str, Any]) -> PublishedColumn:
+def _column(facts: ColumnFacts) -> PublishedColumn:
     return PublishedColumn(
-        name=facts["name"],
-        role=Role(facts["role"]),
-        kind=Kind(facts["kind"]) if "kind" in facts else None,
-        form=Form(facts["form"]) if "form" in facts else None,
-        value_type=_type_of(facts["type"]),
-        separator=facts.get("separator"),
+        name=facts.name,
+        role=facts.role,
+        kind=None if facts.kind is None else Kind(facts.kind),
+        form=None if facts.form is None else Form(facts.form),
+        value_type=type_of(facts.type or ""),
+        separator=facts.separator,
     )
 
 
-def _type_of(text: str) -> pa.DataType:
+def type_of(text: str) -> pa.DataType:
     """The Arrow type a certificate names; anything unusual is read as text."""
     if decimal := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", text):
         width, precision, scale = decimal.groups()

@@ -2,95 +2,97 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError
-from mottle.io.read_release import read_texts
-from mottle.io.write_release import CERTIFICATE, CSV, PARQUET, sha256_of
+from mottle.io.read_release import find_release, load_release, read_texts, type_of
+from mottle.io.write_release import CERTIFICATE, CSV, PARQUET
 from mottle.release import set_cell_text
-from mottle.release.set_release import METADATA, SetRelease
+from mottle.release.certificate import Certificate, ReleaseKind
+from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
+from mottle.release.set_release import METADATA, SetReleaseData, set_column
 
 
-def read_set_release(path: str | Path) -> SetRelease:
-    """Read a release of sets from its folder, its ``release.parquet`` or its ``release.csv``.
+def load_set_release(path: str | Path) -> SetReleaseData:
+    """Read a release of sets; see `mottle.read_set_release`.
 
-    The certificate has to lie beside; a file that has another checksum than it states is refused.
+    Parameters
+    ----------
+    path
+        Its folder, its ``release.parquet`` or its ``release.csv``.
 
-    >>> import tempfile
-    >>> from mottle import KAnonymity, anonymize_sets
-    >>> release = anonymize_sets([{"tea"}, {"rum"}, set()], KAnonymity(2), seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = release.save(Path(folder, "out"), report=False)
-    ...     again = read_set_release(Path(folder, "out"))
-    >>> again.table.equals(release.table)
-    True
+    Returns
+    -------
+    SetReleaseData
+        Without links.
     """
-    path = Path(path)
-    if path.is_dir():
-        names = [name for name in (PARQUET, CSV) if (path / name).exists()]
-        path = path / (names[0] if names else PARQUET)
-    beside = path.parent / CERTIFICATE
-    if not path.exists() or not beside.exists():
+    file, certificate = find_release(path)
+    if certificate is None:
         raise StorageError(
-            f"{path.parent} holds no complete release.",
+            f"{file.parent} holds no complete release.",
             f"A release has {PARQUET} or {CSV} and {CERTIFICATE}.",
         )
-    certificate = _certificate(beside)
-    if certificate["sha256"].get(path.name) != sha256_of(path):
+    if certificate.kind is not ReleaseKind.SETS or file.name not in certificate.sha256:
         raise DataError(
-            f"{path} is not the file its certificate describes: the checksums differ.",
-            "It was changed after it was released.",
+            f"{file.parent / CERTIFICATE} is not a certificate of a release of sets.",
+            "Releases of tables are read by mottle.read_release.",
         )
-    try:
-        table = _read_csv(path, certificate) if path.suffix == ".csv" else pq.read_table(path)
-    except (pa.ArrowException, OSError, KeyError):
-        raise DataError(f"{path} does not fit its certificate.") from None
-    return SetRelease(table, certificate)
-
-
-def _certificate(path: Path) -> dict[str, Any]:
-    try:
-        certificate: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        forms = [column.get("form") for column in certificate["columns"]]
-        is_of_sets = "error_rate" in certificate and forms[:1] == ["worlds"]
-        if is_of_sets and isinstance(certificate["sha256"], dict):
-            return certificate
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, AttributeError, TypeError):
-        pass
-    raise DataError(
-        f"{path} is no certificate of a release of sets.",
-        "Releases of tables are read by mottle.read_release.",
+    sets, *labels = certificate.columns
+    columns = (
+        set_column(sets.name),
+        *(
+            PublishedColumn(each.name, each.role, None, None, type_of(each.type or ""))
+            for each in labels
+        ),
     )
+    try:
+        table = _read_csv(file, certificate) if file.suffix == ".csv" else pq.read_table(file)
+        table = table.select([column.name for column in columns])
+    except (pa.ArrowException, OSError, KeyError):
+        raise DataError(f"{file} does not fit its certificate.") from None
+    return SetReleaseData(table, columns, certificate)
 
 
-def _read_csv(path: Path, certificate: dict[str, Any]) -> pa.Table:
-    """The three columns of the sets as typed cells, and the labels as text becomes them."""
-    sets, *labels = certificate["columns"]
-    parts = [f"{sets['name']}.{part}" for part in set_cell_text.PARTS]
+def _read_csv(path: Path, certificate: Certificate) -> pa.Table:
+    """The three columns of the sets as typed cells, and the labels in their types."""
+    sets, *labels = certificate.columns
+    parts = [f"{sets.name}.{part}" for part in set_cell_text.PARTS]
     types = {name: pa.string() for name in parts[:2]} | {parts[2]: pa.int32()}
-    types |= {label["name"]: _type(label["type"]) for label in labels}
+    types |= {label.name: type_of(label.type or "") for label in labels}
     texts = read_texts(path, types).combine_chunks()
     typed = [
         set_cell_text.from_text(*chunks)
         for chunks in zip(*(texts.column(name).chunks for name in parts), strict=True)
     ]
     arrays = [pa.chunked_array(typed, set_cell_text.TYPE)]
-    fields = [pa.field(sets["name"], set_cell_text.TYPE, metadata=METADATA)]
+    fields = [pa.field(sets.name, set_cell_text.TYPE, metadata=METADATA)]
     for label in labels:
-        values = texts.column(label["name"])
+        values = texts.column(label.name)
         arrays.append(values)
-        fields.append(pa.field(label["name"], values.type))
+        fields.append(pa.field(label.name, values.type))
     return pa.table(arrays, schema=pa.schema(fields))
 
 
-def _type(text: str) -> pa.DataType:
-    """The type a certificate names; anything unusual is read as text."""
-    try:
-        return pa.type_for_alias(text)
-    except ValueError:
-        return pa.string()
+def load_any_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
+    """Read a release of a table or of sets, whichever its certificate says.
+
+    Parameters
+    ----------
+    path
+        Its folder or one of its files.
+    in_memory
+        As for `load_release`.
+
+    Returns
+    -------
+    ReleaseData
+        A `SetReleaseData` for sets.
+    """
+    _, certificate = find_release(path)
+    if certificate is not None and certificate.kind is ReleaseKind.SETS:
+        return load_set_release(path)
+    return load_release(path, in_memory=in_memory)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -17,59 +16,33 @@ import pyarrow.parquet as pq
 from mottle.errors import StorageError, UsageError
 from mottle.io.atomic_write import Move, ensure_absent, hidden_folder, staged, translating_os_errors
 from mottle.io.link_file import write_links
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
+from mottle.release.links import Links
 from mottle.utils import parallel
-
-if TYPE_CHECKING:
-    from mottle.release.links import Links
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
 SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
 REPORT = "report.html"
 # the certificate last: it says that the others are complete
 FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
-Page = Callable[[dict[str, Any]], str]  # HTML from the certificate as it is written
+Page = Callable[[Certificate], str]  # HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
 _ROWS_PER_BATCH = 1 << 14  # of CSV: no column's text comes near Arrow's limit of 2 GB
 
 
-class Publishable(Protocol):
-    """What is written: a release of a table or of sets."""
-
-    @property
-    def table(self) -> pa.Table:
-        """Typed cells."""
-
-    @property
-    def certificate(self) -> dict[str, Any]:
-        """What is known of them."""
-
-    @property
-    def links(self) -> Links | None:
-        """The owner's secret."""
-
-    @property
-    def sensitive(self) -> pa.Table | None:
-        """Sensitive values by group, when published apart."""
-
-    def slice(self, first: int, length: int) -> Self:
-        """Some of the rows."""
-
-    def to_text(self) -> pa.Table:
-        """The cells as text."""
-
-
-Secret = tuple[Path, Callable[[Path, dict[str, Any]], None]]  # a file of the owner's, its writer
+Secret = tuple[Path, Callable[[Path, Certificate], None]]  # a file of the owner's, its writer
 
 
 def save_release(
-    release: Publishable,
+    release: ReleaseData,
     folder: Path,
     private: str | Path | None,
     *,
     overwrite: bool,
     report: Page | None = None,
     internal: tuple[Path, Page] | None = None,
-) -> dict[str, Any]:
+) -> Certificate:
     """Write the files of a release, all or none; see `Release.save`.
 
     ``report`` gives the text of report.html for the certificate as written; ``internal`` is the
@@ -106,7 +79,7 @@ def write_secretly(text: str, path: Path) -> None:
 
 @contextmanager
 def private_links(
-    release: Publishable, private: str | Path | None, *, overwrite: bool
+    release: ReleaseData, private: str | Path | None, *, overwrite: bool
 ) -> Iterator[None]:
     """Write the link file of a release that is stored elsewhere; it appears if that succeeds."""
     if private is None:
@@ -118,7 +91,7 @@ def private_links(
         yield
 
 
-def _links_of(release: Publishable) -> Links:
+def _links_of(release: ReleaseData) -> Links:
     if release.links is None:
         raise UsageError("A release read from files has no private links to save.")
     return release.links
@@ -141,7 +114,7 @@ def check_paths(
 
 
 def _staged(
-    release: Publishable,
+    release: ReleaseData,
     folder: Path,
     *,
     overwrite: bool,
@@ -155,53 +128,92 @@ def _staged(
     return staged(folder, names, overwrite=overwrite, afterwards=afterwards, obsolete=without)
 
 
-def _write_files(release: Publishable, stage: Path, report: Page | None) -> dict[str, Any]:
-    _write_parquet(release.table, stage / PARQUET)
-    _write_csv(release.table, lambda *rows: release.slice(*rows).to_text(), stage / CSV)
+def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Certificate:
+    write_rows(release.tables(), release.stored.schema, release.text_of, stage)
     written = [PARQUET, CSV]
     if release.sensitive is not None:
-        _write_parquet(release.sensitive, stage / SENSITIVE_PARQUET)
-        _write_csv(release.sensitive, release.sensitive.slice, stage / SENSITIVE_CSV)
+        _write_sensitive(release.sensitive, stage)
         written += [SENSITIVE_PARQUET, SENSITIVE_CSV]
-    certificate = {
-        **release.certificate,
-        "sha256": {name: sha256_of(stage / name) for name in written},
-    }
+    checksums = {name: sha256_of(stage / name) for name in written}
+    certificate = release.certificate.with_changes(sha256=checksums)
     if report is not None:
         (stage / REPORT).write_text(report(certificate), encoding="utf-8")
     write_certificate(certificate, stage)
     return certificate
 
 
-def write_certificate(certificate: dict[str, Any], folder: Path) -> None:
-    """Write the certificate as people can read it."""
-    text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
-    (folder / CERTIFICATE).write_text(text, encoding="utf-8")
+def write_certificate(certificate: Certificate, folder: Path) -> None:
+    """Write ``certificate.json``, indented for people."""
+    (folder / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
 
 
-def _write_parquet(table: pa.Table, path: Path) -> None:
-    pq.write_table(table, path, compression="zstd", row_group_size=ROWS_PER_GROUP)
+def write_rows(
+    tables: Iterable[pa.Table],
+    schema: pa.Schema,
+    text_of: Callable[[pa.Table], pa.Table],
+    folder: Path,
+    *,
+    text: bool = True,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write the rows of a release as Parquet and CSV, a table at a time.
 
+    Parameters
+    ----------
+    tables
+        The rows, in the order of the release.
+    schema
+        Their columns.
+    text_of
+        Returns rows with cells that can be cast to text.
+    folder
+        Where the files go.
+    text
+        Whether the CSV file is written.
+    on_progress
+        Called with the number of rows written so far.
 
-def _write_csv(table: pa.Table, to_text: Callable[[int, int], pa.Table], path: Path) -> None:
-    """Write cells as text, a batch at a time so that memory stays bounded.
-
-    ``to_text(first, length)`` are rows of ``table`` with cells that can be cast to text.
+    Returns
+    -------
+    int
+        How many rows were written.
     """
-    with open(path, "wb") as file:
-        append_csv(table, to_text, file, header=True)
+    written = 0
+    with ExitStack() as opened:
+        parquet = opened.enter_context(
+            pq.ParquetWriter(folder / PARQUET, schema, compression="zstd")
+        )
+        csv = opened.enter_context(open(folder / CSV, "wb")) if text else None
+        if csv is not None:
+            csv.write(_header(text_of(schema.empty_table())))
+        for table in tables:
+            parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
+            if csv is not None:
+                _append_csv(table, text_of, csv)
+            written += table.num_rows
+            on_progress(written)
+    return written
 
 
-def append_csv(
-    table: pa.Table, to_text: Callable[[int, int], pa.Table], file: IO[bytes], *, header: bool
-) -> None:
-    """Write the rows of a table after those that ``file`` has already."""
-    if header:
-        names = pa.array(to_text(0, 0).column_names)
-        file.write(_lines([names.slice(place, 1) for place in range(len(names))]))
+def _write_sensitive(table: pa.Table, folder: Path) -> None:
+    pq.write_table(
+        table, folder / SENSITIVE_PARQUET, compression="zstd", row_group_size=ROWS_PER_GROUP
+    )
+    with open(folder / SENSITIVE_CSV, "wb") as file:
+        file.write(_header(table))
+        _append_csv(table, lambda rows: rows, file)
+
+
+def _header(texts: pa.Table) -> pa.Buffer:
+    names = pa.array(texts.column_names)
+    return _lines([names.slice(place, 1) for place in range(len(names))])
+
+
+def _append_csv(table: pa.Table, text_of: Callable[[pa.Table], pa.Table], file: IO[bytes]) -> None:
+    """Write cells as text, a batch at a time so that memory stays bounded."""
 
     def lines(first: int) -> pa.Buffer:
-        texts = to_text(first, _ROWS_PER_BATCH)
+        texts = text_of(table.slice(first, _ROWS_PER_BATCH))
         return _lines([column.combine_chunks() for column in texts.columns])
 
     for part in parallel.in_turn(lines, range(0, table.num_rows, _ROWS_PER_BATCH)):

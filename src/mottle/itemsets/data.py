@@ -62,7 +62,7 @@ class Sets(NamedTuple):
 class ItemSets:
     """Records that are sets of items, each with or without a sensitive label.
 
-    >>> data = SetData.of([["milk", "bread"], [], ["bread", "bread"]])
+    >>> data = ItemSets.of([["milk", "bread"], [], ["bread", "bread"]])
     >>> data.names.to_pylist(), data.starts.tolist(), data.items.tolist()
     (['bread', 'milk'], [0, 2, 2, 3], [0, 1, 0])
     >>> data.notes
@@ -184,7 +184,7 @@ def frequent_items(sets: Sets, lists: Sets, count: int) -> NDArray[np.float64]:
 
     Columns are the ``count`` most frequent items, fewer if there are fewer, and one more of zeros.
 
-    >>> sets = SetData.of(["ab", "b", ""]).sets()
+    >>> sets = ItemSets.of(["ab", "b", ""]).sets()
     >>> frequent_items(sets, sets, 1).tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """

@@ -26,8 +26,8 @@ def gray_order(sets: Sets, significance: Int64Array | None = None) -> Int64Array
     ``significance`` lists the items from the most significant bit down; without it, by code. Cost
     O(n log n) comparisons, each as long as two records agree, and O(n) memory.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> sports = SetData.of([["jog", "swim"], ["swim", "tennis"], ["jog", "soccer", "swim"]])
+    >>> from mottle.itemsets.data import ItemSets
+    >>> sports = ItemSets.of([["jog", "swim"], ["swim", "tennis"], ["jog", "soccer", "swim"]])
     >>> gray_order(sports.sets())
     array([1, 2, 0])
     """

@@ -14,8 +14,8 @@ from mottle.utils import parallel
 def steps(sets: Sets, order: Int64Array) -> Int32Array:
     """Distances from each record of an order to the next, and from the last back to the first.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> steps(SetData.of(["ab", "bc", "bcd"]).sets(), np.arange(3))
+    >>> from mottle.itemsets.data import ItemSets
+    >>> steps(ItemSets.of(["ab", "bc", "bcd"]).sets(), np.arange(3))
     array([2, 1, 3], dtype=int32)
     """
     found = np.empty(len(order), np.int32)

@@ -33,8 +33,8 @@ def shorten(
 
     Memory O(longest segment²) per core.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> sets = SetData.of(["a", "abc", "ab", "abcd"]).sets()
+    >>> from mottle.itemsets.data import ItemSets
+    >>> sets = ItemSets.of(["a", "abc", "ab", "abcd"]).sets()
     >>> shorten(sets, np.arange(4), np.array([0, 4]), seed=1)
     array([0, 2, 1, 3])
     """

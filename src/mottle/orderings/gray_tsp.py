@@ -13,8 +13,8 @@ from mottle.typing import Int64Array
 def gray_tsp_order(sets: Sets, seed: int, *, genetic: bool = False) -> Int64Array:
     """The Gray order, cut into segments where neighbours are close, each a short path inside.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> sports = SetData.of(["js", "st", "jsx", "stx", "jst", "jtx"])
+    >>> from mottle.itemsets.data import ItemSets
+    >>> sports = ItemSets.of(["js", "st", "jsx", "stx", "jst", "jtx"])
     >>> from mottle.itemsets.hamming import steps
     >>> [int(steps(sports.sets(), order(sports.sets())).sum()) for order in (gray_order,)]
     [12]

@@ -26,8 +26,8 @@ def split_order(
     Records count by their ``weights``; an item's evenness counts by ``taste``. Cost O(items held ·
     splits on top of each other), which is about log n for records that hold half of all items.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> sets = SetData.of(["ax", "b", "a", "bx", "ax", "b"]).sets()
+    >>> from mottle.itemsets.data import ItemSets
+    >>> sets = ItemSets.of(["ax", "b", "a", "bx", "ax", "b"]).sets()
     >>> split_order(sets, np.ones(6, np.int32), piece=1)
     array([1, 5, 3, 0, 4, 2])
     """

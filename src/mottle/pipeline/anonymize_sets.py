@@ -1,42 +1,36 @@
-"""The straight line from sets to a checked release."""
+"""Anonymizing sets of items: a run of one part."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-from mottle._version import __version__
-from mottle.assignment import WALKS, assign, check_assignment
-from mottle.audit import basic_audit
 from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
-from mottle.errors import PrivacyError, UsageError, did_you_mean
-from mottle.graph.bit_voting import check_worlds, vote
-from mottle.graph.degrees import describe_degrees, records_by_degree
+from mottle.errors import UsageError
+from mottle.graph.bit_voting import Votes, check_worlds, vote
+from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.exposure import check_within_caps
+from mottle.guarantees.demand import Demand
 from mottle.io.read_sets import as_sets
-from mottle.itemsets.data import ItemSets
+from mottle.itemsets.data import ItemSets, Sets
 from mottle.loss.set_errors import error
-from mottle.methods import Arrangement, Draw, MethodContext
-from mottle.methods.sets import method_for
-from mottle.pipeline.anonymize import (
-    INTERRUPTED,
-    SEEDED,
-    UNSAFE,
-    Clock,
-    Progress,
-    as_seconds,
-    check_passed,
-    decide_draw,
-    describe_values,
-    measure_cap_violations,
-)
+from mottle.methods.base import Arrangement, Draw, MethodContext
+from mottle.methods.sets import SetMethod, method_for
+from mottle.pipeline.certify import certify, method_facts
+from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.release import SetRelease
+from mottle.pipeline.settings import Settings
+from mottle.pipeline.spine import Loss, Published, run
+from mottle.release.certificate import ColumnFacts, ReleaseKind
 from mottle.release.links import Links
-from mottle.release.set_release import SetRelease, check_names, check_published, publish
-from mottle.schema.model import Schema
-from mottle.utils.csprng import Purpose, Secret
+from mottle.release.set_release import check_names, check_published, describe_columns, publish
+from mottle.schema.model import Role, Schema
+from mottle.utils.csprng import Secret
+
+__all__ = ["anonymize_sets"]
 
 
 def anonymize_sets(
@@ -78,90 +72,113 @@ def anonymize_sets(
         For experiments only: draw by the paper's random walk although the graph was built with
         labels in mind, which leaks them. The certificate says so.
 
+    Returns
+    -------
+    SetRelease
+        The published sets with their certificate and the owner's links.
+
+    Raises
+    ------
+    UsageError
+        An option or the method does not fit.
+    DataError
+        The data hold no sets.
+    GuaranteeError
+        The data cannot have the guarantee; the message names the nearest feasible one.
+    PrivacyError
+        An invariant does not hold: a defect of the program, and nothing is published.
+
     Examples
     --------
     >>> import mottle
     >>> baskets = [{"milk", "tea"}, {"milk"}, {"tea", "rum"}, {"rum"}, {"milk", "rum"}, set()]
     >>> release = anonymize_sets(baskets, mottle.KAnonymity(3), seed=1)
-    >>> release.table.num_rows, release.certificate["degree"]
-    (6, {'min': 3, 'max': 3, 'records': [[3, 6]]})
+    >>> release.num_rows, release.certificate.degree.min
+    (6, 3)
     """
-    clock = Clock(progress or (lambda _: None))
+    clock = Clock.of(progress)
+    settings = Settings.of(
+        method=method,
+        walk=walk,
+        effort=effort,
+        seed=seed,
+        unsafe_paper_randomization=unsafe_paper_randomization,
+    )
     chosen = method_for(method, guarantee)
-    if walk not in WALKS:
-        raise UsageError(f"There is no walk '{walk}'.", did_you_mean(str(walk), WALKS))
-    if chosen.unsafe and not unsafe_paper_randomization:
+    if chosen.unsafe and not settings.unsafe:
         raise UsageError(
             f"Method '{chosen.name}' does as its paper does and does not keep the guarantee.",
             "For experiments, add --unsafe-paper-randomization.",
         )
-    effort = as_seconds(effort)
     secret = Secret.draw(seed)
     data = as_sets(data)
     check_names(data)
-    guarantee.check_feasible(data.records)
 
     with clock.stage("code"):
         sensitive = _sensitive(data) if guarantee.about_values else ()
         demand = guarantee.demand(data.records, sensitive)
-        sets = data.sets()
-    with clock.stage("arrange"):
-        telling = partial(clock.report_loss, "arrange")
-        tiebreak = partial(secret.permutation, Purpose.TIEBREAK)
-        preview = partial(assign, secret=secret, walk=str(Draw.BUCKETS))
-        arrangement = chosen.arrange(
-            sets, demand, MethodContext(effort, secret.public_seed, telling, tiebreak, preview)
-        )
-        graph = arrangement.graph
-        if graph.records != data.records:
-            raise PrivacyError("Invariant 1: the graph has more or fewer records than the data.")
-        degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
-        draw, unsafe = decide_draw(chosen.name, arrangement, walk, unsafe_paper_randomization)
-    with clock.stage("cover"):
-        votes = vote(graph, sets)
-        loss = error(graph, sets, votes)
-    clock.gcp = loss.rate
-    with clock.stage("assign"):
-        truth = assign(graph, secret, draw)
-        links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
-    with clock.stage("check"):
-        checks = [
-            check_passed(1, "regular", {"degree": degree, "blocks": len(graph.degrees)}),
-            check_passed(2, "possible worlds", {"pairs": check_worlds(graph, sets, votes)}),
-            check_passed(3, "one-to-one", {"records": check_assignment(graph, truth)}),
-            measure_cap_violations(graph, truth, demand)
-            if unsafe
-            else check_passed(4, "within caps", check_within_caps(graph, truth, demand)),
-        ]
-    with clock.stage("publish"):
-        table = publish(data, votes, links)
-        checks.append(check_passed(5, "anonymous", check_published(data, table, links)))
-    clock.on_progress(Progress("done", loss.rate))
-    certificate = {
-        "mottle": __version__,
-        "guarantee": guarantee.describe(),
-        "method": {
-            "name": chosen.name,
-            "title": chosen.title,
-            "paper": chosen.paper,
-            **arrangement.facts,
-        },
-        "parameters": {"draw": draw, "effort": effort},
-        "rows": data.records,
-        "items": data.universe,
-        "columns": _describe_columns(data),
-        "sensitive": [describe_values(values) for values in sensitive],
-        "error_rate": loss.rate,
-        "flipped": loss.flipped,
-        "degree": describe_degrees(records_by_degree(graph)),
-        "seed": secret.seed,
-        "checks": checks,
-        "audit": basic_audit(graph, demand, guarantee, checks, apart=False),
-        "notes": [*_notes(data, guarantee, arrangement, seed), *([UNSAFE] if unsafe else [])],
-        "sha256": {},
-        "seconds": clock.seconds,
-    }
-    return SetRelease(table, certificate, links)
+        records = SetRecords(chosen, data, data.sets(), demand)
+    part = run(records, chosen.name, demand, settings, secret, clock)
+    certificate = certify(
+        part.measurements,
+        settings,
+        guarantee,
+        demand,
+        kind=ReleaseKind.SETS,
+        method=method_facts(chosen.name, chosen.title, chosen.paper, part.measurements.facts),
+        columns=_column_facts(data),
+        sensitive=sensitive,
+        protected=None if data.labels is None else "label",
+        notes=_notes(data),
+        seconds=clock.seconds,
+        cover_check="possible worlds",
+        items=data.universe,
+        error_rate=part.loss.mean,
+        flipped=part.loss.overall,
+    )
+    clock.report_end()
+    published = part.published
+    return SetRelease(published.table, published.columns, certificate, part.links)
+
+
+@dataclass(frozen=True)
+class SetRecords:
+    """Sets of items on their way down the spine."""
+
+    method: SetMethod
+    data: ItemSets
+    sets: Sets
+    demand: Demand
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return self.data.records
+
+    def arrange(self, context: MethodContext) -> Arrangement:
+        """Let the method build the graph."""
+        return self.method.arrange(self.sets, self.demand, context)
+
+    def cover(self, graph: Graph) -> Votes:
+        """Base sets, uncertain items and distances, by bit voting."""
+        return vote(graph, self.sets)
+
+    def loss(self, graph: Graph, covered: Votes) -> Loss:
+        """SET12's error rate."""
+        lost = error(graph, self.sets, covered)
+        return Loss(lost.rate, overall=lost.flipped)
+
+    def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
+        """Invariant 2: every preimage is a possible world."""
+        return {"pairs": check_worlds(graph, self.sets, covered)}
+
+    def publish(self, covered: Votes, links: Links, draw: Draw) -> Published:
+        """The votes' outcome and the true records' labels."""
+        return Published(publish(self.data, covered, links), describe_columns(self.data))
+
+    def check_published(self, published: Published, links: Links) -> dict[str, Any]:
+        """Invariant 5: nothing but sets and labels is there, in random order."""
+        return check_published(self.data, published.table, links)
 
 
 def _sensitive(data: ItemSets) -> tuple[SensitiveValues, ...]:
@@ -171,32 +188,18 @@ def _sensitive(data: ItemSets) -> tuple[SensitiveValues, ...]:
     return encode_sensitive(pa.table({data.label_name: data.labels}), schema)
 
 
-def _describe_columns(data: ItemSets) -> list[dict[str, object]]:
+def _column_facts(data: ItemSets) -> list[ColumnFacts]:
     """Names and roles; nothing about values."""
-    columns: list[dict[str, object]] = [
-        {"name": data.column, "role": "quasi-identifying", "form": "worlds"}
-    ]
+    columns = [ColumnFacts(name=data.column, role=Role.QUASI_IDENTIFYING, form="worlds")]
     if data.labels is not None:
-        columns.append(
-            {"name": data.label_name, "role": "sensitive", "type": str(data.labels.type)}
-        )
+        label_type = str(data.labels.type)
+        columns.append(ColumnFacts(name=data.label_name, role=Role.SENSITIVE, type=label_type))
     return columns
 
 
-def _notes(
-    data: ItemSets, guarantee: Guarantee, arrangement: Arrangement, seed: int | None
-) -> list[str]:
+def _notes(data: ItemSets) -> list[str]:
     """What a reader of the certificate should know; no items."""
     notes = list(data.notes)
     if data.universe == 0:
         notes.append("All sets are empty, so there is nothing to hide and nothing to learn.")
-    if "interrupted" in str(arrangement.facts.get("refinement")):
-        notes.append(INTERRUPTED)
-    if seed is not None:
-        notes.append(SEEDED)
-    if data.labels is not None and not guarantee.about_values:
-        notes.append(
-            f"{guarantee.describe()['name']} hides which record is whose. It does not bound what"
-            " can be learned about a label that most candidates share."
-        )
     return notes

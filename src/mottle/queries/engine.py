@@ -36,7 +36,7 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
-    from mottle.release.data import Release
+    from mottle.release.data import ReleaseData
 
 FITS = ("fitted", "uniform")
 _KNOWN = (Condition(),)
@@ -63,7 +63,7 @@ class Queries:
     lacking: Mapping[str, UsageError] = field(default_factory=dict)  # columns, and what they lack
 
     @classmethod
-    def of(cls, source: Release | pa.Table, fit: str = FITS[0]) -> Queries:
+    def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
         """Prepare a release or a table for questions."""
         if fit not in FITS:
             raise UsageError(f"There is no fit '{fit}'.", did_you_mean(str(fit), FITS))
@@ -254,13 +254,17 @@ class Queries:
         return places, starts, np.concatenate([np.empty(0), *shares])
 
 
-def _fitted(cells: Sequence[CellDistribution], release: Release) -> list[CellDistribution]:
+def _fitted(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:
     """Columns by their fitted distributions, lifted by sensitive values where totals are known."""
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
     contexts = contexts_of(sensitive, release.table.num_rows)
     generalized = [every for every in cells if described[every.name].form is not None]
-    guessed = guess_degrees(generalized, release.certificate, release.table.num_rows)
+    guessed = guess_degrees(
+        generalized,
+        None if release.certified is None else release.certified.degree,
+        release.table.num_rows,
+    )
     fitted = []
     for every in cells:
         column = described[every.name]
@@ -271,24 +275,26 @@ def _fitted(cells: Sequence[CellDistribution], release: Release) -> list[CellDis
         if guessed is not None:
             every, degrees = tell_apart(every, guessed)
         else:  # the largest bounds the chances of what is known to occur; totals say the rest
-            one = _degree(release, "min" if known is None else "max")
+            one = _degree(release, highest=known is not None)
             degrees = np.full(len(every.first), one)
         better = fit_marginal(every, degrees, known)
         fitted.append(better if known is None else lift(better, contexts))
     return fitted
 
 
-def _calibrated(cells: CellDistribution, release: Release) -> CellDistribution:
+def _calibrated(cells: CellDistribution, release: ReleaseData) -> CellDistribution:
     """Sets of items with as many told wrongly as the certificate says."""
-    loss = release.certificate.get("ncp", {}).get(cells.name)
+    loss = None if release.certified is None else release.certified.ncp.get(cells.name)
     if loss is None or not isinstance(cells, ItemCells):
         return cells
     return cells.calibrated(float(loss), _degree(release))
 
 
-def _degree(release: Release, which: str = "min") -> int:
+def _degree(release: ReleaseData, *, highest: bool = False) -> int:
     """How many originals stand behind every record, at least or at most, by the certificate."""
-    return int(release.certificate.get("degree", {}).get(which, 0))
+    if release.certified is None:
+        return 0
+    return release.certified.degree.max if highest else release.certified.degree.min
 
 
 @njit(cache=True, nogil=True)

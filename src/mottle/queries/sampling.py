@@ -15,10 +15,10 @@ from mottle.queries.engine import Queries
 from mottle.queries.two_tables import TwoTables
 
 if TYPE_CHECKING:
-    from mottle.release.data import Release
+    from mottle.release.data import ReleaseData
 
 
-def sample(queries: Queries, release: Release, m: int, seed: int | None) -> list[pa.Table]:
+def sample(queries: Queries, release: ReleaseData, m: int, seed: int | None) -> list[pa.Table]:
     """Draw ``m`` complete tables: every cell becomes one of its values, independently.
 
     The columns are those of the original and have its types. Rows are those of the release.
@@ -29,7 +29,7 @@ def sample(queries: Queries, release: Release, m: int, seed: int | None) -> list
     return [_draw_table(queries, release, random) for _ in range(m)]
 
 
-def _draw_table(queries: Queries, release: Release, random: np.random.Generator) -> pa.Table:
+def _draw_table(queries: Queries, release: ReleaseData, random: np.random.Generator) -> pa.Table:
     arrays = {}
     for column in release.columns:
         if column.form is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Domain, Form
 from mottle.hierarchy.tree import Hierarchy
 from mottle.release.cell_text import published_type
+from mottle.release.certificate import ColumnFacts
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
@@ -64,9 +65,9 @@ class PublishedColumn:
         return cls(name, role, None, None, value_type, order=tuple(categories.to_pylist()))
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> ColumnFacts:
         """A column published unchanged as it stands on the certificate."""
-        return {"name": self.name, "role": str(self.role), "type": str(self.value_type)}
+        return ColumnFacts(name=self.name, role=self.role, type=str(self.value_type))
 
     def field(self) -> pa.Field:
         """The Arrow field, with everything a reader has to know in its metadata."""

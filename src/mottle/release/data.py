@@ -1,181 +1,214 @@
-"""What is published: the release, its certificate, and the owner's private links."""
+"""The value at the centre: a published table, its columns, its certificate, the owner's links.
+
+Everything below the pipeline works on `ReleaseData`; the public `mottle.Release` adds questions,
+samples, files and the audit on top of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from mottle.encoding.domain import Form
+from mottle.errors import DataError
 from mottle.release.cell_text import text_columns, to_texts
+from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
+from mottle.release.rows import Rows, tables_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mottle.queries.conditions import Where
-    from mottle.queries.engine import Queries
-    from mottle.queries.estimate import Estimate
-    from mottle.report import InternalReport
+ROWS_PER_PART = 1 << 17
 
 
 @dataclass(frozen=True)
-class Release:
-    """A published table with its certificate.
+class ExternalSource:
+    """Where a release of another tool comes from."""
 
-    ``links`` is the owner's secret; it is None on a release that was read from files.
+    tool: str
+    notes: tuple[str, ...]  # what an auditor should know about how it was read
+
+
+@dataclass(frozen=True)
+class ReleaseData:
+    """A published table; its rows lie in memory or in a file.
+
+    The owner's links are never pickled, copied or printed.
     """
 
-    table: pa.Table  # typed cells, see `mottle.release.cell_text`
+    stored: Rows  # typed cells, see `mottle.release.cell_text`
     columns: tuple[PublishedColumn, ...]
-    certificate: dict[str, Any]
+    certified: Certificate | None = None  # None: read without one, or made by another tool
     links: Links | None = field(default=None, repr=False, compare=False)
-    sensitive: pa.Table | None = None  # sensitive values by group, when published apart
+    sensitive: pa.Table | None = None  # sensitive values by group, when published separately
+    external: ExternalSource | None = None  # of a release that another tool made
+
+    @classmethod
+    def of(cls, data: ReleaseData) -> Self:
+        """Return the same release as an object of this class.
+
+        Parameters
+        ----------
+        data
+            Any release.
+
+        Returns
+        -------
+        ReleaseData
+            An object of the class on which this was called.
+        """
+        return cls(**{name: getattr(data, name) for name in cls.__dataclass_fields__})
 
     def __repr__(self) -> str:
-        guarantee = self.certificate.get("guarantee", {}).get("name", "unknown guarantee")
-        return f"Release({self.table.num_rows} rows, {guarantee}, gcp={self.gcp})"
+        promised = "no certificate"
+        if self.certified is not None:
+            promised = f"{self.certified.guarantee.name}, gcp={self.gcp}"
+        return f"{type(self).__name__}({self.num_rows} rows, {promised})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = type(self).__dataclass_fields__
+        return {name: getattr(self, name) for name in fields} | {"links": None}
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate.
+
+        Raises
+        ------
+        DataError
+            The release has none.
+        """
+        if self.certified is None:
+            raise DataError(
+                "The release has no certificate.",
+                "Read it from a folder that holds certificate.json.",
+            )
+        return self.certified
+
+    @property
+    def num_rows(self) -> int:
+        """Number of published records."""
+        return int(self.stored.num_rows)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """All rows in memory, with typed cells."""
+        if isinstance(self.stored, pa.Table):
+            return self.stored
+        names = [column.name for column in self.columns]
+        batches = list(self.stored.to_batches(ROWS_PER_PART))
+        return pa.Table.from_batches(batches, self.stored.schema).select(names)
 
     @property
     def gcp(self) -> float | None:
-        """Global certainty penalty: 0 nothing lost, 1 everything lost."""
-        gcp = self.certificate.get("gcp")
-        return None if gcp is None else float(gcp)
+        """Global certainty penalty: 0 nothing lost, 1 everything lost; None when unknown."""
+        return None if self.certified is None else self.certified.gcp
+
+    def tables(self, size: int = ROWS_PER_PART) -> Iterator[pa.Table]:
+        """Iterate over all rows without holding them at once.
+
+        Parameters
+        ----------
+        size
+            Rows of each table but the last.
+
+        Returns
+        -------
+        iterator of pa.Table
+            The published columns with typed cells.
+        """
+        names = [column.name for column in self.columns]
+        return (table.select(names) for table in tables_of(self.stored, size))
 
     def to_arrow(self) -> pa.Table:
-        """The release with typed cells (ranges as structs, sets as lists)."""
+        """Return the release with typed cells: ranges as structs, sets as lists.
+
+        Returns
+        -------
+        pa.Table
+            The table itself, not a copy.
+        """
         return self.table
 
     def to_text(self) -> pa.Table:
-        """The release with its cells as text, as in ``release.csv``; sets of items in three."""
+        """Return the release with its cells as text, as in ``release.csv``.
+
+        Returns
+        -------
+        pa.Table
+            One column of text for each column; three for a column of sets of items.
+        """
+        return self.text_of(self.table)
+
+    def text_of(self, table: pa.Table) -> pa.Table:
+        """Return some rows of the release with their cells as text.
+
+        Parameters
+        ----------
+        table
+            Rows of `table`.
+
+        Returns
+        -------
+        pa.Table
+            As `to_text`.
+        """
         texts: dict[str, pa.ChunkedArray] = {}
         for column in self.columns:
             names = text_columns(column.name, column.form)
-            texts |= zip(
-                names, _text_columns(self.table.column(column.name), column.form), strict=True
-            )
+            texts |= zip(names, _text_columns(table.column(column.name), column.form), strict=True)
         return pa.table(texts)
 
-    def slice(self, first: int, length: int) -> Release:
-        """Rows ``first .. first + length - 1``, without links."""
-        return Release(self.table.slice(first, length), self.columns, self.certificate)
-
     def to_pandas(self) -> pd.DataFrame:
-        """The release as a pandas DataFrame, cells as text."""
+        """Return the release as a pandas DataFrame, cells as text.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `to_text`.
+        """
         return self.to_text().to_pandas()
 
-    def count(self, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
-        """How many true records satisfy conditions: expected, bounds and standard error.
+    def with_seconds(self, **seconds: float) -> Self:
+        """Return the release with further times at the front of its certificate.
 
-        ``where`` maps a column to a value, a range ``(low, high)``, a list of values or None for
-        missing; see docs/queries.md. ``fit`` is "fitted" (values of a cell as likely as the whole
-        release says) or "uniform" (all equally likely, as in the papers).
+        Parameters
+        ----------
+        **seconds
+            By stage.
 
-        >>> import mottle
-        >>> ages = pa.table({"age": [20, 21, 22, 23]})
-        >>> schema = mottle.Schema.of(quasi_identifying=["age"])
-        >>> release = mottle.anonymize(ages, schema, mottle.KAnonymity(4), seed=1)
-        >>> release.count({"age": (20, 21)})
-        Estimate(expected=2.0, certain=0.0, possible=4.0, error=1.0)
+        Returns
+        -------
+        ReleaseData
+            Of the same type.
         """
-        return self._queries(fit).count(where)
+        taken = {stage: round(time, 4) for stage, time in seconds.items()}
+        certificate = self.certificate
+        changed = certificate.with_changes(seconds={**taken, **certificate.seconds})
+        return replace(self, certified=changed)
 
-    def total(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
-        """The sum of a number column over the true records that satisfy conditions."""
-        return self._queries(fit).total(column, where)
+    def slice(self, first: int, length: int) -> Self:
+        """Return some of the rows, without links.
 
-    def average(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
-        """The mean of a number column over the true records that satisfy conditions."""
-        return self._queries(fit).average(column, where)
+        Parameters
+        ----------
+        first
+            Number of the first row.
+        length
+            How many rows.
 
-    def group_by(
-        self,
-        columns: Sequence[str],
-        where: Where | None = None,
-        *,
-        breaks: Mapping[str, Sequence[object]] | None = None,
-        fit: str = "fitted",
-    ) -> pa.Table:
-        """Counts for every combination of the columns' values; ``breaks`` groups by ranges."""
-        return self._queries(fit).group_by(columns, where, breaks)
-
-    def cube(
-        self,
-        columns: Sequence[str],
-        where: Where | None = None,
-        *,
-        breaks: Mapping[str, Sequence[object]] | None = None,
-        fit: str = "fitted",
-    ) -> pa.Table:
-        """`group_by` for every subset of the columns."""
-        return self._queries(fit).cube(columns, where, breaks)
-
-    def query(self, sql: str, *, plain: bool = False, fit: str = "fitted") -> pa.Table:
-        """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
-
-        ``plain`` hands the SQL to DuckDB as it is, over the typed cells of ``to_arrow()``.
+        Returns
+        -------
+        ReleaseData
+            Of the same type.
         """
-        from mottle.queries.sql.answer import query
-        from mottle.queries.sql.plain import query_plain
-
-        if plain:
-            return query_plain(self.table, self.sensitive, sql)
-        return query(self._queries(fit), sql)
-
-    def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
-        """Draw ``m`` complete ordinary tables that the release allows.
-
-        Estimate on each of them and pool by `mottle.queries.combine` (Rubin's rules).
-        """
-        from mottle.queries.sampling import sample
-
-        return sample(self._queries(fit), self, m, seed)
-
-    def _queries(self, fit: str) -> Queries:
-        """The release prepared for questions, once."""
-        from mottle.queries.engine import Queries
-
-        if fit not in self._prepared:
-            self._prepared[fit] = Queries.of(self, fit)
-        return self._prepared[fit]
-
-    @cached_property
-    def _prepared(self) -> dict[str, Queries]:
-        return {}
-
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        private: str | Path | None = None,
-        overwrite: bool = False,
-        report: bool = True,
-        internal: InternalReport | None = None,
-    ) -> dict[str, Any]:
-        """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
-
-        Sensitive values that are published apart go into ``sensitive.parquet`` and
-        ``sensitive.csv``. Either all files appear or none. ``private`` names the file for the
-        owner's link file (mode 0600), ``internal`` asks for a report that compares with the
-        original (outside ``folder``, mode 0600); ``report=False`` leaves ``report.html`` out.
-        Returns the certificate as written, with the files' checksums.
-        """
-        from mottle.io.write_release import save_release
-        from mottle.report import page_of
-
-        return save_release(
-            self,
-            Path(folder),
-            private,
-            overwrite=overwrite,
-            report=page_of(self) if report else None,
-            internal=None if internal is None else (internal.path, internal.page_of(self)),
-        )
+        return replace(self, stored=self.table.slice(first, length), links=None)
 
 
 def _text_columns(column: pa.ChunkedArray, form: Form | None) -> list[pa.ChunkedArray]:

@@ -1,135 +1,107 @@
-"""What is published of sets: the release, its certificate, and the owner's private links."""
+"""Published sets: the value, its columns, and how the table of sets is put together."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from mottle.encoding.cover import SetCells
+from mottle.encoding.domain import Form
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import is_order
 from mottle.itemsets.data import ItemSets
 from mottle.release import set_cell_text
 from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.release.possible_worlds import PossibleWorlds
 from mottle.release.publish import reordered
 from mottle.schema.model import Role
 from mottle.typing import Int32Array
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mottle.report import InternalReport
-
 _ROWS_PER_CHUNK = 1 << 16
 METADATA = {b"mottle": json.dumps({"role": str(Role.QUASI_IDENTIFYING), "form": "worlds"})}
 
 
-@dataclass(frozen=True)
-class SetRelease:
-    """Published sets with their certificate.
-
-    ``links`` is the owner's secret; it is None on a release that was read from files.
-    """
-
-    table: (
-        pa.Table
-    )  # the sets as in `mottle.release.set_cell_text`, then the labels if there are any
-    certificate: dict[str, Any]
-    links: Links | None = field(default=None, repr=False, compare=False)
+@dataclass(frozen=True, repr=False)
+class SetReleaseData(ReleaseData):
+    """Published sets: one column of sets, then the labels if there are any."""
 
     def __repr__(self) -> str:
-        guarantee = self.certificate.get("guarantee", {}).get("name", "unknown guarantee")
-        return f"SetRelease({self.table.num_rows} records, {guarantee}, er={self.error_rate})"
-
-    @property
-    def sensitive(self) -> None:
-        """Labels are never published apart."""
+        promised = "no certificate"
+        if self.certified is not None:
+            promised = f"{self.certified.guarantee.name}, er={self.error_rate}"
+        return f"{type(self).__name__}({self.num_rows} records, {promised})"
 
     @property
     def column(self) -> str:
         """The column that holds the sets."""
-        return str(self.table.column_names[0])
-
-    @property
-    def error_rate(self) -> float | None:
-        """ER: bits flipped per item held."""
-        rate = self.certificate.get("error_rate")
-        return None if rate is None else float(rate)
-
-    def worlds(self, row: int) -> PossibleWorlds:
-        """The sets that one published record may stand for."""
-        cell = self.table.column(self.column)[row].as_py()
-        base, uncertain = frozenset(cell["base"]), frozenset(cell["uncertain"])
-        return PossibleWorlds(base, uncertain, cell["distance"])
-
-    def sample(self, seed: int | None = None) -> list[list[str]]:
-        """One possible world of every record, all worlds of a record equally likely.
-
-        Most of a record's worlds are as far from its base set as is possible: samples show what
-        the release does not rule out, while the base sets are its best guess.
-        """
-        random = Random(seed)
-        return [sorted(self.worlds(row).sample(random)) for row in range(self.table.num_rows)]
-
-    def to_arrow(self) -> pa.Table:
-        """The release with typed cells."""
-        return self.table
-
-    def to_text(self) -> pa.Table:
-        """The release with its sets as text, as in ``release.csv``."""
-        chunks = [set_cell_text.to_text(chunk) for chunk in self.table.column(self.column).chunks]
-        names = [f"{self.column}.{part}" for part in set_cell_text.PARTS]
-        parts = [pa.chunked_array(part) for part in zip(*chunks, strict=True)]
-        columns = dict(zip(names, parts, strict=True))
-        return pa.table(columns | {name: self.table.column(name) for name in self.labels})
+        return self.columns[0].name
 
     @property
     def labels(self) -> list[str]:
         """The columns published unchanged."""
-        return [str(name) for name in self.table.column_names[1:]]
+        return [column.name for column in self.columns[1:]]
 
-    def slice(self, first: int, length: int) -> SetRelease:
-        """Rows ``first .. first + length - 1``, without links."""
-        return SetRelease(self.table.slice(first, length), self.certificate)
+    @property
+    def error_rate(self) -> float | None:
+        """ER: misreported items per item held, mean over records."""
+        return None if self.certified is None else self.certified.error_rate
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The release as a pandas DataFrame, sets as text."""
-        return self.to_text().to_pandas()
+    def worlds(self, row: int) -> PossibleWorlds:
+        """Return the sets that one published record may stand for.
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        private: str | Path | None = None,
-        overwrite: bool = False,
-        report: bool = True,
-        internal: InternalReport | None = None,
-    ) -> dict[str, Any]:
-        """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
+        Parameters
+        ----------
+        row
+            Number of the record in the release.
 
-        All or none, as `mottle.Release.save`; ``private`` names the owner's link file,
-        ``internal`` asks for a report that compares with the original, and ``report=False`` leaves
-        ``report.html`` out.
+        Returns
+        -------
+        PossibleWorlds
+            Base set, uncertain items and distance.
         """
-        from mottle.io.write_release import save_release
-        from mottle.report import page_of
+        cell = self.table.column(self.column)[row].as_py()
+        base, uncertain = frozenset(cell["base"]), frozenset(cell["uncertain"])
+        return PossibleWorlds(base, uncertain, cell["distance"])
 
-        return save_release(
-            self,
-            Path(folder),
-            private,
-            overwrite=overwrite,
-            report=page_of(self) if report else None,
-            internal=None if internal is None else (internal.path, internal.page_of(self)),
-        )
+    def text_of(self, table: pa.Table) -> pa.Table:
+        """Return some rows with their sets as text, as in ``release.csv``.
+
+        Parameters
+        ----------
+        table
+            Rows of `table`.
+
+        Returns
+        -------
+        pa.Table
+            Three columns of text for the sets, then the labels.
+        """
+        names = [f"{self.column}.{part}" for part in set_cell_text.PARTS]
+        chunks = [set_cell_text.to_text(chunk) for chunk in table.column(self.column).chunks]
+        if not chunks:
+            chunks = [set_cell_text.to_text(pa.array([], set_cell_text.TYPE))]
+        parts = [pa.chunked_array(part) for part in zip(*chunks, strict=True)]
+        columns = dict(zip(names, parts, strict=True))
+        return pa.table(columns | {name: table.column(name) for name in self.labels})
+
+
+def set_column(name: str) -> PublishedColumn:
+    """Describe the column that holds published sets."""
+    lists = set_cell_text.TYPE.field("base").type
+    return PublishedColumn(name, Role.QUASI_IDENTIFYING, None, Form.WORLDS, lists)
+
+
+def describe_columns(data: ItemSets) -> tuple[PublishedColumn, ...]:
+    """Describe the columns of the release of ``data``."""
+    if data.labels is None:
+        return (set_column(data.column),)
+    label = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)
+    return set_column(data.column), label
 
 
 def publish(data: ItemSets, votes: Votes, links: Links) -> pa.Table:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow as pa
 from mottle.encoding.encode import codes_of_values
 from mottle.errors import PrivacyError
 from mottle.graph.model import is_order
+from mottle.release.certificate import Certificate, ReleaseKind, SensitiveTable
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.publish import reordered
@@ -94,16 +94,16 @@ def _check_groups(published: pa.Table, sensitive: pa.Table, links: Links) -> int
     return pairs
 
 
-def add_disclosure_notice(certificate: dict[str, Any], sensitive: pa.Table) -> dict[str, Any]:
+def add_disclosure_notice(certificate: Certificate, sensitive: pa.Table) -> Certificate:
     """The certificate with what two tables disclose, and what the second one is."""
-    guarantee = certificate["guarantee"]
-    columns = [PublishedColumn.of_field(described).facts for described in sensitive.schema]
-    return {
-        **certificate,
-        "guarantee": {**guarantee, "statement": f"{guarantee['statement']} {_DISCLOSURE}"},
-        "sensitive_table": {"rows": sensitive.num_rows, "columns": columns},
-        "notes": [*_NOTES, *certificate["notes"]],
-    }
+    claim = certificate.guarantee
+    columns = tuple(PublishedColumn.of_field(described).facts for described in sensitive.schema)
+    return certificate.with_changes(
+        kind=ReleaseKind.TWO_TABLES,
+        guarantee=claim.model_copy(update={"statement": f"{claim.statement} {_DISCLOSURE}"}),
+        sensitive_table=SensitiveTable(rows=sensitive.num_rows, columns=columns),
+        notes=(*_NOTES, *certificate.notes),
+    )
 
 
 def _sensitive_table(

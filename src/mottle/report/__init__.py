@@ -4,7 +4,6 @@ Two flavours. The *publishable* one goes with the release and says nothing that 
 certificate do not say. The *internal* one is for the owner: it compares with the original.
 """
 
-from mottle.evaluation.release_rows import ReleaseRows
 from mottle.report.content import EXAMPLES, Content, Owner, gather
 from mottle.report.render import render, report_html
 from mottle.report.report import InternalReport, page_of
@@ -14,7 +13,6 @@ __all__ = [
     "Content",
     "InternalReport",
     "Owner",
-    "ReleaseRows",
     "gather",
     "page_of",
     "render",

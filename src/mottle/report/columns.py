@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,10 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Form
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.release_rows import ReleaseRows
 from mottle.release.cell_text import to_text
+from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
 from mottle.report.frequent_items import frequent_items
 from mottle.report.histogram_bins import MISSING, Bins, bins_of, missing_condition
 from mottle.report.svg import Bar, horizontal, percent, shortened, vertical
@@ -43,20 +43,20 @@ class ColumnReport:
 
 
 def describe_columns(
-    parts: ReleaseRows, original: Mapping[str, Tally] | None
+    release: ReleaseData, original: Mapping[str, Tally] | None
 ) -> list[ColumnReport]:
     """All columns, in the order of the release; ``original`` only where its owner reads."""
-    counted = tallies(parts.tables(), parts.columns)
+    counted = tallies(release.tables(), release.columns)
     before = original or {}
-    losses = parts.certificate.get("ncp", {})
-    degree = int(parts.certificate.get("degree", {}).get("min", 0))
+    losses = release.certificate.ncp
+    degree = release.certificate.degree.min
     found = [
         describe(counted[name], losses.get(name), before.get(name), degree)
-        for name in (column.name for column in parts.columns)
+        for name in (column.name for column in release.columns)
     ]
-    if parts.sensitive is not None:
-        found = [column for column in found if column.name not in parts.sensitive.column_names]
-        apart = _apart(parts.sensitive)
+    if release.sensitive is not None:
+        found = [column for column in found if column.name not in release.sensitive.column_names]
+        apart = _apart(release.sensitive)
         found += [_describe_apart(tally, before.get(name)) for name, tally in apart.items()]
     return found
 
@@ -250,9 +250,9 @@ def _widest(tally: Tally, widths: NDArray[np.float64], form: Form) -> tuple[tupl
     )
 
 
-def roles(certificate: Mapping[str, Any]) -> dict[Role, list[str]]:
+def roles(certificate: Certificate) -> dict[Role, list[str]]:
     """The names of the columns by role, as the certificate has them."""
     found: dict[Role, list[str]] = {role: [] for role in Role}
-    for column in certificate["columns"]:
-        found[Role(column["role"])].append(column["name"])
+    for column in certificate.columns:
+        found[column.role].append(column.name)
     return found

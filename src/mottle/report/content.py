@@ -7,11 +7,10 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from mottle.evaluation.release_rows import ReleaseRows
-from mottle.release.data import Release
-from mottle.release.set_release import SetRelease
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
+from mottle.release.set_release import SetReleaseData
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.columns import roles
 from mottle.report.set_body import sets_body
@@ -29,7 +28,7 @@ class Content(Body):
     """A report, ready to be written down."""
 
     internal: bool
-    certificate: Mapping[str, Any]
+    certificate: Certificate
     roles: Mapping[Role, list[str]]
     promises: list[Promise]
     limits: list[str]
@@ -42,19 +41,18 @@ class Content(Body):
 
 
 def gather(
-    release: Release | ReleaseRows | SetRelease,
-    certificate: Mapping[str, Any],
+    release: ReleaseData,
+    certificate: Certificate,
     owner: Owner | None = None,
 ) -> Content:
     """All that a report says about a release of a table or of sets.
 
     Without ``owner`` it holds nothing beyond the release and its certificate.
     """
-    if isinstance(release, SetRelease):
+    if isinstance(release, SetReleaseData):
         body = sets_body(release, certificate, owner)
     else:
-        parts = ReleaseRows.of(release) if isinstance(release, Release) else release
-        body = table_body(parts, certificate, owner)
+        body = table_body(release, certificate, owner)
     said = list(warnings(certificate))
     today = dt.date.today()
     return Content(
@@ -62,10 +60,10 @@ def gather(
         internal=owner is not None,
         certificate=certificate,
         roles=roles(certificate),
-        promises=promises(certificate["guarantee"], of_sets=body.of_sets),
+        promises=promises(certificate.guarantee, of_sets=body.of_sets),
         limits=list(limits(certificate)),
         warnings=said,
-        notes=[note for note in certificate.get("notes", []) if note not in said],
+        notes=[note for note in certificate.notes if note not in said],
         checks=checks(certificate),
         versions=_versions(certificate),
         date=f"{today.day} {today:%B %Y}",
@@ -73,6 +71,6 @@ def gather(
     )
 
 
-def _versions(certificate: Mapping[str, Any]) -> dict[str, str]:
-    known = {"mottle": str(certificate["mottle"]), "Python": platform.python_version()}
+def _versions(certificate: Certificate) -> dict[str, str]:
+    known = {"mottle": certificate.mottle, "Python": platform.python_version()}
     return known | {name: importlib.metadata.version(name) for name in _LIBRARIES}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
 from mottle.report.content import Content, Owner, gather
 from mottle.report.svg import meter, percent
 from mottle.schema.model import Role
 
 
 def report_html(
-    release: Any, certificate: Mapping[str, Any] | None = None, owner: Owner | None = None
+    release: ReleaseData, certificate: Certificate | None = None, owner: Owner | None = None
 ) -> str:
     """A release's report as HTML; the publishable flavour unless an ``owner`` asks.
 

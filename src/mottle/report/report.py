@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from markupsafe import escape
 
 from mottle.errors import MottleError
 from mottle.io.batch_source import Source
-from mottle.release.data import Release
-from mottle.release.set_release import SetRelease
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
 from mottle.report.content import EXAMPLES, Owner
 from mottle.report.render import report_html
 
-Page = Callable[[dict[str, Any]], str]
+Page = Callable[[Certificate], str]
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class InternalReport:
     owner: Owner
     examples: bool = False  # show ten rows before and after
 
-    def page_of(self, release: Release | SetRelease) -> Page:
+    def page_of(self, release: ReleaseData) -> Page:
         """The page, once the certificate is known."""
         people = None
         if self.examples and release.links is not None:
@@ -47,7 +46,7 @@ class InternalReport:
         return replace(self.owner, original=original, examples=examples)
 
 
-def page_of(release: Any, owner: Owner | None = None) -> Page:
+def page_of(release: ReleaseData, owner: Owner | None = None) -> Page:
     """What makes the report when the release is written, checksums and all.
 
     Releases can take hours to compute. A defect in a chart must not cost one: then a page that
@@ -56,7 +55,7 @@ def page_of(release: Any, owner: Owner | None = None) -> Page:
     return partial(_page, release, owner)
 
 
-def _page(release: Any, owner: Owner | None, certificate: dict[str, Any]) -> str:
+def _page(release: ReleaseData, owner: Owner | None, certificate: Certificate) -> str:
     try:
         return report_html(release, certificate, owner)
     except MottleError:
@@ -67,7 +66,7 @@ def _page(release: Any, owner: Owner | None, certificate: dict[str, Any]) -> str
         )
         return _APOLOGY.format(
             error=escape(type(error).__name__),
-            statement=escape(certificate["guarantee"]["statement"]),
+            statement=escape(certificate.guarantee.statement),
         )
 
 

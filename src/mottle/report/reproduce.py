@@ -9,57 +9,57 @@ from typing import Any
 
 from mottle.assignment import WALKS
 from mottle.encoding.domain import Form
-from mottle.evaluation.release_rows import ReleaseRows
+from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 
-def command_of(certificate: Mapping[str, Any]) -> str:
+def command_of(certificate: Certificate) -> str:
     """The command that made a release of this certificate, DATA standing for its table."""
-    parameters = certificate["parameters"]
+    parameters = certificate.parameters
     words = ["mottle", "anonymize", "DATA", "--schema", "mottle.toml"]
     words += _guarantee_and_method(certificate)
-    if parameters.get("representation", "range") != "range":
-        words += ["--representation", parameters["representation"]]
+    if parameters.representation not in (None, "range"):
+        words += ["--representation", parameters.representation]
     words += _run_options(certificate)
-    if parameters.get("least_total", 0) is None and parameters.get("draw") != "apart":
+    if parameters.least_total is None and certificate.kind is ReleaseKind.TABLE:
         words.append("--no-totals")
-    if certificate.get("audit", {}).get("level") == "full":
+    if certificate.audit is not None and certificate.audit.level == "full":
         words += ["--audit", "full"]
-    words += _engine_options(certificate.get("engine", {}))
+    words += _engine_options(certificate.engine)
     return shlex.join([*words, "-o", "released"])
 
 
-def command_of_sets(certificate: Mapping[str, Any]) -> str:
+def command_of_sets(certificate: Certificate) -> str:
     """The same for a release of sets, DATA standing for their file."""
     words = ["mottle", "anonymize-sets", "DATA", *_guarantee_and_method(certificate)]
-    labels = [column["name"] for column in certificate["columns"][1:]]
+    labels = [column.name for column in certificate.columns[1:]]
     words += [word for label in labels for word in ("--sensitive-label", label)]
     return shlex.join([*words, *_run_options(certificate), "-o", "released"])
 
 
-def _guarantee_and_method(certificate: Mapping[str, Any]) -> Iterator[str]:
-    for part in certificate["guarantee"].get("parts", [certificate["guarantee"]]):
-        yield from _guarantee_options(part)
-    yield from ("--method", certificate["method"]["name"])
+def _guarantee_and_method(certificate: Certificate) -> Iterator[str]:
+    for part in certificate.guarantee.each:
+        yield from _guarantee_options(part.facts)
+    yield from ("--method", certificate.method.name)
 
 
-def _run_options(certificate: Mapping[str, Any]) -> Iterator[str]:
-    parameters = certificate["parameters"]
-    if parameters.get("draw") in WALKS and parameters["draw"] != "closed":
-        yield from ("--walk", parameters["draw"])
-    if parameters.get("effort") is not None:
-        yield from ("--seconds", f"{parameters['effort']:g}")
-    if certificate.get("seed") is not None:
-        yield from ("--seed", str(certificate["seed"]))
+def _run_options(certificate: Certificate) -> Iterator[str]:
+    parameters = certificate.parameters
+    if parameters.draw in WALKS and parameters.draw != "closed":
+        yield from ("--walk", parameters.draw)
+    if parameters.effort is not None:
+        yield from ("--seconds", f"{parameters.effort:g}")
+    if certificate.seed is not None:
+        yield from ("--seed", str(certificate.seed))
 
 
-def _engine_options(engine: Mapping[str, Any]) -> Iterator[str]:
-    if engine.get("name") == "streaming":
-        yield from ("--memory", f"{engine['memory'] / 1e9:g}GB")
-    elif engine.get("name") == "spark":
-        yield from ("--engine", "spark")
+def _engine_options(engine: EngineFacts | None) -> Iterator[str]:
+    if engine is not None and engine.memory is not None:
+        yield from ("--memory", f"{engine.memory / 1e9:g}GB")
+    elif engine is not None:
+        yield from ("--engine", engine.name)
 
 
 def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
@@ -74,28 +74,26 @@ def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--cap-rest", f"{part['default']:g}")
 
 
-def schema_of(release: Release | ReleaseRows) -> Schema:
+def schema_of(release: ReleaseData) -> Schema:
     """The roles and kinds of all columns, as the release and its certificate have them."""
     published = {column.name: column for column in release.columns}
     apart = release.sensitive
-    whole = release.certificate.get("parameters", {}).get("representation")
+    whole = release.certificate.parameters.representation
     binned = {
-        name: entry["binned"]
-        for entry in release.certificate.get("sensitive", [])
-        for name in entry["columns"]
-        if len(entry["columns"]) == 1 and "binned" in entry
+        name: entry.binned
+        for entry in release.certificate.sensitive
+        for name in entry.columns
+        if len(entry.columns) == 1 and entry.binned is not None
     }
     columns = []
-    for facts in release.certificate["columns"]:
-        name = facts["name"]
+    for facts in release.certificate.columns:
+        name = facts.name
         if apart is not None and name == apart.column_names[0]:
             continue  # the groups' numbers, which the table never had
         details = _details(published[name], whole) if name in published else {}
         if name in binned:
             details |= _bins(str(binned[name]))
-        columns.append(
-            Column(name=name, role=facts["role"], weight=facts.get("weight", 1.0), **details)
-        )
+        columns.append(Column(name=name, role=facts.role, weight=facts.weight or 1.0, **details))
     return Schema(columns=tuple(columns))
 
 

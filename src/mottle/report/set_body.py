@@ -6,8 +6,7 @@ items that are uncertain: what a record may hold at most, and what it holds for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +18,9 @@ from mottle.evaluation.set_query_accuracy import Holders, measure_questions
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import ItemSets
 from mottle.methods.sets import registered
+from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
-from mottle.release.set_release import SetRelease
+from mottle.release.set_release import SetReleaseData
 from mottle.report.body import Body, Examples, Owner, shown
 from mottle.report.columns import ColumnReport, describe
 from mottle.report.frequent_items import frequent_items
@@ -31,16 +31,15 @@ from mottle.schema.model import Role
 _LONGEST_SET = 200  # letters of a set that is shown
 
 
-def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
+def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
     """Items, sizes, labels, questions, and how to make the release again."""
     original = None if owner is None else _original(owner, release)
     holders = Holders.of(release)
     before = None if original is None else Holders.of_originals(original, holders.names)
-    facts = certificate["method"]
-    known = registered().get(str(facts.get("picked", facts["name"])))
+    known = registered().get(certificate.method.used)
     return Body(
         of_sets=True,
-        method=str(facts["title"]) if known is None else known.title,
+        method=certificate.method.title if known is None else known.title,
         columns=[
             _items(release, original),
             *_sizes(release, original),
@@ -57,7 +56,7 @@ def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner 
     )
 
 
-def _original(owner: Owner, release: SetRelease) -> ItemSets:
+def _original(owner: Owner, release: SetReleaseData) -> ItemSets:
     if not isinstance(owner.original, ItemSets):
         raise UsageError(
             "The original of a release of sets is a file of sets.", "Give the sets that were read."
@@ -66,7 +65,7 @@ def _original(owner: Owner, release: SetRelease) -> ItemSets:
     return owner.original
 
 
-def _items(release: SetRelease, original: ItemSets | None) -> ColumnReport:
+def _items(release: SetReleaseData, original: ItemSets | None) -> ColumnReport:
     """The most frequent items, as base sets have them."""
     cells = release.table.column(release.column).combine_chunks()
     before = None
@@ -87,7 +86,7 @@ def _items(release: SetRelease, original: ItemSets | None) -> ColumnReport:
     )
 
 
-def _sizes(release: SetRelease, original: ItemSets | None) -> list[ColumnReport]:
+def _sizes(release: SetReleaseData, original: ItemSets | None) -> list[ColumnReport]:
     """How many items records hold, how many of them are uncertain, and how far they may be off."""
     cells = release.table.column(release.column)
     parts = {
@@ -131,7 +130,7 @@ def _tally(name: str, values: pa.ChunkedArray) -> Tally:
     return tallies([pa.table({name: values})], [column])[name]
 
 
-def _labels(release: SetRelease, original: ItemSets | None) -> list[ColumnReport]:
+def _labels(release: SetReleaseData, original: ItemSets | None) -> list[ColumnReport]:
     found = []
     for name in release.labels:
         values = release.table.column(name)
@@ -145,17 +144,17 @@ def _labels(release: SetRelease, original: ItemSets | None) -> list[ColumnReport
 
 
 def _figures(
-    release: SetRelease, certificate: Mapping[str, Any], original: ItemSets | None
+    release: SetReleaseData, certificate: Certificate, original: ItemSets | None
 ) -> dict[str, str]:
     """What can be said of published sets in a few numbers."""
     figures = {
-        "different items": f"{certificate['items']:,}",
+        "different items": f"{certificate.items:,}",
         "error rate (ER): items told wrongly per item held, mean over records": percent(
-            certificate["error_rate"]
+            certificate.error_rate or 0.0
         ),
     }
-    if "flipped" in certificate:
-        figures["the same over all records together"] = percent(certificate["flipped"])
+    if certificate.flipped is not None:
+        figures["the same over all records together"] = percent(certificate.flipped)
     if original is None:
         return figures
     measured = compare_sets(original, release)
@@ -178,7 +177,7 @@ def _small(share: float) -> str:
     return f"{100 * share:.3g} % of all records"
 
 
-def _examples(original: ItemSets, people: Sequence[int], release: SetRelease) -> Examples:
+def _examples(original: ItemSets, people: Sequence[int], release: SetReleaseData) -> Examples:
     """Ten people's sets beside their records."""
     published = release.slice(0, len(people)).to_text()
     headings = published.column_names

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from mottle.release.certificate import Certificate, GuaranteeClaim
+from mottle.schema.model import Role
 
 CHECKS = {
     "regular": "Everybody can be hidden among as many records as promised, without exception.",
@@ -26,19 +29,18 @@ class Promise:
     formal: str
 
 
-def promises(guarantee: Mapping[str, Any], *, of_sets: bool = False) -> list[Promise]:
+def promises(guarantee: GuaranteeClaim, *, of_sets: bool = False) -> list[Promise]:
     """The guarantees of a certificate, one by one."""
-    parts: Sequence[Mapping[str, Any]] = guarantee.get("parts", [guarantee])
     known = "all items of that person" if of_sets else _GENERALIZED
-    return [_promise(part, known) for part in parts]
+    return [_promise(part, known) for part in guarantee.each]
 
 
 _GENERALIZED = "everything that the generalized columns say about that person"
 
 
-def _promise(part: Mapping[str, Any], known: str) -> Promise:
-    title = f"{part['name']}, {part['short']}"
-    return Promise(title, _plain(part, known), str(part.get("statement", "")))
+def _promise(part: GuaranteeClaim, known: str) -> Promise:
+    title = f"{part.name}, {part.short}"
+    return Promise(title, _plain(part.facts, known) or part.statement, part.statement)
 
 
 def _plain(part: Mapping[str, Any], known: str) -> str:
@@ -68,15 +70,15 @@ def _plain(part: Mapping[str, Any], known: str) -> str:
             f" a bound of their own (the lowest is {100 * part['lowest']:.3g} %), all others may be"
             f" believed with {100 * part['default']:.3g} % at most."
         )
-    return str(part.get("statement", ""))
+    return ""
 
 
-def checks(certificate: Mapping[str, Any]) -> list[tuple[str, bool]]:
+def checks(certificate: Certificate) -> list[tuple[str, bool]]:
     """What was checked, and whether it holds; only what there was to check."""
     return [
-        (CHECKS.get(check["name"], check["name"]), check["passed"])
-        for check in certificate["checks"]
-        if check["measured"].get("capped_values", 1)
+        (CHECKS.get(check.name, check.name), check.passed)
+        for check in certificate.checks
+        if check.measured.capped_values != 0
     ]
 
 
@@ -86,10 +88,9 @@ _UNCHANGED = (
 )
 
 
-def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
+def limits(certificate: Certificate) -> Iterator[str]:
     """What is not promised; said plainly, since nobody else will."""
-    parts = certificate["guarantee"].get("parts", [certificate["guarantee"]])
-    if not any("k" not in part for part in parts):
+    if all("k" in part.facts for part in certificate.guarantee.each):
         yield (
             "What most of a person's candidates have in common can be read off them. k-anonymity"
             " hides which record is whose, and nothing else; ℓ-diversity or β-likeness bound what"
@@ -103,7 +104,7 @@ def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
         "The promise is about this release. Several releases about the same people, taken together,"
         " can say more than each of them."
     )
-    if any(column["role"] in ("sensitive", "insensitive") for column in certificate["columns"]):
+    if any(column.role in (Role.SENSITIVE, Role.INSENSITIVE) for column in certificate.columns):
         yield _UNCHANGED
     yield (
         "What is true of groups of people remains true: that smokers fall ill more often can be"
@@ -111,12 +112,12 @@ def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def warnings(certificate: Mapping[str, Any]) -> Iterator[str]:
+def warnings(certificate: Certificate) -> Iterator[str]:
     """Reasons not to publish."""
-    for note in certificate.get("notes", []):
+    for note in certificate.notes:
         if "Do not publish" in note:
             yield note
-    if not certificate.get("audit", {}).get("passed", True):
+    if certificate.audit is not None and not certificate.audit.passed:
         yield "The audit found an adversary who gets beyond what the guarantee allows."
-    if not all(check["passed"] for check in certificate["checks"]):
+    if not all(check.passed for check in certificate.checks):
         yield "Not all checks passed."

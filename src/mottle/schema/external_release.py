@@ -41,7 +41,7 @@ _SUPPRESSED = {
 class ExternalRelease(BaseModel):
     """The ``[release]`` table: which tool wrote the release, and what deviates from its ways.
 
-    >>> ForeignRelease(tool="arx").words_for_anything
+    >>> ExternalRelease(tool="arx").words_for_anything
     ('*',)
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
@@ -63,13 +64,21 @@ class Registry(Generic[T], Mapping[str, T]):
         return self[name]
 
     def __getitem__(self, name: str) -> T:
-        return self._load()[name]
+        if name not in self._items and not self._loaded:
+            self._load_alone(name)
+        return self._items[name] if name in self._items else self._load()[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._load()))
 
     def __len__(self) -> int:
         return len(self._load())
+
+    def _load_alone(self, name: str) -> None:
+        """Import the module that bears an item's name, if there is one."""
+        module = f"{self._package}.{name}"
+        if name.isidentifier() and importlib.util.find_spec(module) is not None:
+            importlib.import_module(module)
 
     def _load(self) -> dict[str, T]:
         if not self._loaded:

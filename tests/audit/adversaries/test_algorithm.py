@@ -128,7 +128,7 @@ def test_of_too_many_links_some_blocks_are_attacked(crowd, diverse, monkeypatch)
 def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method=method, effort=0, seed=1)
     edges = edges_of(release.links, crowd.num_rows)
-    redraw = redraw_of(edges, release.certificate["parameters"]["draw"])
+    redraw = redraw_of(edges, release.certificate.parameters.draw)
     starts, records = edges.matches
     drawn = [redraw.record_of_person(seed) for seed in range(20)]
     for record_of in drawn:

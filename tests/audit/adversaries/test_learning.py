@@ -39,7 +39,7 @@ def published_as_it_is(rows: int) -> tuple[pa.Table, Release]:
     graph = Graph.rings(everybody, np.arange(rows + 1), np.ones(rows, np.int32))
     schema = pa.schema([column.field() for column in columns])
     links = Links(graph, everybody, everybody.astype(np.int32))
-    return table, Release(table.cast(schema), columns, {}, links)
+    return table, Release(table.cast(schema), columns, None, links)
 
 
 def test_records_that_a_learner_can_memorize_are_caught():

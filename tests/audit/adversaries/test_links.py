@@ -222,9 +222,9 @@ def test_what_is_no_link_file_is_refused(tmp_path, case):
 def test_an_identifying_column_that_is_still_there_is_caught(case):
     table, release = case
     certificate = dict(release.certificate)
-    certificate["columns"] = [
+    certificate.columns = [
         facts | ({"role": "identifying"} if facts["name"] == "note" else {})
-        for facts in certificate["columns"]
+        for facts in certificate.columns
     ]
     found = links(table, replace(release, certificate=certificate)).findings[0]
     assert (found.details["identifying_columns"], found.passed) == (1, False)

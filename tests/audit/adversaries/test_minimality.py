@@ -104,7 +104,7 @@ def test_methods_without_a_known_attack_say_what_they_decided(crowd, diverse, ou
         assert "not_played" in found.details
     (found,) = minimality(crowd, outside(diverse))
     assert "private link file" in found.details["not_played"]
-    unknown = mottle.Release(diverse.table, diverse.columns, {}, diverse.links)
+    unknown = mottle.Release(diverse.table, diverse.columns, None, diverse.links)
     (found,) = minimality(crowd, unknown, guarantee=LDiversity(3))
     assert "which method" in found.details["not_played"]
 

@@ -110,7 +110,7 @@ def test_guesses_that_are_right_too_often_are_caught():
         PublishedColumn("ill", Role.SENSITIVE, None, None, pa.string()),
     )
     published = table.cast(pa.schema([column.field() for column in columns]))
-    (found,) = sensitive(table, Release(published, columns, {}), guarantee=LDiversity(3))
+    (found,) = sensitive(table, Release(published, columns), guarantee=LDiversity(3))
     assert (found.achieved, found.passed) == (1, False)
 
 

@@ -49,7 +49,7 @@ def published(
     """A release of one column, cells as Python values."""
     column = PublishedColumn(name, Role.QUASI_IDENTIFYING, kind, form, value_type, order, hierarchy)
     array = pa.array(cells, published_type(form, value_type))
-    return Release(pa.table([array], schema=pa.schema([column.field()])), (column,), {})
+    return Release(pa.table([array], schema=pa.schema([column.field()])), (column,), None)
 
 
 def matches(values: pa.Array, release: Release) -> list[str]:
@@ -387,6 +387,6 @@ def test_a_release_without_order_or_hierarchy_says_where_to_find_it():
 
 def test_a_release_without_quasi_identifiers_is_refused():
     column = PublishedColumn("x", Role.SENSITIVE, None, None, pa.int64())
-    release = Release(pa.table({"x": [1]}), (column,), {})
+    release = Release(pa.table({"x": [1]}), (column,), None)
     with pytest.raises(UsageError, match="no quasi-identifier"):
         assignment_graph(pa.table({"x": [1]}), release)

@@ -277,8 +277,8 @@ PEOPLE_SCHEMA = Schema.of(
 def test_releases_pass_all_checks(guarantee, verify):
     table = people.slice(0, 300)
     release = anonymize(table, PEOPLE_SCHEMA, guarantee, method="buckets", effort=0.2)
-    assert all(check["passed"] for check in release.certificate["checks"])
-    assert release.certificate["parameters"]["draw"] == "buckets"
+    assert all(check["passed"] for check in release.certificate.checks)
+    assert release.certificate.parameters.draw == "buckets"
     assert release.table.num_rows == 300
     verify(table, PEOPLE_SCHEMA, release, guarantee.degree)
 
@@ -339,7 +339,7 @@ def test_likeness_is_always_feasible(counts, beta, enhanced, seed):
     )
     guarantee = BetaLikeness(beta, enhanced)
     release = anonymize(table, SCHEMA, guarantee, method="buckets", effort=0, seed=seed)
-    assert release.certificate["checks"][3]["passed"]
+    assert release.certificate.checks[3]["passed"]
 
 
 def test_several_sensitive_columns_keep_joint_and_single_caps():
@@ -363,7 +363,7 @@ def test_several_sensitive_columns_keep_joint_and_single_caps():
             shown = values[edges]
             _, seen = np.unique(shown, return_counts=True)
             assert seen.max() <= len(shown) / 3
-    described = release.certificate["sensitive"]
+    described = release.certificate.sensitive
     assert [entry["columns"] for entry in described] == [["illness", "job"], ["illness"], ["job"]]
 
 
@@ -447,7 +447,7 @@ def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
     final = release.links
     assert np.array_equal(final.graph.members[: graph.records], graph.members)
     assert np.array_equal(final.truth[: graph.records], truth)
-    assert release.certificate["method"]["scouts"] == graph.records
+    assert release.certificate.method.scouts == graph.records
 
 
 def test_refinement_keeps_buckets_and_lowers_the_loss():
@@ -455,10 +455,10 @@ def test_refinement_keeps_buckets_and_lowers_the_loss():
     rough = anonymize(table, schema, LDiversity(3), method="buckets", effort=0, seed=2)
     fine = anonymize(table, schema, LDiversity(3), method="buckets", effort=1, seed=2)
     assert fine.gcp < rough.gcp
-    assert fine.certificate["method"]["refinement"]["passes"] > 0
-    assert fine.certificate["parameters"]["draw"] == Draw.BUCKETS
+    assert fine.certificate.method.refinement["passes"] > 0
+    assert fine.certificate.parameters.draw == Draw.BUCKETS
 
 
 def test_auto_picks_buckets_for_sensitive_guarantees():
     release = anonymize(people.slice(0, 200), PEOPLE_SCHEMA, LDiversity(2), effort=0, seed=1)
-    assert release.certificate["method"]["picked"] == "buckets"
+    assert release.certificate.method.picked == "buckets"

@@ -89,12 +89,12 @@ def test_tiers_lose_less_and_pass_all_checks(guarantee, monkeypatch):
     schema = Schema.of(quasi_identifying=["age", "sex", "education"], sensitive=["illness"])
     run = {"method": "buckets", "effort": 0, "seed": 1}
     parted = mottle.anonymize(table, schema, guarantee, **run)
-    assert all(check["passed"] for check in parted.certificate["checks"])
-    tiers = parted.certificate["method"]["tiers"]
+    assert all(check["passed"] for check in parted.certificate.checks)
+    tiers = parted.certificate.method.tiers
     assert len(tiers) == 2
     assert sum(tier["records"] for tier in tiers) == 3000
     assert mottle.audit_release(table, parted, schema=schema, guarantee=guarantee).passed
     monkeypatch.setattr("mottle.methods.buckets.tiers._FEWEST_RECORDS", 10**9)
     whole = mottle.anonymize(table, schema, guarantee, **run)
-    assert len(whole.certificate["method"]["tiers"]) == 1
+    assert len(whole.certificate.method.tiers) == 1
     assert parted.gcp < 0.9 * whole.gcp

@@ -66,8 +66,8 @@ def test_release_with_dummies_can_be_written_and_its_links_say_which_they_are(tm
         seed=1,
         unsafe_paper_randomization=True,
     )
-    assert release.certificate["rows"] == 6
-    assert dummies_notice(1) in release.certificate["notes"]
+    assert release.certificate.rows == 6
+    assert dummies_notice(1) in release.certificate.notes
     true = release.links.original_of_row
     assert [release.table["illness"][int(row)].as_py() for row in np.flatnonzero(true == 5)] == [
         None

@@ -213,7 +213,7 @@ def test_threshold_mode_pays_and_names_its_risk():
         release = anonymize(table, SCHEMA, LDiversity(4), method=method, seed=1)
         losses[method] = release.gcp
     assert losses["het-sortgreedy-threshold"] < losses["het-sortgreedy"]
-    assert "together" in release.certificate["method"]["decides_by"]
+    assert "together" in release.certificate.method.decides_by
 
 
 def test_threshold_mode_refuses_too_many_values(monkeypatch: pytest.MonkeyPatch):
@@ -265,7 +265,7 @@ def test_k_asks_for_more_buckets_than_l():
     release = anonymize(
         table, SCHEMA, KAnonymity(7) & LDiversity(3), method="het-hungarian", seed=1
     )
-    assert release.certificate["degree"]["min"] >= 7
+    assert release.certificate.degree.min >= 7
 
 
 # --------------------------------------------------------------------------- dummies and the leak
@@ -286,12 +286,12 @@ UNSAFE = {"seed": 1, "unsafe_paper_randomization": True}
 def test_paper_to_the_letter_publishes_dummies(counts, guarantee, added: int):
     table = people(counts)
     release = anonymize(table, SCHEMA, guarantee, method="het-hungarian-dummies", **UNSAFE)
-    assert release.table.num_rows == release.certificate["rows"] == sum(counts) + added
+    assert release.table.num_rows == release.certificate.rows == sum(counts) + added
     assert release.table["secret"].null_count == added
-    assert release.certificate["method"]["dummies"] == added
-    said = [note for note in release.certificate["notes"] if "are dummies" in note]
+    assert release.certificate.method.dummies == added
+    said = [note for note in release.certificate.notes if "are dummies" in note]
     assert len(said) == (added > 0)
-    assert any(note.startswith("UNSAFE") for note in release.certificate["notes"])
+    assert any(note.startswith("UNSAFE") for note in release.certificate.notes)
 
 
 def test_dummies_have_to_be_asked_for_twice():
@@ -338,13 +338,13 @@ def test_paper_to_the_letter_matches_no_value_twice(seed: int):
 def test_papers_walk_leaks_and_the_certificate_says_so(method: str, counts, chance: float):
     table = people(counts)
     release = anonymize(table, SCHEMA, LDiversity(5), method=method, **UNSAFE)
-    check = release.certificate["checks"][3]
+    check = release.certificate.checks[3]
     assert check["invariant"] == 4
     assert check["passed"] is False
     assert check["measured"]["individuals_with_repeated_value"] > 0
     assert check["measured"]["individuals_beyond_cap"] > 0
     assert check["measured"]["highest_share_of_cap"] > 1
-    assert release.certificate["parameters"]["draw"] == "closed"
+    assert release.certificate.parameters.draw == "closed"
     repeats, seen_once = strike_out(table, release)
     assert repeats > 0
     assert seen_once > chance
@@ -355,10 +355,10 @@ def test_papers_walk_leaks_and_the_certificate_says_so(method: str, counts, chan
 def test_default_draw_leaves_nothing_to_strike_out(method: str, counts: list[int]):
     table = people(counts)
     release = anonymize(table, SCHEMA, LDiversity(5), method=method, seed=1)
-    assert release.certificate["checks"][3]["passed"] is True
+    assert release.certificate.checks[3]["passed"] is True
     repeats, seen_once = strike_out(table, release)
     assert seen_once <= 1 / 5 + 1e-9
-    if release.certificate["degree"]["max"] < 10:  # from ten matches on a value may come twice
+    if release.certificate.degree.max < 10:  # from ten matches on a value may come twice
         assert repeats == 0
 
 

@@ -295,6 +295,6 @@ def test_rings_with_diversity_are_turned_and_say_what_decides():
     schema = Schema.of(quasi_identifying=["a", "b"], sensitive=["s"])
     for guarantee, least in ((LDiversity(3), 3), (KAnonymity(7) & LDiversity(3), 7)):
         release = anonymize(table, schema, guarantee, method="nh", seed=1)
-        assert release.certificate["parameters"]["draw"] == str(Draw.ROTATION)
-        assert "together" in release.certificate["method"]["decides_by"]
-        assert release.certificate["degree"]["min"] >= least
+        assert release.certificate.parameters.draw == str(Draw.ROTATION)
+        assert "together" in release.certificate.method.decides_by
+        assert release.certificate.degree.min >= least

@@ -114,8 +114,8 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     )
     memory = mottle.anonymize(table, SCHEMA, guarantee, method=method, effort=effort)
     assert memory.gcp is not None
-    assert released.certificate["engine"]["chunks"] == 2
-    assert abs(released.certificate["gcp"] / memory.gcp - 1) < APART
+    assert released.certificate.engine.chunks == 2
+    assert abs(released.certificate.gcp / memory.gcp - 1) < APART
     assert released.dataframe.count() == ROWS
     internal = InternalReport(tmp_path / "internal.html", Owner(None))
     released.save(tmp_path / "out", internal=internal, original=parquet_source(path, "people"))
@@ -128,7 +128,7 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     expected = mottle.read_release(tmp_path / "memory")
     assert release.table.schema.equals(expected.table.schema)
     assert release.columns == expected.columns
-    assert [one["passed"] for one in release.certificate["checks"]] == [True] * 5
+    assert [one["passed"] for one in release.certificate.checks] == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
         )
         memory = mottle.anonymize(table, schema, guarantee, **run)
         for decided in ("blocks", "scouts"):
-            assert released.certificate["method"][decided] == memory.certificate["method"][decided]
-        clustered.append(released.certificate["gcp"])
+            assert released.certificate.method[decided] == memory.certificate.method[decided]
+        clustered.append(released.certificate.gcp)
         held.append(memory.gcp)
     assert abs(sum(clustered) / sum(held) - 1) < APART, (clustered, held)
     released.save(tmp_path / "out")
@@ -226,7 +226,7 @@ def test_a_killed_executor_leaves_one_whole_release(
         chunk_rows=400,
     )
     assert marker.exists()
-    assert released.certificate["engine"]["chunks"] == 6
+    assert released.certificate.engine.chunks == 6
     released.save(tmp_path / "out")
     check(table, tmp_path / "out", KAnonymity(5))
 

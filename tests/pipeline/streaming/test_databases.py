@@ -105,7 +105,7 @@ def test_a_table_of_a_database_is_streamed_from_the_command_line(
         tmp_path / "out",
     )
     assert done.exit_code == 0, done.output
-    assert mottle.read_release(tmp_path / "out").certificate["engine"]["name"] == "streaming"
+    assert mottle.read_release(tmp_path / "out").certificate.engine.name == "streaming"
     check_whole(tmp_path / "out")
 
 

@@ -166,7 +166,7 @@ def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> 
                 **run,
             )
     certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run)
-    assert certificate["method"]["scouts"] > 0
+    assert certificate.method.scouts > 0
     engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)
@@ -220,7 +220,7 @@ def test_an_interrupted_renaming_is_finished_by_the_next_run(
     monkeypatch.undo()
     assert moved == ["release.parquet"]
     certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
-    assert certificate["rows"] == ROWS
+    assert certificate.rows == ROWS
     check_whole(people, folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from mottle.errors import DataError, GuaranteeError, StorageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import TextOptions
 from mottle.pipeline.streaming import engine
+from mottle.release.certificate import Certificate
 
 ROWS = 3000
 QI = ["age", "sex", "education", "marital_status", "workclass"]
@@ -68,13 +68,13 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     )
     memory = mottle.anonymize(table, schema, guarantee, **run)
     assert memory.gcp is not None
-    assert certificate["engine"]["chunks"] > 1
-    assert abs(certificate["gcp"] / memory.gcp - 1) < APART
+    assert certificate.engine.chunks > 1
+    assert abs(certificate.gcp / memory.gcp - 1) < APART
     memory.save(tmp_path / "memory")
     expected = mottle.read_release(tmp_path / "memory")
     release = mottle.read_release(tmp_path / "out")
     assert described(release) == described(expected)
-    assert [check["passed"] for check in certificate["checks"]] == [True] * 5
+    assert [check["passed"] for check in certificate.checks] == [True] * 5
     report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
     assert report.passed
     for name in ("diagnosis", "income"):
@@ -118,13 +118,13 @@ def test_buckets_lose_in_chunks_what_they_lose_in_memory(
         )
         memory = mottle.anonymize(table, schema, guarantee, **run)
         assert (
-            certificate["engine"]["chunks"] > 16_000 // chunk_rows
+            certificate.engine.chunks > 16_000 // chunk_rows
         )  # regions, what they leave over, and scouts
-        assert (certificate["method"]["scouts"] > 0) == scouts
-        tiers = certificate["method"]["tiers"]
+        assert (certificate.method.scouts > 0) == scouts
+        tiers = certificate.method.tiers
         for decided in ("tiers", "blocks", "scouts") if len(tiers) == 1 else ("tiers", "scouts"):
-            assert certificate["method"][decided] == memory.certificate["method"][decided]
-        streamed.append(certificate["gcp"])
+            assert certificate.method[decided] == memory.certificate.method[decided]
+        streamed.append(certificate.gcp)
         held.append(memory.gcp)
     assert abs(sum(streamed) / sum(held) - 1) < apart
     release = mottle.read_release(tmp_path / "out")
@@ -142,7 +142,7 @@ def test_blocks_may_be_much_larger_than_chunks(
     certificate = engine.anonymize(
         file, schema, LDiversity(2), tmp_path / "out", chunk_rows=50, effort=0
     )
-    assert certificate["engine"]["chunks"] > ROWS // 50 > certificate["method"]["blocks"]
+    assert certificate.engine.chunks > ROWS // 50 > certificate.method.blocks
     release = mottle.read_release(tmp_path / "out")
     assert mottle.audit_release(table, release, schema=schema, guarantee=LDiversity(2)).passed
 
@@ -198,7 +198,7 @@ def test_numbers_in_bins_are_capped_by_bin_as_in_memory(
         file, schema, guarantee, tmp_path / "out", chunk_rows=1500, effort=0
     )
     memory = mottle.anonymize(population[0], schema, guarantee, effort=0)
-    assert certificate["sensitive"] == memory.certificate["sensitive"]
+    assert certificate.sensitive == memory.certificate.sensitive
     release = mottle.read_release(tmp_path / "out")
     assert mottle.audit_release(population[0], release, schema=schema, guarantee=guarantee).passed
 
@@ -217,8 +217,8 @@ def test_several_sensitive_columns_are_capped_jointly_and_each(
         tmp_path / "people.parquet", schema, LDiversity(2), tmp_path / "out", effort=0
     )
     memory = mottle.anonymize(table, schema, LDiversity(2), effort=0)
-    assert certificate["sensitive"] == memory.certificate["sensitive"]
-    assert certificate["checks"][3]["measured"]["highest_share_of_cap"] <= 1
+    assert certificate.sensitive == memory.certificate.sensitive
+    assert certificate.checks[3]["measured"]["highest_share_of_cap"] <= 1
 
 
 def test_text_files_get_the_types_they_would_get_in_memory(
@@ -254,7 +254,7 @@ def test_readers_that_can_be_read_once_are_copied(
     certificate = engine.anonymize(
         reader, schema, KAnonymity(5), tmp_path / "out", method="nh", source="people of a database"
     )
-    assert certificate["rows"] == ROWS
+    assert certificate.rows == ROWS
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "certificate.json",
         "release.csv",
@@ -272,9 +272,9 @@ def test_a_seed_repeats_the_release(
         )
     one, two = (mottle.read_release(tmp_path / name).table for name in ("one", "two"))
     assert one.equals(two)
-    certificate = json.loads((tmp_path / "one" / "certificate.json").read_text())
-    assert certificate["seed"] == 7
-    assert any("seed" in note for note in certificate["notes"])
+    certificate = Certificate.from_json((tmp_path / "one" / "certificate.json").read_text())
+    assert certificate.seed == 7
+    assert any("seed" in note for note in certificate.notes)
 
 
 def test_an_order_of_rows_by_file_is_not_to_be_seen(
@@ -337,4 +337,4 @@ def test_an_earlier_release_is_replaced_only_when_asked(
     with pytest.raises(StorageError, match="--overwrite"):
         engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
     engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", overwrite=True, **run)
-    assert mottle.read_release(tmp_path / "out").certificate["degree"]["min"] == 7
+    assert mottle.read_release(tmp_path / "out").certificate.degree.min == 7

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from certificates import certificate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,12 +54,12 @@ def released(
     if records is not None:
         degree = {"min": min(records), "max": max(records), "records": sorted(records.items())}
     table = pa.table(arrays, schema=schema)
-    return Release(table, tuple(columns), {"degree": degree})
+    return Release(table, tuple(columns), certificate(degree=degree))
 
 
 def without_records(release: Release) -> Release:
-    degree = {name: release.certificate["degree"][name] for name in ("min", "max")}
-    return replace(release, certificate={"degree": degree})
+    degree = {name: release.certificate.degree[name] for name in ("min", "max")}
+    return replace(release, certificate=certificate(degree=degree))
 
 
 # ------------------------------------------------------------------------------------- the guess
@@ -286,7 +287,7 @@ def test_degrees_of_other_records_are_not_used() -> None:
     release = two_degrees()
     for records in ([], [[2, 40], [100, 1]]):
         degree = {"min": 2, "max": 100, "records": records}
-        found = replace(release, certificate={"degree": degree}).count({"x": "b"})
+        found = replace(release, certificate=certificate(degree=degree)).count({"x": "b"})
         assert found == without_records(release).count({"x": "b"})
     assert replace(release, certificate={}).count({"x": "b"}).possible == 240
 

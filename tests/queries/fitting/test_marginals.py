@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from certificates import certificate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +40,7 @@ def released(
     schema = pa.schema([one.field() for one in columns])
     arrays = [pa.array(cells, schema.field("x").type), pa.array(illness)]
     table = pa.table(arrays, schema=schema)
-    return Release(table, columns, {"degree": {"min": degree, "max": degree}})
+    return Release(table, columns, certificate(degree={"min": degree, "max": degree}))
 
 
 @st.composite

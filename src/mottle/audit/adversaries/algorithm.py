@@ -54,7 +54,7 @@ _FREQUENT = "highest frequency of a link over repeated draws, by its chance"
 )
 def algorithm(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guesses about every capped column, then the frequencies of links over repeated draws."""
-    draw = str(view.release.certificate.get("parameters", {}).get("draw", ""))
+    draw = view.draw
     if evidence.part is None or not draw:
         why = "needs the private link file and a certificate that says how it drew"
         yield Outcome(_RIGHT, None, details={"not_played": why})

@@ -47,7 +47,7 @@ def corruption(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Curves over the number of people known: at random, and chosen greedily for the worst case."""
     measure = "people given away by one known record, on average"
     part = evidence.part
-    draw = str(view.release.certificate.get("parameters", {}).get("draw", ""))
+    draw = view.draw
     if part is None or not draw:
         why = {"not_played": "needs the private link file and a certificate that says how it drew"}
         yield Outcome(measure, None, details=why)

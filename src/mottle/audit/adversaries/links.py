@@ -65,7 +65,7 @@ def _strange_values(view: View, evidence: Evidence) -> int:
 
     Cells that another tool has suppressed say nothing, so they are no strange ones.
     """
-    foreign = "foreign" in view.release.certificate
+    foreign = view.release.external is not None
     strange = 0
     for name, values in _unchanged(view).items():
         own, published = same_numbers(evidence.original.column(name), values)
@@ -79,8 +79,9 @@ def _strange_values(view: View, evidence: Evidence) -> int:
 
 def _identifying_columns(view: View) -> int:
     """Columns that the certificate calls identifying but the release still has."""
-    described = view.release.certificate.get("columns", [])
-    gone = {facts["name"] for facts in described if facts.get("role") == Role.IDENTIFYING}
+    certified = view.release.certified
+    described = () if certified is None else certified.columns
+    gone = {column.name for column in described if column.role is Role.IDENTIFYING}
     return len(gone & {column.name for column in view.release.columns})
 
 

@@ -30,6 +30,7 @@ from mottle.audit.sensitive.mondrian_cuts import VARIATIONS, cuts_tried, is_expl
 from mottle.audit.view import Evidence, View
 from mottle.guarantees.decisions import DECIDES_BY_BOTH
 from mottle.guarantees.demand import ROUNDING
+from mottle.release.certificate import MethodFacts
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
@@ -50,16 +51,17 @@ _PROVEN = 5.0  # σ: so many that no group is taken for broken by chance
 )
 def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Say whether decisions looked at both, and play the attack where it is known."""
-    made = view.release.certificate.get("method", {})
-    decided = str(made.get("decides_by", ""))
-    if evidence.guarantee is None or not made:
+    certified = view.release.certified
+    made = None if certified is None else certified.method
+    decided = "" if made is None else made.decides_by or ""
+    if evidence.guarantee is None or made is None:
         why = "the release does not say which method made it"
         yield Outcome(_MEASURE, None, details={"not_played": why})
     elif not evidence.guarantee.about_values:
         yield _does_not_apply("no decision looked at sensitive values")
     elif decided != DECIDES_BY_BOTH["decides_by"]:
         yield _does_not_apply(decided or "no decision is declared to look at both")
-    elif made.get("name") not in VARIATIONS:
+    elif made.name not in VARIATIONS:
         facts = {**_declared(made), "not_played": "no attack on this method is known here"}
         yield Outcome(_MEASURE, None, details=facts)
     elif evidence.part is None:
@@ -73,10 +75,10 @@ def _does_not_apply(why: str) -> Outcome:
     return Outcome(_MEASURE, None, details={"does_not_apply": why})
 
 
-def _declared(made: dict[str, Any]) -> dict[str, Any]:
+def _declared(made: MethodFacts) -> dict[str, Any]:
     """What the method says about its decisions."""
-    names = ("decides_by", "mixed_decision")
-    return {name: made[name] for name in names if name in made}
+    said = {"decides_by": made.decides_by, "mixed_decision": made.mixed_decision}
+    return {name: words for name, words in said.items() if words is not None}
 
 
 class _Group(NamedTuple):
@@ -97,7 +99,7 @@ class _Suspicion(NamedTuple):
     sigmas: Float64Array
 
 
-def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
+def _attack(view: View, evidence: Evidence, made: MethodFacts) -> Outcome:
     """Try some worlds for every group, then many for the most suspicious ones."""
     part = evidence.part
     assert part is not None
@@ -112,7 +114,7 @@ def _attack(view: View, evidence: Evidence, made: dict[str, Any]) -> Outcome:
     }
     could = [group for group in groups if 2 * least <= len(group) <= _LARGEST]
     could = [could[number] for number in np.random.default_rng(view.seed).permutation(len(could))]
-    ready = _affordable(_ready(view, evidence, could, marks, least, str(made["name"])), _TRIES)
+    ready = _affordable(_ready(view, evidence, could, marks, least, made.name), _TRIES)
     explained = [group for group in ready if is_explained(group.cuts, group.sensitive_codes, caps)]
     if not explained:
         why = f"no group of at most {_LARGEST} people could have been cut"

@@ -13,14 +13,14 @@ from mottle.audit.containment.compact import runs
 from mottle.audit.containment.index import build_index
 from mottle.errors import DataError
 from mottle.io.read_table import as_table
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
     Matches = csr_array[np.bool_, tuple[int, int]]
 
 
-def assignment_graph(original: object, release: Release) -> Matches:
+def assignment_graph(original: object, release: ReleaseData) -> Matches:
     """All matches: entry [i, j] is true when original i lies inside published record j.
 
     Original rows are numbered as in ``original``, published records as in ``release.table``.

@@ -20,7 +20,7 @@ from mottle.encoding.domain import Form
 from mottle.errors import DataError, UsageError
 from mottle.itemsets.arrow import is_list
 from mottle.release.column import PublishedColumn
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import SEPARATOR, Kind, Role
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
@@ -43,7 +43,7 @@ class CodedColumn(NamedTuple):
     highest: Int32Array  # last code of each interval
 
 
-def code_columns(table: pa.Table, release: Release) -> list[CodedColumn]:
+def code_columns(table: pa.Table, release: ReleaseData) -> list[CodedColumn]:
     """All quasi-identifiers of a release, with the values of the table it was made from."""
     known = quasi_identifiers(release)
     if not known:
@@ -51,7 +51,7 @@ def code_columns(table: pa.Table, release: Release) -> list[CodedColumn]:
     return [_code_column(table, release.table, column) for column in known]
 
 
-def quasi_identifiers(release: Release) -> list[PublishedColumn]:
+def quasi_identifiers(release: ReleaseData) -> list[PublishedColumn]:
     """The columns adversaries know of everybody, generalized or (Anatomy) published as they are."""
     return [column for column in release.columns if column.role is Role.QUASI_IDENTIFYING]
 

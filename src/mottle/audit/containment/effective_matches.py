@@ -22,7 +22,7 @@ from mottle.audit.containment.index import build_index
 from mottle.audit.containment.pruning import disjoint_assignments, prune
 from mottle.errors import DataError, UsageError
 from mottle.io.read_table import as_table
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Verdict:
         return self.effective_matches >= self.k and self.match_different_assignments >= self.k
 
 
-def verify(original: object, release: Release, k: int) -> Verdict:
+def verify(original: object, release: ReleaseData, k: int) -> Verdict:
     """Verify a release against the table it was made from (NH10 §4).
 
     ``original`` is a pyarrow Table, anything with the Arrow stream protocol, or a file. Raises

@@ -15,7 +15,7 @@ from mottle.audit.sensitive.shares import Values, values_of
 from mottle.encoding.sensitive import MISSING, SensitiveValues, encode_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.release.data import Release
+from mottle.release.data import ReleaseData
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
@@ -57,7 +57,7 @@ class Seen:
 
 
 def sensitive_values(
-    original: pa.Table, release: Release, schema: Schema | None, guarantee: Guarantee | None
+    original: pa.Table, release: ReleaseData, schema: Schema | None, guarantee: Guarantee | None
 ) -> tuple[tuple[Seen, ...], tuple[Int32Array, ...]]:
     """What was published of sensitive values, and everybody's own values.
 
@@ -84,7 +84,7 @@ def sensitive_values(
     return seen, tuple(values.codes for values in encoded)
 
 
-def values_by_record(release: Release) -> tuple[pa.Table, Int64Array | None]:
+def values_by_record(release: ReleaseData) -> tuple[pa.Table, Int64Array | None]:
     """The sensitive columns of all records; and their groups, where values are published apart."""
     if release.sensitive is None:
         names = [column.name for column in release.columns if column.role is Role.SENSITIVE]
@@ -119,9 +119,10 @@ def _columns(names: list[str], schema: Schema | None) -> Schema:
     )
 
 
-def _bins_unknown(release: Release, encoded: tuple[SensitiveValues, ...]) -> bool:
+def _bins_unknown(release: ReleaseData, encoded: tuple[SensitiveValues, ...]) -> bool:
     """Whether the certificate speaks of bins that no schema gives."""
-    binned = any(values.get("binned") for values in release.certificate.get("sensitive", []))
+    certified = release.certified
+    binned = certified is not None and any(values.binned for values in certified.sensitive)
     return binned and not any(values.binned for values in encoded)
 
 

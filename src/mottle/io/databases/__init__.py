@@ -20,9 +20,11 @@ from mottle.io.databases import duckdb, postgresql, sqlite
 from mottle.io.databases.identifiers import ReleaseNames, TableName
 from mottle.io.databases.publish import dry_run, publish
 from mottle.io.databases.url import Address, System, is_database, parse, redacted
-from mottle.io.parquet_rows import Rows
 from mottle.io.read_table import mask_missing_markers, normalize, validate_table
-from mottle.io.write_release import Publishable, private_links
+from mottle.io.write_release import private_links
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
+from mottle.release.rows import Rows
 from mottle.utils.arrow import as_days
 
 __all__ = [
@@ -128,7 +130,7 @@ def database_batches(
 
 
 def write_database(
-    release: Publishable,
+    release: ReleaseData,
     url: str | Path,
     table: str,
     *,
@@ -169,7 +171,7 @@ def write_database(
 
 
 def write_stored_rows(
-    rows: Rows, certificate: dict[str, Any], place: DatabaseTable, *, overwrite: bool = False
+    rows: Rows, certificate: Certificate, place: DatabaseTable, *, overwrite: bool = False
 ) -> list[str]:
     """Store a release whose rows come in batches, as `write_database` does; in one transaction."""
     address = parse(place.url)

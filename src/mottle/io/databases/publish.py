@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from mottle.errors import StorageError
 from mottle.io.databases.identifiers import ReleaseNames, TableName, refuse_collisions
 from mottle.io.databases.table_layout import NewTable, Published, Stored
-from mottle.io.parquet_rows import Rows
+from mottle.release.certificate import Certificate
+from mottle.release.rows import Rows
 
 
 class Store(Protocol):
@@ -45,7 +46,7 @@ def publish(
     store: Store,
     rows: Rows,
     sensitive: pa.Table | None,
-    certificate: dict[str, Any],
+    certificate: Certificate,
     table: str,
     *,
     overwrite: bool,
@@ -72,7 +73,7 @@ def publish(
     store.run(f"CREATE TABLE {names.certificate.sql} (certificate {store.certificate_type})")
     store.run(
         f"INSERT INTO {names.certificate.sql} VALUES ({store.certificate_value})",
-        [json.dumps(certificate, ensure_ascii=False)],
+        [json.dumps(certificate.to_dict(), ensure_ascii=False)],
     )
     store.commit()
     return names

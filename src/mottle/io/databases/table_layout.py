@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases.identifiers import quoted
-from mottle.io.parquet_rows import Rows
+from mottle.release.rows import Rows
 from mottle.schema.model import Kind
 
 MAY_BE_MISSING = "may_be_missing"

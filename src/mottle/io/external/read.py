@@ -18,7 +18,7 @@ from mottle.io.text.delimited import read_delimited
 from mottle.io.write_release import CERTIFICATE
 from mottle.release.cell_text import published_type
 from mottle.release.column import PublishedColumn
-from mottle.release.data import Release
+from mottle.release.data import ExternalSource, ReleaseData
 from mottle.schema.external_release import CellNotation, ExternalRelease
 from mottle.schema.model import Column, Kind, Role, Schema
 from mottle.utils.arrow import as_days
@@ -44,7 +44,7 @@ def is_foreign(path: Path, schema: Schema | None) -> bool:
     return False
 
 
-def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Release:
+def read_external(path: Path, original: pa.Table, schema: Schema | None) -> ReleaseData:
     """Read another tool's release of ``original``, as the schema's ``[release]`` describes it.
 
     A cell of which nothing is told may stand for any value that the original has. Rows that the
@@ -73,10 +73,11 @@ def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Rele
         columns.append(described)
         arrays.append(typed)
     schema_of_columns = pa.schema([column.field() for column in columns])
-    return Release(
+    notes = tuple(_notes(table, original, complete))
+    return ReleaseData(
         pa.table(arrays, schema=schema_of_columns),
         tuple(columns),
-        {"foreign": {"tool": str(foreign.tool), "notes": _notes(table, original, complete)}},
+        external=ExternalSource(str(foreign.tool), notes),
     )
 
 

@@ -236,7 +236,7 @@ def scout_counts(
 def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
     """The rank of every row by lot among those of its value.
 
-    >>> rank_by_lot(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
+    >>> random_rank(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
     array([1, 0, 2, 0])
     """
     by_value = tiebreak[np.argsort(values[tiebreak], kind="stable")]

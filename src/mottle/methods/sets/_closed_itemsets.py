@@ -31,8 +31,8 @@ def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets | None:
 
     ``most`` bounds the number of holders of all sets together, and with it memory and, about, time.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> found = closed_sets(SetData.of(["abc", "ab", "ab", "c", "cd"]).sets(), 2, 100)
+    >>> from mottle.itemsets.data import ItemSets
+    >>> found = closed_sets(ItemSets.of(["abc", "ab", "ab", "c", "cd"]).sets(), 2, 100)
     >>> sorted(zip(found.sizes.tolist(), np.diff(found.starts).tolist()))
     [(1, 3), (2, 3)]
     """

@@ -9,7 +9,7 @@ chunk holds in the release. Streaming and Spark differ only in who moves the row
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -17,30 +17,27 @@ import numpy as np
 import pyarrow as pa
 
 from mottle import methods
-from mottle.assignment import assign, check_assignment, check_layers
-from mottle.encoding.cover import check_covers, cover
 from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.encode import encode_in
 from mottle.encoding.sensitive import SensitiveValues, codes_among
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.exposure import check_within_caps
-from mottle.loss.ncp import measure
-from mottle.methods import Draw, MethodContext
 from mottle.methods.base import BucketDecision
+from mottle.methods.buckets import records
 from mottle.methods.buckets.block_cuts import marks_of_values
 from mottle.methods.buckets.buckets import random_rank, scouting_seconds
 from mottle.methods.buckets.partitioned.cuts import Region, Share
 from mottle.methods.buckets.partitioned.decision import Decision, TierDecision
-from mottle.methods.buckets.records import TableRecords
 from mottle.methods.buckets.tiers import Tier
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
-from mottle.pipeline.chunked.measurements import Measurements
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.settings import Settings
+from mottle.pipeline.spine import run
+from mottle.pipeline.table_records import TableRecords
 from mottle.release.column import PublishedColumn
-from mottle.release.links import Links
-from mottle.release.publish import check_published, publish
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -132,8 +129,7 @@ class ChunkedPlan:
     demand: Demand  # its marks are those of combinations of sensitive values, not of rows
     combinations: Int64Array  # ascending: the numbers of these combinations, see `value_numbers`
     method: str
-    walk: str
-    effort: float | None
+    settings: Settings
     secret: Secret
     largest: int  # rows that a chunk may have
     cuts: Int64Array  # [regions + 1]: first row of every region along the order, then all rows
@@ -180,7 +176,9 @@ class ChunkedPlan:
         The published rows come in an order that tells nothing about the order of ``rows``. The same
         chunk is published alike whenever it is worked on.
         """
-        done = self._publish(number, rows, self._decided(number, rows), self.effort, on_progress)
+        done = self._publish(
+            number, rows, self._decided(number, rows), self.settings.effort, on_progress
+        )
         return done.table, done.measured
 
     def anonymize_scouts(
@@ -191,8 +189,10 @@ class ChunkedPlan:
         whole = BucketDecision(
             buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
         )
-        done = self._publish(0, rows, whole, scouting_seconds(self.effort), lambda _: None)
-        told = TableRecords(done.codes).profiles_by_release(done.demand, done.graph, done.truth)
+        done = self._publish(0, rows, whole, scouting_seconds(self.settings.effort), lambda _: None)
+        told = records.TableRecords(done.codes).profiles_by_release(
+            done.demand, done.graph, done.truth
+        )
         profiles = np.zeros((values, told.shape[1]))
         profiles[: len(told)] = told
         return done.table, done.measured, profiles
@@ -206,49 +206,23 @@ class ChunkedPlan:
         on_progress: Callable[[float], None],
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
-        secret = self.secret.part("chunk", number)
-        effort = MethodContext(
-            seconds,
-            secret.public_seed,
-            on_progress,
-            partial(secret.permutation, Purpose.TIEBREAK),
-            partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
-            decided,
-        )
-        arrangement = methods.get(self.method).arrange(codes, demand, effort)
-        graph = arrangement.graph
-        if graph.records != rows.num_rows:
-            raise PrivacyError("Invariant 1: the graph has more or fewer records than the chunk.")
-        degrees = graph.check_regular(demand.degree)
-        if arrangement.draw is Draw.BUCKETS:
-            check_layers(graph, buckets=True)
-        elif arrangement.draw is not Draw.WALK:
-            raise PrivacyError("Invariant 3: chunks have no draw of this kind.")
-        published = cover(graph, codes)
-        draw = self.walk if arrangement.draw is Draw.WALK else str(arrangement.draw)
-        truth = assign(graph, secret, draw)
-        links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
-        pairs = check_covers(graph, codes, published)
-        records = check_assignment(graph, truth)
-        within = check_within_caps(graph, truth, demand)
         schema = self.codec.schema
-        table, columns = publish(self._unchanged(rows), schema, codes, published, links)
-        check_published(schema, columns, links)
-        table = pa.Table.from_arrays(table.columns, schema=self.fields)
+        method = methods.get(self.method)
+        part = run(
+            TableRecords(method, self._unchanged(rows), schema, codes, codes, demand),
+            self.method,
+            demand,
+            replace(self.settings, effort=seconds),
+            self.secret.part("chunk", number),
+            Clock(partial(_report_arranging, on_progress)),
+            state=decided,
+        )
+        links = part.links
+        table = pa.Table.from_arrays(part.published.table.columns, schema=self.fields)
         if self.codec.numbered:
             numbers = rows.column(ROW).to_numpy()
             table = table.append_column(LINKS, links_column(number, links, numbers))
-        measured = Measurements.of(
-            graph,
-            measure(published, codes),
-            degrees,
-            pairs,
-            records,
-            within,
-            draw,
-            arrangement.facts,
-        )
-        return _Done(table, measured, codes, demand, graph, truth)
+        return _Done(table, part.measurements, codes, demand, links.graph, links.truth)
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
@@ -335,6 +309,12 @@ class ChunkedPlan:
         if not names:
             return pa.table({"": pa.nulls(rows.num_rows)})
         return rows.select(self.codec.kept).rename_columns(names)
+
+
+def _report_arranging(on_progress: Callable[[float], None], progress: Progress) -> None:
+    """Pass on how much a chunk loses while its method improves it."""
+    if progress.stage == "arrange" and progress.gcp is not None:
+        on_progress(progress.gcp)
 
 
 def _check_whole(number: int, rows: pa.Table, cuts: Int64Array) -> None:

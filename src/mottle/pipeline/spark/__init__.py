@@ -1,5 +1,6 @@
 """The same chunks, worked on by a Spark cluster."""
 
 from mottle.pipeline.spark.engine import SparkRelease, anonymize
+from mottle.pipeline.spark.session import anonymize_file, spark_session
 
-__all__ = ["SparkRelease", "anonymize"]
+__all__ = ["SparkRelease", "anonymize", "anonymize_file", "spark_session"]

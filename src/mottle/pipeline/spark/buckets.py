@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -12,22 +12,17 @@ import pyarrow as pa
 
 from mottle.errors import PrivacyError
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
-from mottle.methods.buckets.partitioned.decision import decide
 from mottle.pipeline.chunked.chunk import CHUNK, SEAT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
-    MEASURED,
-    PROFILES,
     SHARE,
     Keep,
     grouped,
     look_at_stretch,
     part_region,
-    publish_scouts,
-    published_fields,
     seat_stretch,
 )
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,37 +83,14 @@ class SparkParts:
             self._known[key] = self._keep(f"parts{len(self._known)}", made)
         return self._known[key]
 
-
-def decided(
-    plan: ChunkedPlan, regions: DataFrame, keep: Keep
-) -> tuple[ChunkedPlan, DataFrame, DataFrame | None]:
-    """The plan with what `buckets` decides; the rows of all chunks, each with chunk and seat; and
-
-    the scouts, published, if it wanted any.
-    """
-    parts = SparkParts(plan, regions, keep)
-    published: list[DataFrame] = []
-
-    def scouting(scouts: Share, buckets: int) -> Float64Array:
-        fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
-        work = grouped(publish_scouts, plan, buckets)
-        made = parts.of(scouts).groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
-        made = keep("scouts", made)
-        published.append(made.drop(PROFILES))
-        told = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
-        if told.num_rows != 1:
-            raise PrivacyError("Invariant 3: the scouts were published twice or not at all.")
-        profiles: Float64Array = pickle.loads(told.column(PROFILES)[0].as_py())
-        return profiles
-
-    decision = decide(plan.demand, plan.tiers, plan.secret, plan.largest, parts.line, scouting)
-    plan = replace(plan, decision=decision)
-    fields = spark_schema(arrow_schema(regions).append(pa.field(SEAT, pa.int64())))
-    seated = [
-        parts.of(tier.share)
-        .groupBy(CHUNK)
-        .applyInArrow(grouped(seat_stretch, plan, number), fields)
-        for number, tier in enumerate(decision.tiers)
-    ]
-    chunks = keep("seated", reduce(lambda some, more: some.union(more), seated))
-    return plan, chunks, published[0] if published else None
+    def seated(self, plan: ChunkedPlan) -> DataFrame:
+        """The rows of all chunks, each with its chunk and its slot, as was decided."""
+        assert plan.decision is not None
+        fields = spark_schema(arrow_schema(self._regions).append(pa.field(SEAT, pa.int64())))
+        tiers = [
+            self.of(tier.share)
+            .groupBy(CHUNK)
+            .applyInArrow(grouped(seat_stretch, plan, number), fields)
+            for number, tier in enumerate(plan.decision.tiers)
+        ]
+        return reduce(lambda some, more: some.union(more), tiers)

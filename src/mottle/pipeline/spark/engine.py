@@ -9,12 +9,12 @@ commits the output of one attempt of each task.
 
 from __future__ import annotations
 
-import math
+import pickle
 import secrets
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,105 +24,76 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import resumable_folder, translating_os_errors
-from mottle.io.batch_source import ROWS_PER_BATCH, Source
-from mottle.io.databases import DatabaseTable
+from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.read_table import normalize
-from mottle.methods.buckets.buckets import tiers_for
-from mottle.methods.buckets.tiers import edges_per_record
-from mottle.pipeline.anonymize import Clock, Progress
+from mottle.methods.buckets.partitioned.cuts import Share
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
-from mottle.pipeline.chunked.chunk_files import write_release
-from mottle.pipeline.chunked.measurements import Measurements
-from mottle.pipeline.chunked.settings import Settings, certify, cut_regions, demand_of
+from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.survey import DomainSurvey
-from mottle.pipeline.chunked.target import Place
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.release import Release
+from mottle.pipeline.settings import Settings
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
-from mottle.pipeline.spark.buckets import decided
+from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
 from mottle.pipeline.spark.ordering import Order
 from mottle.pipeline.spark.tasks import (
     MEASURED,
+    PROFILES,
     RANDOM,
     code_rows,
     grouped,
     publish_chunk,
+    publish_scouts,
     published_fields,
 )
-from mottle.release.column import PublishedColumn
+from mottle.release.certificate import EngineFacts
 from mottle.schema.model import Role, Schema
-from mottle.typing import Int64Array
+from mottle.typing import Float64Array, Int64Array
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mottle.report import InternalReport
-
+_RELEASE = "release"  # the folder with the rows of the release, in the staging folder
 ROWS_PER_CHUNK = 200_000
 _BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _GROUPING, _TIMES = "mottle.grouping", "mottle.times"  # beside the columns of a table
 
 
+@dataclass(frozen=True, repr=False)
+class SparkRelease(Release):
+    """A release whose rows lie in the staging folder.
+
+    For staging folders that this machine can read it is used as any other release, and `save`
+    writes mottle's own files. Elsewhere, write ``dataframe`` with Spark and keep ``certificate``
+    with it.
+    """
+
+    dataframe: DataFrame | None = field(default=None, compare=False)  # rows in random order
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"dataframe": None}
+
+
 @dataclass(frozen=True)
-class SparkRelease:
-    """A release that lies in the staging folder; `save` writes it as files of mottle's own."""
+class _SparkRows:
+    """The rows of the Parquet files that Spark has written into a folder."""
 
-    dataframe: DataFrame  # typed cells, in an order that tells nothing
-    certificate: dict[str, Any]
-    columns: tuple[PublishedColumn, ...]
-    folder: str  # where the data frame's Parquet files lie
+    folder: str
+    schema: pa.Schema
+    num_rows: int
 
-    def save(
-        self,
-        output: str | Path | DatabaseTable,
-        *,
-        overwrite: bool = False,
-        report: bool = True,
-        internal: InternalReport | None = None,
-        original: Source | None = None,
-    ) -> dict[str, Any]:
-        """Write mottle's own files, report.html included, all or none; or tables of a database.
-
-        For staging folders that this machine can read; the rows pass through it one batch after
-        the other. Elsewhere, write ``dataframe`` with Spark and keep ``certificate`` beside it.
-        ``internal`` asks for the owner's report, which compares with ``original``
-        (`mottle.io.batch_source.parquet_source`).
-        """
-        place = Place.of(
-            output, report=report, private=None, internal=internal, overwrite=overwrite
-        )
-        if internal is not None and (internal.examples or original is None):
-            raise UsageError(
-                "An internal report on a Spark release needs the original, and has no examples.",
-                "Give original=parquet_source(path, name), and leave examples out.",
-            )
-        target = place.folder
-        with (
-            translating_os_errors(target),
-            resumable_folder(target, secrets.token_hex(16)) as stage,
-        ):
-            place.check()
-            certificate = write_release(
-                self._tables(),
-                self.columns,
-                self.certificate,
-                stage,
-                beside=place.beside,
-                original=original,
-                text=not isinstance(output, DatabaseTable),
-            )
-            place.publish(stage, certificate)
-        return certificate
-
-    def _tables(self) -> Iterator[pa.Table]:
-        fields = pa.schema([column.field() for column in self.columns])
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """All rows, at most ``max_chunksize`` at once."""
         files = pyarrow.dataset.dataset(self.folder, format="parquet")
-        for batch in files.to_batches(batch_size=1 << 17, use_threads=False, batch_readahead=2):
+        for batch in files.to_batches(
+            batch_size=max_chunksize, use_threads=False, batch_readahead=2
+        ):
             if batch.num_rows:
-                yield pa.Table.from_batches([batch]).cast(fields)
+                yield from pa.Table.from_batches([batch]).cast(self.schema).to_batches()
 
 
 def anonymize(
@@ -154,9 +125,7 @@ def anonymize(
     chunk_rows
         Rows that one Python worker holds at once.
     """
-    settings = Settings.check(
-        schema,
-        guarantee,
+    settings = Settings.of(
         method=method,
         representation=representation,
         walk=walk,
@@ -164,12 +133,22 @@ def anonymize(
         seed=seed,
         totals=totals,
     )
+    check_chunked(schema, guarantee, settings)
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
-    place = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
-    clock = Clock(progress or (lambda _: None))
+    folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
+    clock = Clock.of(progress)
     with _in_large_batches(df.sparkSession):
-        return _Job(df, schema, guarantee, settings, place, chunk_rows, clock).release()
+        engine = SparkEngine(df, guarantee, folder, chunk_rows)
+        covering = schema.covering(df.columns)
+        done = drive(engine, covering, guarantee, settings, Secret.draw(seed), clock)
+        with clock.stage("shuffle"):
+            released = engine.shuffle(done.plan)
+    clock.report_end()
+    plan = done.plan
+    rows = _SparkRows(f"{folder}/{_RELEASE}", plan.fields, plan.rows)
+    certificate = done.certificate.with_changes(seconds=dict(clock.seconds))
+    return SparkRelease(rows, plan.columns, certificate, dataframe=released)
 
 
 @contextmanager
@@ -188,71 +167,18 @@ def _in_large_batches(session: SparkSession) -> Iterator[None]:
         session.conf.set(_BATCHES, str(before))
 
 
-@dataclass(frozen=True)
-class _Job:
-    df: DataFrame
-    schema: Schema
-    guarantee: Guarantee
-    settings: Settings
-    place: str
-    chunk_rows: int
-    clock: Clock
+class SparkEngine:
+    """Rows on a cluster: each stage is written to the staging folder before the next reads it."""
 
-    def release(self) -> SparkRelease:
-        """Survey, code, cut, publish, shuffle: each stage written before the next one reads it."""
-        schema = self.schema.covering(self.df.columns)
-        secret = Secret.draw(self.settings.seed)
-        with self.clock.stage("survey"):
-            survey = self._survey(schema)
-            self.guarantee.check_feasible(survey.rows)
-            codec = RowCodec(
-                schema,
-                survey.domains(self.settings.representation),
-                survey.sensitive_columns(),
-                survey.unchanged_columns(),
-            )
-        with self.clock.stage("code"):
-            work = partial(code_rows, codec, survey.types, secret)
-            coded = self._kept("coded", self.df.mapInArrow(work, spark_schema(codec.fields)))
-            combinations, counts = self._combinations(coded, codec)
-            demand, sensitive = demand_of(self.guarantee, codec, survey.rows, combinations, counts)
-        with self.clock.stage("cut"):
-            tiers = tiers_for(demand)
-            edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
-            rows = min(max(self.chunk_rows, 2 * edges), survey.rows)
-            plan = ChunkedPlan(
-                codec,
-                demand,
-                combinations,
-                self.settings.method_for(self.guarantee, survey.rows),
-                self.settings.walk,
-                self.settings.effort,
-                secret,
-                rows,
-                cut_regions(demand, survey.rows, rows),
-                self.settings.totals_of(survey, codec, demand),
-                tiers,
-            )
-            order = Order(self._kept, coded, codec, survey.rows, self.chunk_rows)
-            chunks = order.in_regions(plan.cuts)
-            scouts = None
-            if demand.capped:
-                plan, chunks, scouts = decided(plan, chunks, self._kept)
-        with self.clock.stage("chunks"):
-            publishing = grouped(publish_chunk, plan)
-            fields = spark_schema(published_fields(plan))
-            made = chunks.groupBy(CHUNK).applyInArrow(publishing, fields)
-            published = self._kept("chunks", made)
-            if scouts is not None:
-                published = published.union(scouts)
-            measured = self._measured(published, plan)
-        with self.clock.stage("shuffle"):
-            released = self._shuffled(published, plan)
-        return self._certified(plan, sensitive, measured, released, survey)
+    def __init__(self, df: DataFrame, guarantee: Guarantee, folder: str, chunk_rows: int) -> None:
+        self.df = df
+        self.guarantee = guarantee
+        self.folder = folder
+        self.chunk_rows = chunk_rows
+        self.pilot: DataFrame | None = None
+        self._known_parts: SparkParts | None = None
 
-    # -------------------------------------------------------------------------- what Spark counts
-
-    def _survey(self, schema: Schema) -> DomainSurvey:
+    def survey(self, schema: Schema) -> DomainSurvey:
         """How often values occur, by one aggregation over all columns that matter."""
         from pyspark.sql import functions as sql
 
@@ -277,10 +203,14 @@ class _Job:
                 survey.rows = int(times.sum())
             else:
                 survey.add_counts(column.name, values, times)
+        self.types, self.rows = survey.types, survey.rows
         return survey
 
-    def _combinations(self, coded: DataFrame, codec: RowCodec) -> tuple[Int64Array, Int64Array]:
-        """How often each combination of sensitive codes occurs."""
+    def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
+        """Code all rows and count combinations of sensitive codes."""
+        work = partial(code_rows, codec, self.types, secret)
+        coded = self.keep("coded", self.df.mapInArrow(work, spark_schema(codec.fields)))
+        self.ordering = Order(self.keep, coded, codec, self.rows, self.chunk_rows)
         if not codec.sensitive:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         counted = coded.groupBy(*codec.values).count().toArrow()
@@ -288,12 +218,83 @@ class _Job:
         order = np.argsort(numbers)
         return numbers[order], counted.column("count").to_numpy()[order]
 
-    def _measured(self, published: DataFrame, plan: ChunkedPlan) -> list[Measurements]:
+    def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
+        """How many rows one Python worker holds at once."""
+        return self.chunk_rows
+
+    def partitions(self, plan: ChunkedPlan, share: Share | None) -> SparkPartitions:
+        """The rows of a share, or all."""
+        return self._parts(plan).line(share)
+
+    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+        """Publish the pilot records in one worker; the driver gets what their release says."""
+        fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
+        work = grouped(publish_scouts, plan, buckets)
+        rows = self._parts(plan).of(share)
+        made = rows.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
+        made = self.keep("scouts", made)
+        self.pilot = made.drop(PROFILES)
+        found = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
+        if found.num_rows != 1:
+            raise PrivacyError("Invariant 3: the pilot was published twice or not at all.")
+        profiles: Float64Array = pickle.loads(found.column(PROFILES)[0].as_py())
+        return profiles
+
+    def settle(self, plan: ChunkedPlan) -> None:
+        """Give every row its chunk, and for `buckets` its slot."""
+        if plan.decision is None:
+            self.chunks = self.ordering.in_regions(plan.cuts)
+        else:
+            self.chunks = self.keep("seated", self._parts(plan).seated(plan))
+
+    def publish(self, plan: ChunkedPlan) -> list[Measurements]:
+        """Publish every chunk in a worker; the driver gets one line of measurements for each."""
+        made = self.chunks.groupBy(CHUNK).applyInArrow(
+            grouped(publish_chunk, plan), spark_schema(published_fields(plan))
+        )
+        self.published = self.keep("chunks", made)
+        if self.pilot is not None:
+            self.published = self.published.union(self.pilot)
+        return self._measured(plan)
+
+    def facts(self, plan: ChunkedPlan) -> EngineFacts:
+        """What the certificate says of the engine."""
+        version = self.df.sparkSession.version
+        return EngineFacts(
+            name="spark", version=version, rows_per_chunk=plan.largest, chunks=plan.chunks
+        )
+
+    def shuffle(self, plan: ChunkedPlan) -> DataFrame:
+        """All rows by random numbers: a uniformly random order.
+
+        Which part a row comes to is a function of its number alone, and so is its place there.
+        """
+        numbered = self.published.drop(CHUNK, MEASURED)
+        ordered = numbered.repartition(plan.chunks, RANDOM).sortWithinPartitions(RANDOM)
+        released = self.keep(_RELEASE, ordered.drop(RANDOM))
+        if released.count() != plan.rows:
+            raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
+        return released
+
+    def keep(self, name: str, made: DataFrame) -> DataFrame:
+        """Write what a stage has made and go on from there: it is never made again."""
+        path = f"{self.folder}/{name}"
+        made.write.parquet(path)
+        return self.df.sparkSession.read.schema(made.schema).parquet(path)
+
+    def _parts(self, plan: ChunkedPlan) -> SparkParts:
+        """The rows of every share of the table, cut into regions once."""
+        if self._known_parts is None:
+            regions = self.ordering.in_regions(plan.cuts)
+            self._known_parts = SparkParts(plan, regions, self.keep)
+        return self._known_parts
+
+    def _measured(self, plan: ChunkedPlan) -> list[Measurements]:
         """One line for each chunk, after checking that each was published once and whole."""
         from pyspark.sql import functions as sql
 
         counted = (
-            published.groupBy(CHUNK)
+            self.published.groupBy(CHUNK)
             .agg(
                 sql.count(sql.lit(1)).alias("rows"),
                 sql.count(MEASURED).alias("lines"),
@@ -311,48 +312,3 @@ class _Job:
         if not whole or sorted(found) != list(range(plan.chunks)):
             raise PrivacyError("Invariant 3: a chunk was published twice, in part or not at all.")
         return measured
-
-    # ----------------------------------------------------------------------------- moving rows
-
-    def _kept(self, name: str, made: DataFrame) -> DataFrame:
-        """Write what a stage has made and go on from there: it is never made again."""
-        path = f"{self.place}/{name}"
-        made.write.parquet(path)
-        return self.df.sparkSession.read.schema(made.schema).parquet(path)
-
-    def _shuffled(self, published: DataFrame, plan: ChunkedPlan) -> DataFrame:
-        """All rows by random numbers: a uniformly random order.
-
-        Which part a row comes to is a function of its number alone, and so is its place there.
-        """
-        numbered = published.drop(CHUNK, MEASURED)
-        ordered = numbered.repartition(plan.chunks, RANDOM).sortWithinPartitions(RANDOM)
-        return self._kept("release", ordered.drop(RANDOM))
-
-    def _certified(
-        self,
-        plan: ChunkedPlan,
-        sensitive: Sequence[SensitiveValues],
-        measured: Sequence[Measurements],
-        released: DataFrame,
-        survey: DomainSurvey,
-    ) -> SparkRelease:
-        if released.count() != plan.rows:
-            raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
-        engine: dict[str, object] = {
-            "name": "spark",
-            "version": self.df.sparkSession.version,
-            "rows_per_chunk": plan.largest,
-        }
-        certificate = certify(
-            plan,
-            self.settings,
-            self.guarantee,
-            sensitive,
-            measured,
-            engine,
-            survey.notes,
-            self.clock.seconds,
-        )
-        self.clock.on_progress(Progress("done", certificate["gcp"]))
-        return SparkRelease(released, certificate, plan.columns, f"{self.place}/release")

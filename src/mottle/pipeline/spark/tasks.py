@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mottle.io.read_table import normalize
 from mottle.methods.buckets.partitioned.cuts import Region, Share
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
-from mottle.pipeline.chunked.measurements import Measurements
+from mottle.pipeline.measurements import Measurements
 from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 

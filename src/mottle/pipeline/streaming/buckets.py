@@ -1,12 +1,10 @@
-"""What `buckets` decides for a streamed table, whose regions are read from the sorted file."""
+"""The regions of a streamed table as `buckets` looks at them, read from the sorted file."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +12,10 @@ import pyarrow as pa
 
 from mottle.io.atomic_write import write_atomic
 from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
-from mottle.methods.buckets.partitioned.decision import TierDecision, decide
+from mottle.methods.buckets.partitioned.decision import TierDecision
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
-from mottle.pipeline.chunked.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Int64Array
 
 
 @dataclass(frozen=True)
@@ -52,36 +49,6 @@ class StreamedPartitions:
         first, last = self.plan.cuts[region], self.plan.cuts[region + 1]
         rows = self.rows.read(int(first), int(last), columns)
         return self.plan.part_of(region, rows, self.share)
-
-
-def decided(plan: ChunkedPlan, rows: SortedRows, files: ChunkFiles, stage: Path) -> ChunkedPlan:
-    """The plan with what `buckets` decides; scouts, if it wants any, are published on the way."""
-
-    def publish_scouts(scouts: Share, buckets: int) -> Float64Array:
-        note = stage / "scouts.json"
-        if files.measured(0) is None or not note.exists():
-            first = StreamedPartitions(plan, rows, scouts).read(0)
-            table, measured, profiles = plan.anonymize_scouts(first, buckets)
-            write_atomic(note, json.dumps(profiles.tolist()))
-            files.write(0, table, measured)
-        return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
-
-    decision = decide(
-        plan.demand,
-        plan.tiers,
-        plan.secret,
-        plan.largest,
-        lambda share: StreamedPartitions(plan, rows, share),
-        publish_scouts,
-    )
-    note = stage / "decision.sha256"
-    digest = hashlib.sha256(pickle.dumps(decision)).hexdigest()
-    if not note.exists() or note.read_text(encoding="utf-8") != digest:
-        files.forget(decision.first_chunk)
-        for path in stage.glob("seated-*.json"):
-            path.unlink()
-        write_atomic(note, digest)
-    return replace(plan, decision=decision)
 
 
 class ChunkRows:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import pickle
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from mottle._version import __version__
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import (
@@ -39,33 +38,27 @@ from mottle.io.batch_source import (
     rows_hash,
 )
 from mottle.io.databases import DatabaseTable
-from mottle.io.write_release import CERTIFICATE
-from mottle.methods.buckets.buckets import tiers_for
-from mottle.methods.buckets.tiers import edges_per_record
-from mottle.pipeline.anonymize import Clock, Progress
+from mottle.io.read_release import load_release
+from mottle.methods.buckets.partitioned.cuts import Share
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
-from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
-from mottle.pipeline.chunked.measurements import Measurements
-from mottle.pipeline.chunked.settings import (
-    BASE_BYTES,
-    Settings,
-    certify,
-    cut_regions,
-    demand_of,
-    memory_bytes,
-    rows_per_chunk,
-)
+from mottle.pipeline.chunked.driver import check_chunked, drive
+from mottle.pipeline.chunked.memory import BASE_BYTES, memory_bytes, rows_per_chunk
 from mottle.pipeline.chunked.survey import DomainSurvey
-from mottle.pipeline.chunked.target import Place
-from mottle.pipeline.streaming.buckets import ChunkRows, decided
+from mottle.pipeline.chunked.write import write_files
+from mottle.pipeline.destination import Destination
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.release import Release
+from mottle.pipeline.settings import Settings
+from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
+from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
+from mottle.release.certificate import EngineFacts
+from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
-from mottle.typing import Int64Array
+from mottle.typing import Float64Array, Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
-
-if TYPE_CHECKING:
-    from mottle.report import InternalReport
 
 
 def anonymize(
@@ -89,8 +82,8 @@ def anonymize(
     private: str | Path | None = None,
     internal: InternalReport | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> dict[str, Any]:
-    """Anonymize a table that does not fit into memory; returns the certificate.
+) -> Release:
+    """Anonymize a table that does not fit into memory.
 
     ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json`` appear in the
     folder ``output`` together, or not at all; or the release appears in a database, in one
@@ -123,6 +116,20 @@ def anonymize(
     report, private, internal
         As for `Release.save`; the owner of ``internal`` may leave the original out.
 
+    Returns
+    -------
+    Release
+        Its rows stay in the files of ``output``.
+
+    Raises
+    ------
+    UsageError
+        An option or the method does not fit.
+    SchemaError, DataError, GuaranteeError
+        As for `mottle.anonymize`.
+    StorageError
+        Files exist already or cannot be written.
+
     Examples
     --------
     >>> import tempfile, mottle, pyarrow.parquet
@@ -131,14 +138,12 @@ def anonymize(
     ...     pyarrow.parquet.write_table(mottle.datasets.population(500, seed=1), people)
     ...     schema = Schema.of(quasi_identifying=["age", "sex"], identifying=["person_id"],
     ...                        rest="insensitive")
-    ...     certificate = anonymize(people, schema, mottle.KAnonymity(5), Path(folder, "out"),
-    ...                             method="nh", chunk_rows=200)
-    ...     certificate["rows"], certificate["engine"]["chunks"], certificate["degree"]["min"]
+    ...     release = anonymize(people, schema, mottle.KAnonymity(5), Path(folder, "out"),
+    ...                         method="nh", chunk_rows=200)
+    ...     release.num_rows, release.certificate.engine.chunks, release.certificate.degree.min
     (500, 3, 5)
     """
-    settings = Settings.check(
-        schema,
-        guarantee,
+    settings = Settings.of(
         method=method,
         representation=representation,
         walk=walk,
@@ -146,9 +151,12 @@ def anonymize(
         seed=seed,
         totals=totals,
     )
+    check_chunked(schema, guarantee, settings)
     limit = memory_bytes(memory)
-    place = Place.of(output, report=report, private=private, internal=internal, overwrite=overwrite)
-    target = place.folder
+    destination = Destination.of(
+        output, report=report, private=private, internal=internal, overwrite=overwrite
+    )
+    target = destination.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
     key = _key(
         named,
@@ -158,17 +166,41 @@ def anonymize(
         limit,
         chunk_rows,
         text or TextOptions(),
-        place.named,
-        place.beside.numbered,
+        destination.named,
+        destination.companions.numbered,
     )
     if finish_interrupted(target, key):
-        return _written_certificate(target)
+        return Release.of(load_release(target, in_memory=False))
+    clock = Clock.of(progress)
     with translating_os_errors(target), resumable_folder(target, key) as stage:
-        place.check()
-        run = _Run(stage, schema, guarantee, settings, limit, chunk_rows, progress, place)
-        certificate = run.release(run.open(data, text or TextOptions(), named))
-        place.publish(stage, certificate)
-    return certificate
+        destination.check()
+        with closing(
+            StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
+        ) as engine:
+            opened = engine.open(data, text or TextOptions(), named)
+            done = drive(
+                engine,
+                schema.covering(opened.types.names),
+                guarantee,
+                settings,
+                engine.secret,
+                clock,
+                numbered=destination.companions.numbered,
+            )
+        certificate = write_files(
+            engine.rows_in_order(done.plan),
+            done.plan.columns,
+            done.certificate,
+            stage,
+            companions=destination.companions,
+            original=opened,
+            blocks=[part.blocks for part in done.parts],
+            text=not isinstance(destination.output, DatabaseTable),
+            on_progress=partial(clock.report_share, "write", done.plan.rows),
+        )
+        destination.publish(stage, certificate)
+        clock.report_end()
+    return Release(destination.rows(done.plan.fields, certificate), done.plan.columns, certificate)
 
 
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
@@ -184,46 +216,56 @@ def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> 
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 
 
-def _written_certificate(target: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((target / CERTIFICATE).read_text(encoding="utf-8"))
-    return content
+class StreamingEngine:
+    """Rows on one machine: sorted on disk, read chunk by chunk, all in one hidden folder."""
 
+    def __init__(
+        self,
+        stage: Path,
+        guarantee: Guarantee,
+        settings: Settings,
+        memory: int,
+        chunk_rows: int | None,
+        clock: Clock,
+    ) -> None:
+        self.stage = stage
+        self.guarantee = guarantee
+        self.settings = settings
+        self.memory = memory
+        self.chunk_rows = chunk_rows
+        self.clock = clock
+        self.rows: SortedRows | None = None
 
-@dataclass
-class _Run:
-    """One run in its hidden folder."""
-
-    stage: Path
-    schema: Schema
-    guarantee: Guarantee
-    settings: Settings
-    memory: int
-    chunk_rows: int | None
-    progress: Callable[[Progress], None] | None
-    place: Place
-
-    def __post_init__(self) -> None:
-        self.clock = Clock(self.progress or (lambda _: None))
+    def close(self) -> None:
+        """Let go of the sorted rows."""
+        if self.rows is not None:
+            self.rows.close()
 
     # ------------------------------------------------------------------------------- the input
 
     def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
         """The input, after forgetting an earlier attempt on another content."""
-        copy = self.stage / "input.parquet"
         with self.clock.stage("read"):
-            if isinstance(data, (str, Path)):
-                path = Path(data)
-                self._forget_unless(content_hash(path))
-                return open_source(path, copy, text)
-            arriving = self.stage / "arriving.parquet"
-            arriving.unlink(missing_ok=True)
-            copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
-            self._forget_unless(rows_hash(arriving), spare=arriving)
-            if copy.exists():
-                arriving.unlink()  # the same rows, which a database may send in another order
-            else:
-                os.replace(arriving, copy)
-            return open_source(copy, copy, TextOptions(missing=text.missing))
+            self.source = self._open(data, text, name)
+        return self.source
+
+    def _open(
+        self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str
+    ) -> Source:
+        copy = self.stage / "input.parquet"
+        if isinstance(data, (str, Path)):
+            path = Path(data)
+            self._forget_unless(content_hash(path))
+            return open_source(path, copy, text)
+        arriving = self.stage / "arriving.parquet"
+        arriving.unlink(missing_ok=True)
+        copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
+        self._forget_unless(rows_hash(arriving), spare=arriving)
+        if copy.exists():
+            arriving.unlink()  # the same rows, which a database may send in another order
+        else:
+            os.replace(arriving, copy)
+        return open_source(copy, copy, TextOptions(missing=text.missing))
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Keep what is there only if it was made from the same content, under a known secret."""
@@ -250,144 +292,91 @@ class _Run:
         text = (self.stage / "secret").read_text(encoding="utf-8")
         return Secret(bytes.fromhex(text), self.settings.seed)
 
-    # ------------------------------------------------------------------------------- the line
+    # --------------------------------------------------------------------------- moving the rows
 
-    def release(self, source: Source) -> dict[str, Any]:
-        """Survey, sort, publish chunk by chunk, shuffle."""
-        schema = self.schema.covering(source.types.names)
-        self.guarantee.check_feasible(source.rows)
-        with self.clock.stage("survey"):
-            survey = self._survey(source, schema)
-            codec = RowCodec(
-                schema,
-                survey.domains(self.settings.representation),
-                survey.sensitive_columns(),
-                survey.unchanged_columns(),
-                self.place.beside.numbered,
-            )
-            if self.guarantee.about_values and len(codec.sensitive) < 2:
-                self._demand(codec, survey.rows, *_single_combinations(codec))
-        with self.clock.stage("sort"):
-            ordered = self.stage / "sorted.parquet"
-            if not ordered.exists():
-                self._sort(source, codec, ordered)
-        with SortedRows(ordered, codec.fields) as rows:
-            with self.clock.stage("cut"):
-                plan, sensitive = self._plan(codec, survey, rows)
-                files = ChunkFiles(self.stage, plan.regions, self.secret)
-                if plan.demand.capped:
-                    plan = decided(plan, rows, files, self.stage)
-                chunks = ChunkRows(plan, rows, self.stage)
-            with self.clock.stage("chunks"):
-                measured = self._publish(plan, chunks, files)
-        engine = {"name": "streaming", "memory": self.memory, "rows_per_chunk": plan.largest}
-        certificate = certify(
-            plan,
-            self.settings,
-            self.guarantee,
-            sensitive,
-            measured,
-            engine,
-            survey.notes,
-            self.clock.seconds,
-        )
-        on_progress = partial(self._report_share, "write", plan.rows)
-        certificate = write_release(
-            files.heaps(plan.chunks),
-            plan.columns,
-            certificate,
-            self.stage,
-            on_progress,
-            beside=self.place.beside,
-            original=source,
-            blocks=[part.blocks for part in measured],
-            text=not isinstance(self.place.output, DatabaseTable),
-        )
-        self.clock.on_progress(Progress("done", certificate["gcp"]))
-        return certificate
-
-    def _survey(self, source: Source, schema: Schema) -> DomainSurvey:
+    def survey(self, schema: Schema) -> DomainSurvey:
+        """Go over all rows once: domains, and how often sensitive values occur."""
+        source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
         for table in source.read():
             survey.add(table)
-            self._report_share("survey", source.rows, survey.rows)
+            self.clock.report_share("survey", source.rows, survey.rows)
         if survey.rows != source.rows:
             raise DataError(f"{source.name} has changed while it was read.", "Run it again.")
         return survey
 
-    def _sort(self, source: Source, codec: RowCodec, ordered: Path) -> None:
-        """Write the coded rows along the order of their quasi-identifiers, then lots."""
-        counted: dict[int, int] = {}
-
-        def coded() -> Iterator[pa.Table]:
-            done = 0
-            for number, table in enumerate(source.read()):
-                tiebreak = self.secret.part("lots of batch", number).numbers(table.num_rows)
-                rows = codec.code(table, tiebreak, done)
-                if codec.sensitive:
-                    columns = [rows.column(name).to_numpy() for name in codec.values]
-                    found, times = np.unique(codec.value_numbers(columns), return_counts=True)
-                    for combination, count in zip(found.tolist(), times.tolist(), strict=True):
-                        counted[combination] = counted.get(combination, 0) + count
-                done += table.num_rows
-                self._report_share("sort", source.rows, done)
-                yield rows
-
-        keys = [*codec.keys, TIEBREAK]
-        sort_to_parquet(
-            coded(),
-            codec.fields,
-            keys,
-            ordered,
-            memory=(self.memory - BASE_BYTES) // 2,
-            threads=parallel.thread_count(),
-            then=partial(self._keep_combinations, counted),
-        )
-
-    def _keep_combinations(self, counted: dict[int, int]) -> None:
-        write_atomic(self.stage / "combinations.json", json.dumps(sorted(counted.items())))
-
-    def _demand(
-        self, codec: RowCodec, rows: int, combinations: Int64Array, counts: Int64Array
-    ) -> Any:
-        return demand_of(self.guarantee, codec, rows, combinations, counts)
-
-    def _plan(
-        self, codec: RowCodec, survey: DomainSurvey, rows: SortedRows
-    ) -> tuple[ChunkedPlan, tuple[SensitiveValues, ...]]:
-        """Everything that is decided for the whole table."""
-        if rows.rows != survey.rows:
-            raise DataError("The input has changed while it was read.", "Run it again.")
-        content = json.loads((self.stage / "combinations.json").read_text(encoding="utf-8"))
+    def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
+        """Write the coded rows along the order of their quasi-identifiers, then tie-breaks."""
+        ordered, note = self.stage / "sorted.parquet", self.stage / "combinations.json"
+        if not ordered.exists():
+            counted: Counter[int] = Counter()
+            sort_to_parquet(
+                self._coded(codec, secret, counted),
+                codec.fields,
+                [*codec.keys, TIEBREAK],
+                ordered,
+                memory=(self.memory - BASE_BYTES) // 2,
+                threads=parallel.thread_count(),
+                then=lambda: write_atomic(note, json.dumps(sorted(counted.items()))),
+            )
+        content = json.loads(note.read_text(encoding="utf-8"))
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
-        demand, sensitive = self._demand(codec, rows.rows, combinations, counts)
-        method = self.settings.method_for(self.guarantee, rows.rows)
-        tiers = tiers_for(demand)
-        edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
-        row_bytes = survey.kept_bytes / rows.rows + (8 * edges if codec.numbered else 0)
-        largest = self.chunk_rows or rows_per_chunk(
+        self.rows = SortedRows(ordered, codec.fields)
+        if self.rows.rows != self.source.rows:
+            raise DataError("The input has changed while it was read.", "Run it again.")
+        return combinations, counts
+
+    def _coded(self, codec: RowCodec, secret: Secret, counted: Counter[int]) -> Iterator[pa.Table]:
+        """All rows as codes; counts combinations of sensitive codes on the way."""
+        done = 0
+        for number, table in enumerate(self.source.read()):
+            tiebreak = secret.part("lots of batch", number).numbers(table.num_rows)
+            rows = codec.code(table, tiebreak, done)
+            if codec.sensitive:
+                columns = [rows.column(name).to_numpy() for name in codec.values]
+                found, times = np.unique(codec.value_numbers(columns), return_counts=True)
+                counted.update(dict(zip(found.tolist(), times.tolist(), strict=True)))
+            done += table.num_rows
+            self.clock.report_share("sort", self.source.rows, done)
+            yield rows
+
+    def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
+        """How many rows fit into memory while a chunk is worked on."""
+        row_bytes = survey.kept_bytes / survey.rows + (8 * edges if codec.numbered else 0)
+        return self.chunk_rows or rows_per_chunk(
             self.memory, method, edges, len(codec.domains), row_bytes
         )
-        largest = min(max(largest, 2 * edges), rows.rows)
-        cuts = cut_regions(demand, rows.rows, largest)
-        plan = ChunkedPlan(
-            codec,
-            demand,
-            combinations,
-            method,
-            self.settings.walk,
-            self.settings.effort,
-            self.secret,
-            largest,
-            cuts,
-            self.settings.totals_of(survey, codec, demand),
-            tiers,
-        )
-        return plan, sensitive
 
-    def _publish(
-        self, plan: ChunkedPlan, chunks: ChunkRows, files: ChunkFiles
-    ) -> list[Measurements]:
+    def partitions(self, plan: ChunkedPlan, share: Share | None) -> StreamedPartitions:
+        """The sorted rows of a share, or all."""
+        return StreamedPartitions(plan, self._sorted, share)
+
+    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+        """Publish the pilot records as chunk 0, once."""
+        note, files = self.stage / "scouts.json", self._files(plan)
+        if files.measured(0) is None or not note.exists():
+            table, measured, profiles = plan.anonymize_scouts(
+                self.partitions(plan, share).read(0), buckets
+            )
+            write_atomic(note, json.dumps(profiles.tolist()))
+            files.write(0, table, measured)
+        return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
+
+    def settle(self, plan: ChunkedPlan) -> None:
+        """Forget chunks of an earlier attempt that were made by other decisions."""
+        if plan.decision is None:
+            return
+        note = self.stage / "decision.sha256"
+        digest = hashlib.sha256(pickle.dumps(plan.decision)).hexdigest()
+        if not note.exists() or note.read_text(encoding="utf-8") != digest:
+            self._files(plan).forget(plan.decision.first_chunk)
+            for path in self.stage.glob("seated-*.json"):
+                path.unlink()
+            write_atomic(note, digest)
+
+    def publish(self, plan: ChunkedPlan) -> list[Measurements]:
+        """Publish chunk after chunk; those of an interrupted attempt are kept."""
+        chunks, files = ChunkRows(plan, self._sorted, self.stage), self._files(plan)
         measured: list[Measurements] = []
         for number in range(plan.chunks):
             known = files.measured(number)
@@ -396,17 +385,24 @@ class _Run:
                 files.write(number, table, known)
             measured.append(known)
             done = Measurements.total(measured)
-            self.clock.gcp = done.gcp / done.rows
-            self._report_share("chunks", plan.rows, done.rows)
+            self.clock.gcp = done.mean_loss
+            self.clock.report_share("chunks", plan.rows, done.rows)
         return measured
 
-    def _report_share(self, stage: str, rows: int, done: int) -> None:
-        self.clock.on_progress(Progress(stage, self.clock.gcp, done / rows))
+    def facts(self, plan: ChunkedPlan) -> EngineFacts:
+        """What the certificate says of the engine."""
+        return EngineFacts(
+            name="streaming", memory=self.memory, rows_per_chunk=plan.largest, chunks=plan.chunks
+        )
 
+    def rows_in_order(self, plan: ChunkedPlan) -> Iterator[pa.Table]:
+        """All published rows in a uniformly random order."""
+        return self._files(plan).heaps(plan.chunks)
 
-def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
-    """The values of the only sensitive column and their counts; known before anything is sorted."""
-    if not codec.sensitive:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    counts = codec.sensitive[0][1].counts
-    return np.arange(len(counts)), counts
+    @property
+    def _sorted(self) -> SortedRows:
+        assert self.rows is not None, "rows are ordered before they are read"
+        return self.rows
+
+    def _files(self, plan: ChunkedPlan) -> ChunkFiles:
+        return ChunkFiles(self.stage, plan.regions, plan.secret)

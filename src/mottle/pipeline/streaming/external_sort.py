@@ -82,10 +82,8 @@ class SortedRows:
         for size in sizes:
             self._starts.append(self._starts[-1] + size)
 
-    def __enter__(self) -> SortedRows:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     @property

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mottle.graph.degrees import coarsen_degrees
 from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.release.certificate import Degrees
 from mottle.typing import Float64Array, Int64Array
 
 MOST_CLASSES = 8  # degrees that are told apart: each multiplies the distinct cells of a column
@@ -29,21 +29,20 @@ _ABOUT = 2.0  # factor by which the number of different records may miss that of
 
 
 def guess_degrees(
-    cells: Sequence[CellDistribution], certificate: Mapping[str, Any], rows: int
+    cells: Sequence[CellDistribution], degree: Degrees | None, rows: int
 ) -> Int64Array | None:
     """[n]: the degree that every record is taken to have; None if the certificate says too little.
 
     ``cells`` are those of the generalized columns.
     """
-    degree = certificate.get("degree", {})
-    listed = dict(degree.get("records", []))
-    if rows == 0 or sum(listed.values()) != rows:  # none, or not of these records
+    listed = {} if degree is None else dict(degree.records)
+    if degree is None or rows == 0 or sum(listed.values()) != rows:  # none, or not of these records
         return None
     records = coarsen_degrees(listed, MOST_CLASSES)
     if len(records) == 1:
         return np.full(rows, max(records))
     sizes = equal_records(cells, rows)
-    if sizes.min() >= degree["min"] and _are_groups(sizes, listed):
+    if sizes.min() >= degree.min and _are_groups(sizes, listed):
         return by_size(sizes, records)
     widths, fewest = np.zeros(rows), np.ones(rows, np.int64)
     for every in cells:

@@ -1,4 +1,4 @@
-"""Where a release that was made in chunks goes: a folder or a database, and the owner's files."""
+"""Where a release goes: a folder or a database, with the report and the owner's files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.io.atomic_write import ensure_absent, move_complete, staged
@@ -17,18 +18,17 @@ from mottle.io.databases import (
     redacted,
     write_stored_rows,
 )
-from mottle.io.parquet_rows import StoredRows
 from mottle.io.write_release import CERTIFICATE, CSV, FILES, PARQUET, REPORT, check_private_path
-
-if TYPE_CHECKING:
-    from mottle.report import InternalReport
+from mottle.release.certificate import Certificate
+from mottle.release.rows import Rows, RowsElsewhere, StoredRows
+from mottle.report.report import InternalReport
 
 LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # in the hidden folder, on their way
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What is written beside the rows: the report, and what is for the owner only."""
+class Companions:
+    """What is written in addition to the rows: the report, and what is for the owner only."""
 
     report: bool = True
     private: Path | None = None
@@ -47,11 +47,11 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Place:
+class Destination:
     """Where a release goes."""
 
     output: Path | DatabaseTable
-    beside: Beside
+    companions: Companions
     overwrite: bool
 
     @classmethod
@@ -63,17 +63,17 @@ class Place:
         private: str | Path | None,
         internal: InternalReport | None,
         overwrite: bool,
-    ) -> Place:
+    ) -> Destination:
         """From the arguments of a run; databases have no reports."""
-        beside = Beside(report, None if private is None else Path(private), internal)
+        companions = Companions(report, None if private is None else Path(private), internal)
         if not isinstance(output, DatabaseTable):
-            return cls(Path(output), beside, overwrite)
+            return cls(Path(output), companions, overwrite)
         if internal is not None:
             raise UsageError(
                 "An internal report goes with a folder, not with a database.",
                 "Name a folder with --output, or leave the report out.",
             )
-        return cls(output, replace(beside, report=False), overwrite)
+        return cls(output, replace(companions, report=False), overwrite)
 
     @property
     def folder(self) -> Path:
@@ -93,7 +93,7 @@ class Place:
             check_database_target(self.output.url, self.output.table, overwrite=self.overwrite)
         else:
             ensure_absent(self.output, FILES, overwrite=self.overwrite)
-        secrets = list(self.beside.secrets.values())
+        secrets = list(self.companions.secrets.values())
         for path in secrets:
             self._check_secret(path)
         if len({path.resolve() for path in secrets}) < len(secrets):
@@ -107,7 +107,7 @@ class Place:
             check_private_path(path, self.output, overwrite=self.overwrite)
         ensure_absent(path.parent, [path.name], overwrite=self.overwrite)
 
-    def publish(self, stage: Path, certificate: dict[str, Any]) -> None:
+    def publish(self, stage: Path, certificate: Certificate) -> None:
         """Make complete files in the hidden folder appear, all or none."""
         if isinstance(self.output, DatabaseTable):
             with self._links(stage / LINK_FILE):
@@ -115,14 +115,20 @@ class Place:
                     StoredRows(stage / PARQUET), certificate, self.output, overwrite=self.overwrite
                 )
             return
-        written = [PARQUET, CSV, *([REPORT] if self.beside.report else []), CERTIFICATE]
+        written = [PARQUET, CSV, *([REPORT] if self.companions.report else []), CERTIFICATE]
         obsolete = [name for name in FILES if name not in written]
-        move_complete(stage, written, obsolete, self.beside.secrets)
+        move_complete(stage, written, obsolete, self.companions.secrets)
+
+    def rows(self, schema: pa.Schema, certificate: Certificate) -> Rows:
+        """The rows of a release that was published here."""
+        if isinstance(self.output, DatabaseTable):
+            return RowsElsewhere(self.named, schema, certificate.rows)
+        return StoredRows(self.output / PARQUET)
 
     @contextmanager
     def _links(self, file: Path) -> Iterator[None]:
         """The link file appears if the release is stored."""
-        private = self.beside.private
+        private = self.companions.private
         if private is None:
             yield
             return

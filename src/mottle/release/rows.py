@@ -11,6 +11,8 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mottle.errors import UsageError
+
 
 class Rows(Protocol):
     """What can be gone through in batches: a table in memory, or `StoredRows`."""
@@ -55,6 +57,22 @@ class StoredRows:
         """All rows, at most so many at once."""
         with pq.ParquetFile(self.path) as file:
             yield from file.iter_batches(max_chunksize)
+
+
+@dataclass(frozen=True)
+class RowsElsewhere:
+    """Rows that were written to a place from which they cannot be read here, such as a database."""
+
+    place: str
+    schema: pa.Schema
+    num_rows: int
+
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """Refuse: the rows are not here."""
+        raise UsageError(
+            f"The rows of this release lie in {self.place}.",
+            "Read them there, or save to a folder.",
+        )
 
 
 def tables_of(rows: Rows, size: int) -> Iterator[pa.Table]:

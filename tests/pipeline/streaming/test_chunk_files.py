@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
 from scipy.stats import chisquare
 
 from mottle.errors import PrivacyError
-from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
-from mottle.pipeline.chunked.measurements import Measurements
+from mottle.pipeline.measurements import Measurements
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
 from mottle.utils.csprng import Secret

@@ -13,7 +13,7 @@ from mottle import BetaLikeness, KAnonymity, Schema
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.loss.ncp import Loss
-from mottle.pipeline.chunked.measurements import Measurements
+from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.streaming import engine
 
 
@@ -46,8 +46,8 @@ def test_the_certificate_of_a_release_in_chunks_counts_every_record_once(
     certificate = engine.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=800, seed=1
     )
-    degree = certificate["degree"]
-    assert certificate["engine"]["chunks"] > 1
+    degree = certificate.degree
+    assert certificate.engine.chunks > 1
     assert sum(records for _, records in degree["records"]) == 2400
     assert [listed for listed, _ in degree["records"]] == sorted(dict(degree["records"]))
     assert degree["min"] <= degree["records"][0][0]

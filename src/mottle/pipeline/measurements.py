@@ -1,4 +1,4 @@
-"""What the chunks of a release measured, added up to what stands on its certificate."""
+"""What the parts of a release measured, added up to what stands on its certificate."""
 
 from __future__ import annotations
 
@@ -12,56 +12,73 @@ import numpy as np
 
 from mottle.graph.degrees import records_by_degree
 from mottle.graph.model import Graph
-from mottle.loss.ncp import Loss
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """One chunk, or several together; nothing here is a cell value."""
+    """One part of a table, or several together; nothing here is a cell value."""
 
     rows: int
+    loss: float  # summed over records
     ncp: dict[str, float]  # by column, summed over records
-    gcp: float  # summed over records
     degree: tuple[int, int]  # lowest and highest
     degrees: dict[int, int]  # records by degree
     blocks: int
-    pairs: int  # of cell rows and originals that were compared for coverage
+    covered: dict[str, Any]  # what invariant 2 measured; "pairs" are summed
     records: int  # whose true original was checked
     matches: int  # of all persons together
     marketer: float  # sum over persons of the chance that a guess among the matches is right
     within: dict[str, Any]  # what invariant 4 measured
+    within_caps: bool  # whether it holds; False only where a leak was asked for
+    anonymous: dict[str, Any]  # what invariant 5 measured
     draw: str
-    facts: dict[str, Any]  # some are summed; the values of others are counted by their text
+    facts: dict[str, Any]  # what the method says of its decisions
 
     @classmethod
     def of(
         cls,
         graph: Graph,
-        loss: Loss,
+        *,
+        loss_mean: float,
+        loss_by_column: Mapping[str, float],
         degree: tuple[int, int],
-        pairs: int,
+        covered: Mapping[str, Any],
         records: int,
         within: Mapping[str, Any],
+        within_caps: bool,
+        anonymous: Mapping[str, Any],
         draw: str,
         facts: Mapping[str, object],
     ) -> Measurements:
-        """Of one chunk."""
+        """Of one part."""
         rows, degrees = graph.records, graph.degrees.astype(np.float64)
         return cls(
             rows=rows,
-            ncp={name: mean * rows for name, mean in loss.ncp.items()},
-            gcp=loss.gcp * rows,
+            loss=loss_mean * rows,
+            ncp={name: mean * rows for name, mean in loss_by_column.items()},
             degree=degree,
             degrees=records_by_degree(graph),
             blocks=len(graph.degrees),
-            pairs=pairs,
+            covered=dict(covered),
             records=records,
             matches=int((graph.sizes * degrees).sum()),
             marketer=float((graph.sizes / degrees).sum()),
             within=dict(within),
+            within_caps=within_caps,
+            anonymous=dict(anonymous),
             draw=draw,
-            facts=_countable(facts),
+            facts=dict(facts),
         )
+
+    @property
+    def mean_loss(self) -> float:
+        """The loss per record, at most 1."""
+        return min(self.loss / self.rows, 1.0)
+
+    @property
+    def mean_ncp(self) -> dict[str, float]:
+        """The loss per record of every column, at most 1."""
+        return {name: min(loss / self.rows, 1.0) for name, loss in self.ncp.items()}
 
     def to_json(self) -> str:
         """As a line of text that `from_json` reads."""
@@ -76,27 +93,32 @@ class Measurements:
 
     @classmethod
     def total(cls, parts: Sequence[Measurements]) -> Measurements:
-        """All chunks together."""
-        within = dict(parts[0].within)
+        """All parts together; facts that differ between parts are counted."""
+        if len(parts) == 1:
+            return parts[0]
+        within, covered = dict(parts[0].within), dict(parts[0].covered)
         if "highest_share_of_cap" in within:
             within["individuals"] = sum(part.within["individuals"] for part in parts)
             within["highest_share_of_cap"] = max(
                 part.within["highest_share_of_cap"] for part in parts
             )
+        covered["pairs"] = sum(part.covered["pairs"] for part in parts)
         return cls(
             rows=sum(part.rows for part in parts),
+            loss=sum(part.loss for part in parts),
             ncp={name: sum(part.ncp[name] for part in parts) for name in parts[0].ncp},
-            gcp=sum(part.gcp for part in parts),
             degree=(min(part.degree[0] for part in parts), max(part.degree[1] for part in parts)),
             degrees=dict(sum((Counter(part.degrees) for part in parts), Counter())),
             blocks=sum(part.blocks for part in parts),
-            pairs=sum(part.pairs for part in parts),
+            covered=covered,
             records=sum(part.records for part in parts),
             matches=sum(part.matches for part in parts),
             marketer=sum(part.marketer for part in parts),
             within=within,
+            within_caps=all(part.within_caps for part in parts),
+            anonymous=parts[0].anonymous,
             draw=parts[0].draw,
-            facts=_added(part.facts for part in parts),
+            facts=_readable(_added(_countable(part.facts) for part in parts), len(parts)),
         )
 
 
@@ -104,7 +126,7 @@ _SUMMED = ("blocks", "scouts", "in_plain_groups", "passes")
 
 
 def _countable(facts: Mapping[str, object]) -> dict[str, Any]:
-    """Facts of one chunk in a form that can be added up."""
+    """Facts of one part in a form that can be added up."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -127,11 +149,11 @@ def _added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def readable(facts: Mapping[str, Any], chunks: int) -> dict[str, Any]:
-    """Facts for the certificate: what is the same in all chunks stands there once."""
+def _readable(facts: Mapping[str, Any], parts: int) -> dict[str, Any]:
+    """Facts for the certificate: what is the same in all parts stands there once."""
     return {
         name: next(iter(value))
-        if isinstance(value, Mapping) and len(value) == 1 and next(iter(value.values())) == chunks
+        if isinstance(value, Mapping) and len(value) == 1 and next(iter(value.values())) == parts
         else value
         for name, value in facts.items()
     }

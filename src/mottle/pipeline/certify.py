@@ -1,0 +1,221 @@
+"""The certificate of a run, from what its parts measured: of one part in memory, of all chunks."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mottle._version import __version__
+from mottle.audit.certificate_audit import Matches, basic_audit
+from mottle.encoding.domain import Domain
+from mottle.encoding.sensitive import SensitiveValues
+from mottle.graph.degrees import describe_degrees
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.settings import Settings
+from mottle.release.certificate import (
+    Certificate,
+    Check,
+    ColumnFacts,
+    Degrees,
+    EngineFacts,
+    GuaranteeClaim,
+    Measured,
+    MethodFacts,
+    ReleaseKind,
+    RunParameters,
+    SensitiveFacts,
+)
+from mottle.release.column import PublishedColumn
+from mottle.schema.model import Role, Schema
+
+SEEDED = (
+    "A seed was given: whoever knows it can repeat the draw and undo the anonymization. Do not"
+    " publish this release."
+)
+INTERRUPTED = "The run was interrupted while improving: this is the best until then."
+UNSAFE = (
+    "UNSAFE: the assignment was drawn by the paper's random walk on a graph built with sensitive"
+    " values in mind. An adversary who knows the algorithm strikes out every sensitive value that"
+    " occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
+    " release."
+)
+
+
+def certify(
+    total: Measurements,
+    settings: Settings,
+    guarantee: Guarantee,
+    demand: Demand,
+    *,
+    kind: ReleaseKind,
+    method: MethodFacts,
+    columns: Sequence[ColumnFacts],
+    sensitive: Sequence[SensitiveValues],
+    protected: str | None,
+    notes: Sequence[str],
+    seconds: Mapping[str, float],
+    least_total: int | None = None,
+    engine: EngineFacts | None = None,
+    cover_check: str = "covered",
+    **entries: Any,
+) -> Certificate:
+    """Put the certificate together.
+
+    Parameters
+    ----------
+    total
+        What all parts measured.
+    settings, guarantee, demand
+        What was asked for.
+    kind
+        What kind of release it is.
+    method
+        The method and what it says of its decisions.
+    columns
+        All columns of input and release.
+    sensitive
+        What is capped.
+    protected
+        What the owner calls the sensitive values ("sensitive value", "label"); None when the
+        data have none, so that no note on them is needed.
+    notes
+        What a reader should know in addition; no cell values.
+    seconds
+        By stage.
+    least_total
+        Fewest records that a published total counts; None without totals.
+    engine
+        How the table was worked on in chunks.
+    cover_check
+        Name of invariant 2.
+    **entries
+        Entries of this kind of release, such as ``gcp``.
+
+    Returns
+    -------
+    Certificate
+        Without checksums, which the writer adds.
+    """
+    two_tables = kind is ReleaseKind.TWO_TABLES
+    checks = (
+        _check(1, "regular", {"degree": total.degree, "blocks": total.blocks}),
+        _check(2, cover_check, total.covered),
+        _check(3, "one-to-one", {"records": total.records}),
+        _check(4, "within caps", total.within, passed=total.within_caps),
+        _check(5, "anonymous", total.anonymous),
+    )
+    matches = Matches(total.degree[0], total.matches / total.rows, total.marketer / total.rows)
+    is_table = kind is not ReleaseKind.SETS
+    if engine is not None:
+        entries["engine"] = engine
+    return Certificate(
+        format=Certificate.model_fields["format"].default,
+        kind=kind,
+        mottle=__version__,
+        date=dt.date.today(),
+        guarantee=GuaranteeClaim.model_validate(guarantee.describe()),
+        method=method,
+        parameters=RunParameters.model_validate(
+            {
+                **({"representation": str(settings.representation)} if is_table else {}),
+                "draw": total.draw,
+                "effort": settings.effort,
+                **({"least_total": None if two_tables else least_total} if is_table else {}),
+            }
+        ),
+        rows=total.rows,
+        columns=tuple(columns),
+        sensitive=tuple(map(_sensitive_facts, sensitive)),
+        degree=Degrees.model_validate(describe_degrees(total.degrees)),
+        seed=settings.seed,
+        checks=checks,
+        audit=basic_audit(None if two_tables else matches, total.rows, demand, guarantee, checks),
+        notes=(*notes, *_notes(total, settings, guarantee, protected)),
+        sha256={},
+        seconds=dict(seconds),
+        **entries,
+    )
+
+
+def method_facts(
+    name: str, title: str, paper: str, facts: Mapping[str, object], picked: str | None = None
+) -> MethodFacts:
+    """The method for the certificate, with what it says of its decisions."""
+    known = {} if picked is None else {"picked": picked}
+    return MethodFacts.model_validate(
+        {"name": name, "title": title, "paper": paper, **known, **facts}
+    )
+
+
+def _check(invariant: int, name: str, measured: Mapping[str, Any], *, passed: bool = True) -> Check:
+    return Check(
+        invariant=invariant, name=name, passed=passed, measured=Measured.model_validate(measured)
+    )
+
+
+def _notes(
+    total: Measurements, settings: Settings, guarantee: Guarantee, protected: str | None
+) -> list[str]:
+    notes = []
+    if "interrupted" in str(total.facts.get("refinement")):
+        notes.append(INTERRUPTED)
+    if settings.seed is not None:
+        notes.append(SEEDED)
+    if protected is not None and not guarantee.about_values:
+        notes.append(
+            f"{guarantee.describe()['name']} hides which record is whose. It does not bound what"
+            f" can be learned about a {protected} that most candidates share."
+        )
+    if not total.within_caps:
+        notes.append(UNSAFE)
+    return notes
+
+
+def _sensitive_facts(values: SensitiveValues) -> SensitiveFacts:
+    """What is capped, in numbers; nothing about single values."""
+    return SensitiveFacts(
+        columns=tuple(values.columns),
+        values=len(values.counts),
+        largest_share=round(float(values.counts.max() / values.rows), 6),
+        **({"binned": values.binned} if values.binned else {}),
+    )
+
+
+def column_facts(
+    schema: Schema, domains: Sequence[Domain], columns: Sequence[PublishedColumn]
+) -> list[ColumnFacts]:
+    """Roles and kinds of all columns of input and release; nothing about their values."""
+    coded = {domain.name: domain for domain in domains}
+    published = {column.name: column for column in columns}
+    described = []
+    for column in schema.columns:
+        facts: dict[str, Any] = {"name": column.name, "role": column.role}
+        if column.name in coded:
+            domain = coded[column.name]
+            if published[column.name].form is not None:
+                facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
+                if domain.column.separator is not None:
+                    facts["separator"] = domain.column.separator
+            facts["weight"] = column.weight
+        if column.name in published:
+            facts["type"] = str(published[column.name].value_type)
+        described.append(ColumnFacts(**facts))
+    known = {column.name for column in schema.columns}
+    return [*described, *(column.facts for column in columns if column.name not in known)]
+
+
+def column_notes(domains: Sequence[Domain]) -> list[str]:
+    """Columns that neither identify nor lose."""
+    return [
+        f"Column '{domain.name}' has the same value everywhere, so it neither identifies nor loses."
+        for domain in domains
+        if domain.size == 1
+    ]
+
+
+def protected_values(schema: Schema) -> str | None:
+    """What notes call the sensitive values of a table, if it has any."""
+    return "sensitive value" if schema.with_role(Role.SENSITIVE) else None

@@ -1,0 +1,300 @@
+"""One run in chunks, whoever moves the rows: survey, order, plan, decide, publish, certify.
+
+Streaming and Spark are an `Engine` each; everything that does not depend on where rows lie is
+here, so that a new engine has to move rows and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from mottle import methods
+from mottle.encoding.sensitive import SensitiveValues, join_counts
+from mottle.errors import PrivacyError, UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.methods.auto import PATIENCE, expected_seconds
+from mottle.methods.buckets.buckets import tiers_for
+from mottle.methods.buckets.partitioned.cuts import OrderedPartitions, Share
+from mottle.methods.buckets.partitioned.decision import decide
+from mottle.methods.buckets.tiers import edges_per_record
+from mottle.pipeline.certify import (
+    certify,
+    column_facts,
+    column_notes,
+    method_facts,
+    protected_values,
+)
+from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
+from mottle.pipeline.chunked.survey import DomainSurvey
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import Clock
+from mottle.pipeline.settings import Settings, check_schema
+from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
+from mottle.release.value_totals import Totals, least_total
+from mottle.schema.model import Schema
+from mottle.typing import Float64Array, Int64Array
+from mottle.utils.csprng import Secret
+
+CHUNKED = ("nh", "freeform")  # methods that work in chunks for k-anonymity
+CHUNKED_VALUES = ("buckets",)  # and for guarantees about sensitive values
+
+
+class Engine(Protocol):
+    """Who moves the rows of a table that is worked on in chunks."""
+
+    def survey(self, schema: Schema) -> DomainSurvey:
+        """Go over all rows once: domains, and how often sensitive values occur."""
+
+    def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
+        """Code all rows and keep them so that they can be read along the locality order.
+
+        Returns the numbers of combinations of sensitive codes, ascending, and their counts.
+        """
+
+    def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
+        """How many rows may be worked on at once; ``edges``: of the graph, per record."""
+
+    def partitions(self, plan: ChunkedPlan, share: Share | None) -> OrderedPartitions:
+        """The coded rows of a share of the table, or all, along the order."""
+
+    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+        """Publish the pilot records as chunk 0; returns what their release says about values."""
+
+    def settle(self, plan: ChunkedPlan) -> None:
+        """Take note of what `buckets` decided, before chunks are published."""
+
+    def publish(self, plan: ChunkedPlan) -> list[Measurements]:
+        """Publish all chunks, each once and whole; keep their rows."""
+
+    def facts(self, plan: ChunkedPlan) -> EngineFacts:
+        """What the certificate says of the engine."""
+
+
+@dataclass(frozen=True)
+class ChunkedRun:
+    """All chunks of a table, published but not yet put together."""
+
+    plan: ChunkedPlan
+    parts: list[Measurements]
+    certificate: Certificate
+
+
+def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> None:
+    """Refuse what chunks cannot do.
+
+    Raises
+    ------
+    UsageError
+        The method does not work in chunks, or does not give the guarantee.
+    """
+    check_schema(schema)
+    methods.get(settings.method).check_gives(guarantee)
+    known = CHUNKED_VALUES if guarantee.about_values else CHUNKED
+    if settings.method not in ("auto", *known):
+        raise UsageError(
+            f"Method '{settings.method}' needs the whole table in memory for"
+            f" {guarantee.describe()['name']}.",
+            f"In chunks: {', '.join(known)}. Or leave out --memory and --engine.",
+        )
+
+
+def drive(
+    engine: Engine,
+    schema: Schema,
+    guarantee: Guarantee,
+    settings: Settings,
+    secret: Secret,
+    clock: Clock,
+    *,
+    numbered: bool = False,
+) -> ChunkedRun:
+    """Anonymize a table chunk by chunk.
+
+    Parameters
+    ----------
+    engine
+        Moves the rows.
+    schema
+        Covers all columns.
+    guarantee, settings
+        What was asked for; checked by `check_chunked`.
+    secret
+        Key of the whole run.
+    clock
+        Times the stages.
+    numbered
+        Whether rows carry their number in the input, for the owner's links.
+
+    Returns
+    -------
+    ChunkedRun
+        The rows of all chunks lie with the engine.
+    """
+    with clock.stage("survey"):
+        survey = engine.survey(schema)
+        guarantee.check_feasible(survey.rows)
+        codec = RowCodec(
+            schema,
+            survey.domains(settings.representation),
+            survey.sensitive_columns(),
+            survey.unchanged_columns(),
+            numbered,
+        )
+        if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
+            _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
+    with clock.stage("sort"):
+        combinations, counts = engine.order(codec, secret)
+    with clock.stage("cut"):
+        demand, sensitive = _demand(guarantee, codec, survey.rows, combinations, counts)
+        method = _method(settings, guarantee, survey.rows)
+        tiers = tiers_for(demand)
+        edges = math.ceil(edges_per_record(tiers)) if tiers else demand.degree
+        largest = engine.largest_chunk(codec, survey, method, edges)
+        largest = min(max(largest, 2 * edges), survey.rows)
+        plan = ChunkedPlan(
+            codec,
+            demand,
+            combinations,
+            method,
+            settings,
+            secret,
+            largest,
+            cut_regions(demand, survey.rows, largest),
+            _totals(settings, survey, codec, demand),
+            tiers,
+        )
+        if demand.capped:
+            plan = _decide(engine, plan)
+        engine.settle(plan)
+    with clock.stage("chunks"):
+        parts = engine.publish(plan)
+    facts = engine.facts(plan)
+    return ChunkedRun(
+        plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey.notes, clock)
+    )
+
+
+def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
+    """The plan with what `buckets` decides; pilot records are published on the way."""
+    decision = decide(
+        plan.demand,
+        plan.tiers,
+        plan.secret,
+        plan.largest,
+        lambda share: engine.partitions(plan, share),
+        lambda share, buckets: engine.publish_pilot(plan, share, buckets),
+    )
+    return replace(plan, decision=decision)
+
+
+def _method(settings: Settings, guarantee: Guarantee, rows: int) -> str:
+    """The method asked for, or the one that `auto` would pick by rows and time."""
+    if settings.method != "auto":
+        return settings.method
+    if guarantee.about_values:
+        return CHUNKED_VALUES[0]
+    limit = PATIENCE if settings.effort is None else settings.effort
+    expected = expected_seconds(rows, guarantee.degree)
+    return "nh" if settings.effort != 0 and expected > limit else "freeform"
+
+
+def _totals(
+    settings: Settings, survey: DomainSurvey, codec: RowCodec, demand: Demand
+) -> tuple[Totals | None, ...]:
+    """How often values occur, as in memory, for every quasi-identifier; or nothing of it."""
+    if not settings.totals:
+        return (None,) * len(codec.domains)
+    return survey.totals(codec.domains, least_total(demand))
+
+
+def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
+    """The values of the only sensitive column and their counts; known before anything is sorted."""
+    if not codec.sensitive:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    counts = codec.sensitive[0][1].counts
+    return np.arange(len(counts)), counts
+
+
+def _demand(
+    guarantee: Guarantee, codec: RowCodec, rows: int, combinations: Int64Array, counts: Int64Array
+) -> tuple[Demand, tuple[SensitiveValues, ...]]:
+    """What the guarantee demands of the whole table, from counts alone.
+
+    ``combinations`` are numbers of combinations of sensitive codes, ascending, with their counts.
+    """
+    guarantee.check_feasible(rows)
+    if not guarantee.about_values:
+        return guarantee.demand(rows), ()
+    single = [known for _, known in codec.sensitive]
+    sensitive = join_counts(single, codec.value_codes(combinations), counts) if single else ()
+    return guarantee.demand(rows, sensitive), sensitive
+
+
+def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
+    """Where regions of equal size begin, and the end; none has more than ``largest`` rows.
+
+    As few as that takes. For sensitive values the table is halved again and again, as `buckets`
+    halves cells in memory: what regions leave over then finds the same company. Three regions, say,
+    would bring men and women together who in memory find theirs each in their own half.
+
+    >>> cut_regions(Demand(2), 12, 4)
+    array([ 0,  4,  8, 12])
+    >>> cut_regions(Demand(2, sensitive_codes=np.array([[0], [1]], np.int32)), 12, 4)
+    array([ 0,  3,  6,  9, 12])
+    """
+    regions = -(-rows // largest)
+    if demand.capped:
+        regions = 1 << (regions - 1).bit_length()
+    return np.linspace(0, rows, regions + 1).astype(np.int64)
+
+
+def _certify(
+    plan: ChunkedPlan,
+    guarantee: Guarantee,
+    sensitive: Sequence[SensitiveValues],
+    parts: Sequence[Measurements],
+    engine: EngineFacts,
+    notes: Sequence[str],
+    clock: Clock,
+) -> Certificate:
+    """The certificate of a release whose chunks all passed their checks; or raise."""
+    total = Measurements.total(parts)
+    rows = plan.rows
+    if len(parts) != plan.chunks or total.rows != rows or total.records != rows:
+        raise PrivacyError("Invariant 3: the chunks together are not the table.")
+    clock.gcp = total.mean_loss
+    settings, codec = plan.settings, plan.codec
+    facts = dict(total.facts)
+    if plan.decision is not None:
+        facts["tiers"] = [tier.described for tier in plan.tiers]
+        facts |= plan.decision.facts
+    chosen = methods.get(settings.method)
+    return certify(
+        total,
+        settings,
+        guarantee,
+        plan.demand,
+        kind=ReleaseKind.TABLE,
+        method=method_facts(
+            chosen.name,
+            chosen.title,
+            chosen.paper,
+            facts,
+            picked=plan.method if settings.method == "auto" else None,
+        ),
+        columns=column_facts(codec.schema, codec.domains, plan.columns),
+        sensitive=sensitive,
+        protected=protected_values(codec.schema),
+        notes=(*notes, *column_notes(codec.domains)),
+        seconds=clock.seconds,
+        least_total=least_total(plan.demand) if settings.totals else None,
+        engine=engine,
+        gcp=total.mean_loss,
+        ncp=total.mean_ncp,
+    )

@@ -1,0 +1,129 @@
+"""The files of a release that was made in chunks, from rows that pass by once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from mottle.errors import PrivacyError
+from mottle.io.batch_source import Source
+from mottle.io.write_release import (
+    CSV,
+    PARQUET,
+    REPORT,
+    sha256_of,
+    write_certificate,
+    write_rows,
+    write_secretly,
+)
+from mottle.pipeline.chunked.link_column import LinkWriter
+from mottle.pipeline.destination import INTERNAL, LINK_FILE, Companions
+from mottle.release.certificate import Certificate
+from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
+from mottle.release.rows import StoredRows
+from mottle.report.body import EXAMPLES
+from mottle.report.report import page_of
+
+
+def write_files(
+    tables: Iterable[pa.Table],
+    columns: tuple[PublishedColumn, ...],
+    certificate: Certificate,
+    folder: Path,
+    *,
+    companions: Companions | None = None,
+    original: Source | None = None,
+    blocks: Sequence[int] = (),
+    text: bool = True,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Certificate:
+    """Write the rows of a release, its reports and its certificate.
+
+    Parameters
+    ----------
+    tables
+        The rows in the order of the release. They bring the owner's links with them, in one more
+        column, if the companions need them.
+    columns
+        The published columns.
+    certificate
+        Without checksums.
+    folder
+        Where the files go.
+    companions
+        What is written in addition; nothing without them.
+    original
+        What an internal report compares with.
+    blocks
+        How many blocks of the graph every chunk has, for the links.
+    text
+        Whether a CSV file is written.
+    on_progress
+        Called with the number of rows written so far.
+
+    Returns
+    -------
+    Certificate
+        As written.
+
+    Raises
+    ------
+    PrivacyError
+        The rows are more or fewer than the certificate says.
+    """
+    companions = companions or Companions(report=False)
+    links = LinkWriter(folder / LINK_FILE, blocks) if companions.numbered else None
+    schema = pa.schema([column.field() for column in columns])
+    began = time.perf_counter()
+    release = ReleaseData(schema.empty_table(), columns)
+    written = write_rows(
+        tables if links is None else _without_links(tables, links),
+        schema,
+        release.text_of,
+        folder,
+        text=text,
+        on_progress=on_progress,
+    )
+    if links is not None:
+        links.close()
+    if written != certificate.rows:
+        raise PrivacyError("Invariant 5: the release has more or fewer rows than the table.")
+    names = [PARQUET, CSV] if text else []
+    certificate = certificate.with_changes(
+        seconds={**certificate.seconds, "write": round(time.perf_counter() - began, 4)},
+        sha256={name: sha256_of(folder / name) for name in names},
+    )
+    people = [] if links is None else links.examples
+    _write_reports(folder, columns, certificate, companions, original, people)
+    write_certificate(certificate, folder)
+    return certificate
+
+
+def _without_links(tables: Iterable[pa.Table], links: LinkWriter) -> Iterator[pa.Table]:
+    """Take the links off the rows and write them."""
+    for table in tables:
+        links.add(table.columns[-1], EXAMPLES)
+        yield table.remove_column(table.num_columns - 1)
+
+
+def _write_reports(
+    folder: Path,
+    columns: tuple[PublishedColumn, ...],
+    certificate: Certificate,
+    companions: Companions,
+    original: Source | None,
+    people: Sequence[int],
+) -> None:
+    """The publishable report and the owner's, from the rows that are written by now."""
+    release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate)
+    if companions.report:
+        (folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
+    if companions.internal is not None:
+        assert original is not None
+        owner = companions.internal.owner_of(original, people)
+        (folder / INTERNAL).unlink(missing_ok=True)  # of an earlier attempt
+        write_secretly(page_of(release, owner)(certificate), folder / INTERNAL)

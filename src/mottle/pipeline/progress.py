@@ -1,0 +1,55 @@
+"""Times each stage of a run and reports progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+__all__ = ["STAGES", "Clock", "Progress"]
+
+STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands, for progress bars."""
+
+    stage: str  # one of STAGES, beginning now; "done" at the end
+    gcp: float | None = None  # the loss so far, once it is known
+    share: float | None = None  # of the stage's rows that are done, where they come in parts
+
+
+@dataclass
+class Clock:
+    """Times each stage of a run and reports progress."""
+
+    on_progress: Callable[[Progress], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+    gcp: float | None = None
+
+    @classmethod
+    def of(cls, on_progress: Callable[[Progress], None] | None) -> Clock:
+        """A clock that reports to ``on_progress``, or to nobody."""
+        return cls(on_progress or (lambda _: None))
+
+    def report_loss(self, stage: str, gcp: float) -> None:
+        """Report how much is lost so far."""
+        self.on_progress(Progress(stage, gcp))
+
+    def report_share(self, stage: str, rows: int, done: int) -> None:
+        """Report how many of a stage's rows are done."""
+        self.on_progress(Progress(stage, self.gcp, done / rows))
+
+    def report_end(self) -> None:
+        """Report that everything is done."""
+        self.on_progress(Progress("done", self.gcp))
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Announce a stage and take its time."""
+        self.on_progress(Progress(name, self.gcp))
+        begin = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - begin, 4)

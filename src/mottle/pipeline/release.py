@@ -1,0 +1,392 @@
+"""The public `Release` and `SetRelease`: questions, samples, files and the audit of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from mottle.audit.report import AuditReport
+from mottle.audit.run import audit_release
+from mottle.errors import UsageError
+from mottle.io.databases import DatabaseTable, write_database
+from mottle.io.read_release import load_release
+from mottle.io.read_set_release import load_set_release
+from mottle.io.write_release import save_release
+from mottle.queries.conditions import Where
+from mottle.queries.engine import Queries
+from mottle.queries.estimate import Estimate
+from mottle.queries.sampling import sample
+from mottle.queries.sql.answer import query
+from mottle.queries.sql.plain import query_plain
+from mottle.release.certificate import Certificate
+from mottle.release.data import ReleaseData
+from mottle.release.set_release import SetReleaseData
+from mottle.report.report import InternalReport, page_of
+
+
+class _Saved(ReleaseData):
+    """Writing a release, of a table or of sets, to a folder."""
+
+    def save(
+        self,
+        output: str | Path | DatabaseTable,
+        *,
+        private: str | Path | None = None,
+        overwrite: bool = False,
+        report: bool = True,
+        internal: InternalReport | None = None,
+    ) -> Certificate:
+        """Write ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json``.
+
+        A database gets the tables that docs/databases.md describes instead. Sensitive values that
+        are published separately go into ``sensitive.parquet`` and ``sensitive.csv``. Either
+        everything appears or nothing.
+
+        Parameters
+        ----------
+        output
+            A folder, or `DatabaseTable(url, table)`.
+        private
+            File for the owner's links, outside the folder (mode 0600).
+        overwrite
+            Replace an earlier release in ``output``.
+        report
+            Whether ``report.html`` is written; a database has none.
+        internal
+            A report for the owner that compares with the original, outside the folder (mode 0600).
+
+        Returns
+        -------
+        Certificate
+            As written, with the files' checksums.
+
+        Raises
+        ------
+        StorageError
+            A file exists already, or cannot be written.
+        UsageError
+            ``private`` is given but the release has no links, or would lie inside the folder.
+        """
+        if isinstance(output, DatabaseTable):
+            if internal is not None:
+                raise UsageError(
+                    "An internal report goes with a folder, not with a database.",
+                    "Name a folder, or leave the report out.",
+                )
+            write_database(self, output.url, output.table, private=private, overwrite=overwrite)
+            return self.certificate
+        return save_release(
+            self,
+            Path(output),
+            private,
+            overwrite=overwrite,
+            report=page_of(self) if report else None,
+            internal=None if internal is None else (internal.path, internal.page_of(self)),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Release(_Saved):
+    """A published table with its certificate, in memory or backed by its files.
+
+    ``links`` is the owner's secret: it is None on a release that was read from files, and it is
+    left out when a release is pickled, copied or printed.
+    """
+
+    def count(self, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+        """Estimate how many true records satisfy conditions.
+
+        Parameters
+        ----------
+        where
+            Maps a column to a value, a range ``(low, high)``, a list of values or None for
+            missing; see docs/queries.md.
+        fit
+            "fitted" (values of a cell as likely as the whole release says) or "uniform" (all
+            equally likely, as in the papers).
+
+        Returns
+        -------
+        Estimate
+            Expected value, bounds that hold for certain, and standard error.
+
+        Examples
+        --------
+        >>> import mottle
+        >>> ages = pa.table({"age": [20, 21, 22, 23]})
+        >>> schema = mottle.Schema.of(quasi_identifying=["age"])
+        >>> release = mottle.anonymize(ages, schema, mottle.KAnonymity(4), seed=1)
+        >>> release.count({"age": (20, 21)})
+        Estimate(expected=2.0, certain=0.0, possible=4.0, error=1.0)
+        """
+        return self.queries(fit).count(where)
+
+    def total(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+        """Estimate the sum of a number column over the true records that satisfy conditions.
+
+        Parameters
+        ----------
+        column
+            A column of numbers.
+        where, fit
+            As for `count`.
+
+        Returns
+        -------
+        Estimate
+            Expected value, bounds and standard error.
+        """
+        return self.queries(fit).total(column, where)
+
+    def average(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+        """Estimate the mean of a number column over the true records that satisfy conditions.
+
+        Parameters
+        ----------
+        column
+            A column of numbers.
+        where, fit
+            As for `count`.
+
+        Returns
+        -------
+        Estimate
+            Expected value, bounds and standard error.
+        """
+        return self.queries(fit).average(column, where)
+
+    def group_by(
+        self,
+        columns: Sequence[str],
+        where: Where | None = None,
+        *,
+        breaks: Mapping[str, Sequence[object]] | None = None,
+        fit: str = "fitted",
+    ) -> pa.Table:
+        """Estimate counts for every combination of the columns' values.
+
+        Parameters
+        ----------
+        columns
+            Columns to group by.
+        where, fit
+            As for `count`.
+        breaks
+            Where ranges of a column begin, to group by ranges instead of values.
+
+        Returns
+        -------
+        pa.Table
+            One row per combination with expected count, bounds and standard error.
+        """
+        return self.queries(fit).group_by(columns, where, breaks)
+
+    def cube(
+        self,
+        columns: Sequence[str],
+        where: Where | None = None,
+        *,
+        breaks: Mapping[str, Sequence[object]] | None = None,
+        fit: str = "fitted",
+    ) -> pa.Table:
+        """Group by every subset of the columns.
+
+        Parameters
+        ----------
+        columns, where, breaks, fit
+            As for `group_by`.
+
+        Returns
+        -------
+        pa.Table
+            As `group_by`; null stands for "all values".
+        """
+        return self.queries(fit).cube(columns, where, breaks)
+
+    def query(self, sql: str, *, plain: bool = False, fit: str = "fitted") -> pa.Table:
+        """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
+
+        Parameters
+        ----------
+        sql
+            A SELECT statement on the table ``release``.
+        plain
+            Hand the SQL to DuckDB as it is, over the typed cells of ``to_arrow()``.
+        fit
+            As for `count`.
+
+        Returns
+        -------
+        pa.Table
+            The answer.
+        """
+        if plain:
+            return query_plain(self.table, self.sensitive, sql)
+        return query(self.queries(fit), sql)
+
+    def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
+        """Draw complete ordinary tables that the release allows.
+
+        Estimate on each of them and pool by `mottle.queries.combine` (Rubin's rules).
+
+        Parameters
+        ----------
+        m
+            How many tables.
+        seed
+            Makes the draw repeatable.
+        fit
+            As for `count`.
+
+        Returns
+        -------
+        list of pa.Table
+            Tables with the columns of the original, in its types.
+        """
+        return sample(self.queries(fit), self, m, seed)
+
+    def queries(self, fit: str = "fitted") -> Queries:
+        """Prepare the release for questions, once.
+
+        Parameters
+        ----------
+        fit
+            As for `count`.
+
+        Returns
+        -------
+        Queries
+            What `count` and the other questions are put to.
+        """
+        if fit not in self._prepared:
+            self._prepared[fit] = Queries.of(self, fit)
+        return self._prepared[fit]
+
+    @cached_property
+    def _prepared(self) -> dict[str, Queries]:
+        return {}
+
+    def audit(self, original: object, **options: Any) -> AuditReport:
+        """Play adversaries against the release.
+
+        Parameters
+        ----------
+        original
+            The table the release was made from.
+        **options
+            As for `mottle.audit_release`.
+
+        Returns
+        -------
+        AuditReport
+            What each adversary achieved against what the guarantee allows.
+        """
+        return audit_release(original, self, **options)
+
+
+@dataclass(frozen=True, repr=False)
+class SetRelease(SetReleaseData, _Saved):
+    """Published sets with their certificate.
+
+    ``links`` is the owner's secret, as on `Release`.
+    """
+
+    def sample(self, seed: int | None = None) -> list[list[str]]:
+        """Draw one possible world of every record, all worlds of a record equally likely.
+
+        Most of a record's worlds are as far from its base set as is possible: samples show what
+        the release does not rule out, while the base sets are its best guess.
+
+        Parameters
+        ----------
+        seed
+            Makes the draw repeatable.
+
+        Returns
+        -------
+        list of list of str
+            The items of every record.
+        """
+        random = Random(seed)
+        return [sorted(self.worlds(row).sample(random)) for row in range(self.num_rows)]
+
+
+def read_release(path: str | Path) -> Release:
+    """Read a release from its folder, its ``release.parquet`` or its ``release.csv``.
+
+    A file that does not have the checksum on its certificate is refused. The certificate says what
+    the columns of ``release.csv`` are, but holds no values; the orders and hierarchies of columns
+    come from ``release.parquet`` if that file lies next to the CSV, and are unknown if not.
+
+    Parameters
+    ----------
+    path
+        The folder or one of the files.
+
+    Returns
+    -------
+    Release
+        Without links.
+
+    Raises
+    ------
+    StorageError
+        There is no complete release.
+    DataError
+        A file was changed, or was not written by mottle.
+
+    Examples
+    --------
+    >>> import tempfile, mottle
+    >>> ages = pa.table({"age": [20, 21, 22, 23]})
+    >>> schema = mottle.Schema.of(quasi_identifying=["age"])
+    >>> release = mottle.anonymize(ages, schema, mottle.KAnonymity(2), seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = release.save(Path(folder, "out"), report=False)
+    ...     read_release(Path(folder, "out")).num_rows
+    4
+    """
+    return Release.of(load_release(path))
+
+
+def read_set_release(path: str | Path) -> SetRelease:
+    """Read a release of sets from its folder, its ``release.parquet`` or its ``release.csv``.
+
+    The certificate has to lie next to it; a file that has another checksum than it states is
+    refused.
+
+    Parameters
+    ----------
+    path
+        The folder or one of the files.
+
+    Returns
+    -------
+    SetRelease
+        Without links.
+
+    Raises
+    ------
+    StorageError
+        There is no complete release.
+    DataError
+        A file was changed, or is not a release of sets written by mottle.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mottle import KAnonymity, anonymize_sets
+    >>> release = anonymize_sets([{"tea"}, {"rum"}, set()], KAnonymity(2), seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = release.save(Path(folder, "out"), report=False)
+    ...     again = read_set_release(Path(folder, "out"))
+    >>> again.table.equals(release.table)
+    True
+    """
+    return SetRelease.of(load_set_release(path))

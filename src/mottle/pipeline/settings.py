@@ -1,0 +1,94 @@
+"""The options of a run, checked once: the same for memory, streaming, Spark and sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+from mottle.assignment import WALKS
+from mottle.errors import SchemaError, UsageError, did_you_mean
+from mottle.release.certificate import AUDITS
+from mottle.schema.model import Representation, Schema, parse_word
+
+__all__ = ["Settings", "check_schema"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options that say how a guarantee is to be reached; see `mottle.anonymize`."""
+
+    method: str
+    representation: Representation
+    walk: str
+    effort: float | None
+    seed: int | None
+    totals: bool
+    unsafe: bool  # draw as the papers do where that leaks
+    audit: str
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        method: str = "auto",
+        representation: Representation | str = Representation.RANGE,
+        walk: str = "closed",
+        effort: float | None = None,
+        seed: int | None = None,
+        totals: bool = True,
+        unsafe_paper_randomization: bool = False,
+        audit: str = AUDITS[0],
+    ) -> Settings:
+        """Check the options of a run; they are those of `mottle.anonymize`.
+
+        Raises
+        ------
+        UsageError
+            An option has a value that does not exist; the message says which ones do.
+        """
+        words = {"method": method, "representation": representation, "walk": walk, "audit": audit}
+        for option, word in words.items():
+            if not isinstance(word, str):
+                raise UsageError(f"The {option} must be a word, not a {type(word).__name__}.")
+        for option, word, known in (("walk", walk, WALKS), ("audit", audit, AUDITS)):
+            if word not in known:
+                raise UsageError(f"There is no {option} '{word}'.", did_you_mean(word, known))
+        return cls(
+            method=method,
+            representation=_representation(representation),
+            walk=walk,
+            effort=_seconds(effort),
+            seed=seed,
+            totals=totals,
+            unsafe=unsafe_paper_randomization,
+            audit=audit,
+        )
+
+
+def check_schema(schema: object) -> None:
+    """Refuse what is not a schema."""
+    if not isinstance(schema, Schema):
+        raise UsageError(
+            f"A {type(schema).__name__} is not a schema.",
+            "Build one with Schema.of(quasi_identifying=[…], …) or Schema.read(FILE).",
+        )
+
+
+def _representation(value: Representation | str) -> Representation:
+    try:
+        return parse_word(Representation, value)
+    except ValueError as error:
+        raise SchemaError(f"{error}.") from None
+
+
+def _seconds(effort: object) -> float | None:
+    """The time for improving as a number that the certificate can hold."""
+    if effort is None:
+        return None
+    seconds = float(effort) if isinstance(effort, Real) else -1.0
+    if isinstance(effort, bool) or not 0 <= seconds < float("inf"):
+        raise UsageError(
+            "The time for improving must be a number of seconds from 0 on.",
+            "Leave it out to stop when it is no longer worth it.",
+        )
+    return seconds

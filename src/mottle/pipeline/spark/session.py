@@ -1,0 +1,150 @@
+"""Spark from files to files: a session of our own, and a table that is read and written here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from mottle.errors import UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.io.atomic_write import hidden_folder, translating_os_errors
+from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.databases import DatabaseTable
+from mottle.pipeline.destination import Destination
+from mottle.pipeline.progress import Progress
+from mottle.pipeline.release import Release
+from mottle.pipeline.spark.engine import anonymize
+from mottle.report.report import InternalReport
+from mottle.schema.model import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def anonymize_file(
+    data: str | Path | pa.RecordBatchReader,
+    schema: Schema,
+    guarantee: Guarantee,
+    output: str | Path | DatabaseTable,
+    *,
+    master: str = "local[*]",
+    text: TextOptions | None = None,
+    source: str = "",
+    overwrite: bool = False,
+    report: bool = True,
+    internal: InternalReport | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> Release:
+    """Anonymize a file or the batches of a database on Spark, and write the release.
+
+    Parameters
+    ----------
+    data
+        The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
+    schema, guarantee
+        As for `mottle.anonymize`.
+    output
+        A folder, or a table of a database.
+    master
+        The cluster: ``spark://…``, ``yarn``, ``k8s://…`` or ``local[*]``.
+    text
+        How a text file is written.
+    source
+        What ``data`` is, for messages and reports.
+    overwrite, report, internal
+        As for `Release.save`; ``internal`` without examples.
+    progress
+        As for `mottle.anonymize`.
+    **options
+        Further options of `mottle.spark.anonymize`.
+
+    Returns
+    -------
+    Release
+        Its rows stay where they were written.
+
+    Raises
+    ------
+    UsageError
+        Spark is not installed, or the internal report asks for examples.
+    """
+    if internal is not None and internal.examples:
+        raise UsageError(
+            "Examples have to know which row of the input is whose, and rows of Spark have no"
+            " number.",
+            "Leave the examples out, or take the engine 'streaming'.",
+        )
+    written: dict[str, Any] = {"overwrite": overwrite, "report": report}
+    destination = Destination.of(output, private=None, internal=internal, **written)
+    destination.check()
+    folder = destination.folder
+    with translating_os_errors(folder), hidden_folder(folder) as stage:
+        rows = _as_parquet(data, stage, text or TextOptions(), source)
+        with spark_session(master) as session:
+            release = anonymize(
+                session.read.parquet(str(rows)),
+                schema,
+                guarantee,
+                staging=stage.resolve(),
+                progress=progress,
+                **options,
+            )
+            if progress is not None:
+                progress(Progress("write", release.gcp))
+            if internal is not None:
+                owner = internal.owner_of(parquet_source(rows, source), ())
+                internal = replace(internal, owner=owner)
+            certificate = release.save(output, internal=internal, **written)
+    stored = destination.rows(release.stored.schema, certificate)
+    return Release(stored, release.columns, certificate)
+
+
+def _as_parquet(
+    data: str | Path | pa.RecordBatchReader, stage: Path, text: TextOptions, name: str
+) -> Path:
+    """The input as Spark can read it: where it lies, or a copy."""
+    copy = stage / "input.parquet"
+    if isinstance(data, pa.RecordBatchReader):
+        copied(lambda: (pa.Table.from_batches([batch]) for batch in data), copy, name)
+        return copy
+    path = Path(data)
+    if path.is_dir() or (path.suffix.lower() in (".parquet", ".pq") and not text.missing):
+        return path.resolve()
+    opened = open_source(path, copy, text)
+    if not copy.exists():
+        copied(opened.read, copy, name)
+    return copy.resolve()
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator[SparkSession]:
+    """A Spark session of our own, with this Python for its workers."""
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError(
+            "Spark is not installed.", "Install it with: pip install 'mottle[spark]'."
+        ) from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master(master)
+        .appName("mottle")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()

@@ -1,0 +1,201 @@
+"""The spine: arrange, check, cover, assign, check, publish. These steps stand here and only here.
+
+Three callers send their records down the spine: a table in memory is a run of one part
+(`mottle.pipeline.anonymize`), sets of items are another (`mottle.pipeline.anonymize_sets`), and
+streaming and Spark send one chunk after the other (`mottle.pipeline.chunked.chunk`). What the
+records are is behind the protocol `Records`; what was measured is a `Measurements`, which adds up
+over parts, and becomes a certificate in `mottle.pipeline.certify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from mottle.assignment import assign, check_assignment, check_layers
+from mottle.errors import PrivacyError, UsageError
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.exposure import check_within_caps, exposure
+from mottle.methods.base import Arrangement, BucketDecision, Draw, MethodContext
+from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.progress import Clock
+from mottle.pipeline.settings import Settings
+from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
+from mottle.typing import Int32Array
+from mottle.utils.csprng import Purpose, Secret
+
+Covered = TypeVar("Covered")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What covering costs: mean over records, and by column where there are several."""
+
+    mean: float
+    by_column: Mapping[str, float] = field(default_factory=dict)
+    overall: float | None = None  # sets: over all records together
+
+
+@dataclass(frozen=True)
+class Published:
+    """What appears of some records."""
+
+    table: pa.Table
+    columns: tuple[PublishedColumn, ...]
+    sensitive: pa.Table | None = None  # sensitive values by group, when published separately
+
+
+class Records(Protocol[Covered]):
+    """What goes down the spine: the codes of a table, or sets of items."""
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+
+    def arrange(self, context: MethodContext) -> Arrangement:
+        """Let the method build the graph."""
+
+    def cover(self, graph: Graph) -> Covered:
+        """The cells that contain the values of all preimages."""
+
+    def loss(self, graph: Graph, covered: Covered) -> Loss:
+        """What is lost."""
+
+    def check_cover(self, graph: Graph, covered: Covered) -> dict[str, Any]:
+        """Invariant 2, or `PrivacyError`; returns what was measured."""
+
+    def publish(self, covered: Covered, links: Links, draw: Draw) -> Published:
+        """Put the published table together."""
+
+    def check_published(self, published: Published, links: Links) -> dict[str, Any]:
+        """Invariant 5, or `PrivacyError`; returns what was measured."""
+
+
+@dataclass(frozen=True)
+class Part(Generic[Covered]):
+    """Some records that have passed all checks."""
+
+    published: Published
+    links: Links
+    covered: Covered
+    loss: Loss
+    measurements: Measurements
+
+
+def run(
+    records: Records[Covered],
+    method: str,
+    demand: Demand,
+    settings: Settings,
+    secret: Secret,
+    clock: Clock,
+    *,
+    state: BucketDecision | None = None,
+) -> Part[Covered]:
+    """Arrange, check, cover, assign, check, publish.
+
+    Parameters
+    ----------
+    records
+        What is anonymized.
+    method
+        Name of the method, for messages.
+    demand
+        What the guarantee demands of these records.
+    settings
+        The run's options; ``effort`` is for these records.
+    secret
+        Key of the random numbers of these records.
+    clock
+        Times the stages.
+    state
+        What was decided for a larger table of which these records are a part.
+
+    Returns
+    -------
+    Part
+        Nothing is returned unless all invariants hold.
+
+    Raises
+    ------
+    PrivacyError
+        An invariant does not hold.
+    """
+    with clock.stage("arrange"):
+        context = MethodContext(
+            seconds=settings.effort,
+            seed=secret.public_seed,
+            on_progress=partial(clock.report_loss, "arrange"),
+            tiebreak=partial(secret.permutation, Purpose.TIEBREAK),
+            preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
+            decided=state,
+        )
+        arrangement = records.arrange(context)
+        graph = arrangement.graph
+        if graph.records != records.size:
+            raise PrivacyError("Invariant 1: the graph has more or fewer records than the data.")
+        degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
+        draw = _draw(method, arrangement, settings)
+    with clock.stage("cover"):
+        covered = records.cover(graph)
+        loss = records.loss(graph, covered)
+    clock.gcp = loss.mean
+    with clock.stage("assign"):
+        truth = assign(graph, secret, draw)
+        links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
+    with clock.stage("check"):
+        containment = records.check_cover(graph, covered)
+        one_to_one = check_assignment(graph, truth)
+        if settings.unsafe:
+            within, kept = measure_cap_violations(graph, truth, demand), False
+        else:
+            within, kept = check_within_caps(graph, truth, demand), True
+    with clock.stage("publish"):
+        published = records.publish(covered, links, arrangement.draw)
+        anonymous = records.check_published(published, links)
+    measurements = Measurements.of(
+        graph,
+        loss_mean=loss.mean,
+        loss_by_column=loss.by_column,
+        degree=degree,
+        covered=containment,
+        records=one_to_one,
+        within=within,
+        within_caps=kept,
+        anonymous=anonymous,
+        draw=draw,
+        facts=arrangement.facts,
+    )
+    return Part(published, links, covered, loss, measurements)
+
+
+def _draw(method: str, arrangement: Arrangement, settings: Settings) -> str:
+    """The draw that keeps the guarantee, or the papers' where that was asked for."""
+    draw = arrangement.draw
+    if draw in (Draw.BUCKETS, Draw.ROTATION):
+        check_layers(arrangement.graph, buckets=draw is Draw.BUCKETS)
+    elif settings.unsafe:
+        raise UsageError(
+            f"Method '{method}' has no unsafe randomization to ask for: its graph does not depend"
+            " on sensitive values.",
+            "Leave --unsafe-paper-randomization out.",
+        )
+    return settings.walk if settings.unsafe or draw is Draw.WALK else str(draw)
+
+
+def measure_cap_violations(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, Any]:
+    """Invariant 4 after the papers' walk: measured, not enforced."""
+    found = exposure(graph, truth, demand)
+    return {
+        "capped_values": len(demand.caps),
+        "individuals": graph.records,
+        "individuals_beyond_cap": found.violations,
+        "individuals_with_repeated_value": found.repeats,
+        "highest_share_of_cap": round(found.nearest, 6),
+    }

@@ -1,0 +1,85 @@
+"""Published chunks on disk, and the uniformly random order in which their rows are released.
+
+A chunk's file holds one batch for each *heap*: every row has been thrown onto one of the heaps at
+random. The release is heap after heap, each shuffled in memory. That is a uniformly random order of
+all rows: throwing a row onto a heap draws the first digits of a random number for it, shuffling the
+heap the others, and rows end up sorted by independent random numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.errors import PrivacyError
+from mottle.io.atomic_write import write_atomic
+from mottle.pipeline.measurements import Measurements
+from mottle.utils.csprng import Purpose, Secret
+
+
+class ChunkFiles:
+    """The published chunks of a run in ``folder``, those of an earlier attempt included."""
+
+    def __init__(self, folder: Path, heaps: int, secret: Secret) -> None:
+        self._folder = folder
+        self._heaps = heaps
+        self._secret = secret
+
+    def measured(self, number: int) -> Measurements | None:
+        """What was measured in a chunk, if it is complete."""
+        path = self._path(number, "json")
+        return Measurements.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
+        """Keep a chunk: first its rows, then the word that they are complete."""
+        secret = self._secret.part("heaps of chunk", number)
+        heap = secret.numbers(table.num_rows, bound=self._heaps)
+        by_heap = table.take(pa.array(np.argsort(heap, kind="stable")))
+        ends = np.cumsum(np.bincount(heap, minlength=self._heaps))
+        path = self._path(number, "arrow")
+        with pa.OSFile(str(path), "wb") as file:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            with pa.ipc.new_file(file, table.schema, options=options) as writer:
+                for start, end in zip([0, *ends[:-1]], ends, strict=True):
+                    rows = by_heap.slice(start, end - start).combine_chunks()
+                    batches = rows.to_batches()
+                    writer.write(batches[0] if batches else _empty(table.schema))
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+        write_atomic(self._path(number, "json"), measured.to_json())
+
+    def forget(self, first: int) -> None:
+        """Chunks from number ``first`` on have to be worked on again."""
+        for path in self._folder.glob("chunk-*.json"):
+            if int(path.stem.removeprefix("chunk-")) >= first:
+                path.unlink()
+
+    def heaps(self, chunks: int) -> Iterator[pa.Table]:
+        """The rows of the release, in their order, a heap at a time."""
+        for number in range(self._heaps):
+            parts = [self._batch(chunk, number) for chunk in range(chunks)]
+            table = pa.Table.from_batches(parts)
+            order = self._secret.part("order of heap", number).permutation(
+                Purpose.ROW_ORDER, table.num_rows
+            )
+            yield table.take(pa.array(order))
+
+    def _batch(self, chunk: int, heap: int) -> pa.RecordBatch:
+        with (
+            pa.OSFile(str(self._path(chunk, "arrow"))) as file,
+            pa.ipc.open_file(file) as reader,
+        ):
+            if reader.num_record_batches != self._heaps:
+                raise PrivacyError(f"Invariant 5: chunk {chunk} has not been shuffled.")
+            return reader.get_batch(heap)
+
+    def _path(self, number: int, suffix: str) -> Path:
+        return self._folder / f"chunk-{number:05}.{suffix}"
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)

@@ -1,0 +1,72 @@
+"""The records of a table on their way down the spine: in memory, or one chunk of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from mottle.encoding.cover import Cover, check_covers, cover
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph
+from mottle.guarantees.demand import Demand
+from mottle.loss.ncp import measure
+from mottle.methods.base import Arrangement, Draw, Method, MethodContext
+from mottle.pipeline.spine import Loss, Published
+from mottle.release.links import Links
+from mottle.release.publish import check_published, publish
+from mottle.release.two_tables import INSTEAD, check_published_apart, publish_apart
+from mottle.schema.model import Schema
+
+
+@dataclass(frozen=True)
+class TableRecords:
+    """The codes of a table, and the table for what is published unchanged."""
+
+    method: Method
+    table: pa.Table
+    schema: Schema
+    codes: Codes
+    codes_to_arrange: Codes  # as the method understands them
+    demand: Demand
+    least_total: int | None = None  # fewest records that a published total counts; None: no totals
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return self.codes.records
+
+    def arrange(self, context: MethodContext) -> Arrangement:
+        """Let the method build the graph."""
+        return self.method.arrange(self.codes_to_arrange, self.demand, context)
+
+    def cover(self, graph: Graph) -> Cover:
+        """The cells that contain the values of all preimages."""
+        return cover(graph, self.codes)
+
+    def loss(self, graph: Graph, covered: Cover) -> Loss:
+        """GCP, and NCP by column."""
+        measured = measure(covered, self.codes)
+        return Loss(measured.gcp, measured.ncp)
+
+    def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:
+        """Invariant 2: every cell contains the values of all its preimages."""
+        pairs: dict[str, Any] = {"pairs": check_covers(graph, self.codes, covered)}
+        if self.method.exact:
+            return {"measured_only": True, "published_instead": INSTEAD, **pairs}
+        return pairs
+
+    def publish(self, covered: Cover, links: Links, draw: Draw) -> Published:
+        """Generalized cells and the true records' other columns; or two tables."""
+        if draw is Draw.APART:
+            return Published(*publish_apart(self.table, self.schema, links))
+        return Published(
+            *publish(self.table, self.schema, self.codes, covered, links, self.least_total)
+        )
+
+    def check_published(self, published: Published, links: Links) -> dict[str, Any]:
+        """Invariant 5: nothing identifies, and the row order is random."""
+        if published.sensitive is not None:
+            return check_published_apart(self.schema, published.table, published.sensitive, links)
+        return check_published(self.schema, published.columns, links)

@@ -1,0 +1,355 @@
+"""The certificate of a release: one frozen, versioned model, read by attribute everywhere.
+
+It says what kind of release a folder holds, what is promised, how the release was made, what was
+measured and checked, and the checksums of the files. It holds no cell value. The JSON Schema of
+its file, ``certificate.json``, ships with the package as ``certificate.schema.json``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mottle.errors import DataError
+from mottle.schema.model import Role
+
+__all__ = [
+    "AUDITS",
+    "FORMAT",
+    "AuditSummary",
+    "Certificate",
+    "Check",
+    "ColumnFacts",
+    "Degrees",
+    "EngineFacts",
+    "FindingFacts",
+    "GuaranteeClaim",
+    "Measured",
+    "MethodFacts",
+    "ReleaseKind",
+    "RunParameters",
+    "SensitiveFacts",
+    "SensitiveTable",
+    "certificate_schema",
+]
+
+AUDITS = ("basic", "full")  # by what the run measured, or by all adversaries
+FORMAT = 2  # of certificate.json; files without a format, written before it was stated, are 1
+
+
+class ReleaseKind(StrEnum):
+    """What a release folder holds."""
+
+    TABLE = "table"  # one table with generalized cells
+    TWO_TABLES = "two tables"  # exact quasi-identifiers in groups, sensitive values by group
+    SETS = "sets"  # sets of items, with or without labels
+
+
+class _Facts(BaseModel):
+    """A part of the certificate with fixed entries."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as it stands in the file.
+
+        Returns
+        -------
+        dict
+            Only types of JSON; entries that were not given are left out.
+        """
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class _OpenFacts(_Facts):
+    """A part to which guarantees, methods and checks add entries of their own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The entries beyond those that every part of this kind has."""
+        return dict(self.model_extra or {})
+
+
+class GuaranteeClaim(_OpenFacts):
+    """A guarantee in words, with its parameters (k, l, beta …) as further entries."""
+
+    name: str
+    short: str
+    statement: str
+    parts: tuple[GuaranteeClaim, ...] | None = None  # of several guarantees at once
+
+    @property
+    def each(self) -> tuple[GuaranteeClaim, ...]:
+        """The single guarantees it is made of."""
+        return self.parts or (self,)
+
+
+class MethodFacts(_OpenFacts):
+    """The method that made a release, and what it says of its own decisions."""
+
+    name: str
+    title: str
+    paper: str
+    picked: str | None = None  # the method that 'auto' chose
+    decides_by: str | None = None  # what its decisions look at
+    mixed_decision: str | None = None  # the decision that looks at both
+
+    @property
+    def used(self) -> str:
+        """The method that did the work."""
+        return self.picked or self.name
+
+
+class RunParameters(_Facts):
+    """Options of the run that a reader has to know."""
+
+    representation: str | None = None  # None for sets
+    draw: str  # how the true assignment was drawn
+    effort: float | None = None  # seconds of improving; None: until it was no longer worthwhile
+    least_total: int | None = None  # fewest records that a published total counts; None: no totals
+
+
+class EngineFacts(_Facts):
+    """How a table was worked on in chunks."""
+
+    name: str
+    version: str | None = None
+    memory: int | None = None  # bytes
+    rows_per_chunk: int
+    chunks: int
+
+
+class ColumnFacts(_Facts):
+    """A column of the input or of the release; nothing about its values."""
+
+    name: str
+    role: Role
+    kind: str | None = None
+    form: str | None = None
+    separator: str | None = None
+    weight: float | None = None
+    type: str | None = None
+
+
+class SensitiveFacts(_Facts):
+    """Sensitive values that have a cap, in numbers."""
+
+    columns: tuple[str, ...]
+    values: int
+    largest_share: float
+    binned: str | None = None
+
+
+class SensitiveTable(_Facts):
+    """The second table of two: sensitive values by group."""
+
+    rows: int
+    columns: tuple[ColumnFacts, ...]
+
+
+class Degrees(_Facts):
+    """How many originals stand behind published records."""
+
+    min: int
+    max: int
+    records: tuple[tuple[int, int], ...] = ()  # (degree, how many records have it)
+
+
+class Measured(_OpenFacts):
+    """What a check measured; further entries by check."""
+
+    blocks: int | None = None
+    capped_values: int | None = None
+    individuals: int | None = None
+    highest_share_of_cap: float | None = None
+
+
+class Check(_Facts):
+    """One of the invariants, checked before anything was written."""
+
+    invariant: int
+    name: str
+    passed: bool
+    measured: Measured
+
+
+class FindingFacts(_Facts):
+    """What one adversary of the audit achieved."""
+
+    adversary: str
+    title: str
+    assumes: str
+    measure: str
+    achieved: int | float | None
+    allowed: int | float | None
+    passed: bool | None
+    details: Mapping[str, Any]
+
+
+class AuditSummary(_Facts):
+    """The audit: by what the run measured (basic) or by all adversaries (full)."""
+
+    level: str
+    passed: bool
+    findings: tuple[FindingFacts, ...]
+    seconds: Mapping[str, float] | None = None  # by adversary
+
+
+class Certificate(_Facts):
+    """All that is stated about a release.
+
+    >>> sorted(Certificate.model_fields)[:4]
+    ['audit', 'checks', 'columns', 'date']
+    """
+
+    format: int = FORMAT
+    kind: ReleaseKind
+    mottle: str  # version of the package that made the release
+    date: dt.date | None = None  # day of the run; None on certificates of format 1
+    guarantee: GuaranteeClaim
+    method: MethodFacts
+    parameters: RunParameters
+    engine: EngineFacts | None = None  # None: in memory
+    rows: int
+    items: int | None = None  # sets: different items
+    columns: tuple[ColumnFacts, ...]
+    sensitive: tuple[SensitiveFacts, ...] = ()
+    sensitive_table: SensitiveTable | None = None
+    gcp: float | None = None  # tables: global certainty penalty
+    ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column
+    error_rate: float | None = None  # sets: misreported items per item held, mean over records
+    flipped: float | None = None  # sets: the same over all records together
+    degree: Degrees
+    seed: int | None = None
+    checks: tuple[Check, ...]
+    audit: AuditSummary | None = None
+    notes: tuple[str, ...] = ()
+    sha256: Mapping[str, str] = Field(default_factory=dict)  # of the files, by name
+    seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
+
+    @property
+    def loss(self) -> float:
+        """GCP of a table, error rate of sets."""
+        return float((self.error_rate if self.kind is ReleaseKind.SETS else self.gcp) or 0.0)
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return a copy with some entries replaced.
+
+        Parameters
+        ----------
+        **changes
+            Entries by name.
+
+        Returns
+        -------
+        Certificate
+            The changed copy; this one stays as it is.
+        """
+        return self.model_copy(update=changes)
+
+    def to_json(self) -> str:
+        """Return the text of ``certificate.json``.
+
+        Returns
+        -------
+        str
+            Indented JSON that ends with a line break.
+        """
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "The certificate") -> Certificate:
+        """Read a certificate of this or an earlier format.
+
+        Parameters
+        ----------
+        text
+            Content of a ``certificate.json``.
+        source
+            How messages name it.
+
+        Returns
+        -------
+        Certificate
+            In the present format.
+
+        Raises
+        ------
+        DataError
+            The text is not JSON, is not a certificate, or has a later format.
+        """
+        try:
+            content = json.loads(text)
+        except ValueError:
+            raise DataError(f"{source} is not valid JSON.") from None
+        return cls.from_dict(content, source)
+
+    @classmethod
+    def from_dict(cls, content: object, source: str = "The certificate") -> Certificate:
+        """Read a certificate from the content of its file; see `from_json`.
+
+        Parameters
+        ----------
+        content
+            The parsed JSON.
+        source
+            How messages name it.
+
+        Returns
+        -------
+        Certificate
+            In the present format.
+
+        Raises
+        ------
+        DataError
+            The content is not a certificate or has a later format.
+        """
+        if not isinstance(content, dict):
+            raise DataError(f"{source} is not a certificate written by mottle.")
+        written = content.get("format", 1)
+        if isinstance(written, int) and written > FORMAT:
+            raise DataError(
+                f"{source} has format {written}; this version of mottle reads up to {FORMAT}.",
+                "Use a newer version of mottle.",
+            )
+        try:
+            return cls.model_validate(_upgraded(content) if written == 1 else content)
+        except ValidationError as error:
+            place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
+            raise DataError(
+                f"{source} is not a certificate written by mottle: entry '{place}' is missing or"
+                " has another type."
+            ) from None
+
+
+def _upgraded(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate of format 1, which did not say what kind of release it is about."""
+    if "error_rate" in content:
+        kind = ReleaseKind.SETS
+    else:
+        kind = ReleaseKind.TWO_TABLES if "sensitive_table" in content else ReleaseKind.TABLE
+    return {**content, "format": FORMAT, "kind": kind}
+
+
+@cache
+def certificate_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``certificate.json`` that ships with the package.
+
+    Returns
+    -------
+    dict
+        A schema of draft 2020-12.
+    """
+    text = resources.files("mottle.release").joinpath("certificate.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
