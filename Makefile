@@ -19,6 +19,7 @@ check: $(DEVELOP) $(KERNELS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 # A browser that opens the reports; Java for the validator of their HTML, and for Spark.
 tools:
@@ -87,4 +88,4 @@ $(KERNELS): $(READY) $(shell find src -name '*.py')
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis mottle-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .import_linter_cache .ruff_cache .hypothesis mottle-demo

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from postgresql_server import Server, running_server
+from suite import COLLECTED
 
 from mottle import Hierarchy, KAnonymity, Release, Schema, anonymize
 from mottle.schema.model import Role
@@ -19,6 +20,12 @@ settings.register_profile(
     "mottle", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("mottle")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Count what was collected, before anything is deselected (`tests/test_architecture.py`)."""
+    config.stash[COLLECTED] = len(items)
 
 
 @pytest.fixture(scope="session")

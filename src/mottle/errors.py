@@ -1,19 +1,44 @@
-"""Every error mottle raises on purpose: what is wrong, where, and what to do about it."""
+"""All errors that mottle raises on purpose: what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
+__all__ = [
+    "DataError",
+    "GuaranteeError",
+    "MottleError",
+    "PrivacyError",
+    "SchemaError",
+    "StorageError",
+    "UsageError",
+]
+
 
 class MottleError(Exception):
     """Base of all errors that mottle raises on purpose.
 
-    ``problem`` says what is wrong and where (a column, an option, a file), ``remedy`` what to do.
-    Neither may contain a cell value of the input. ``exit_code`` is the command line's exit code.
+    The message is the problem followed by the remedy. Neither may contain a cell value of the
+    input, because messages end up in logs that are not protected as the data are.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong and where: a column, an option, a file.
+    remedy : str
+        What to do about it; empty where nothing can be said in general.
+
+    Examples
+    --------
+    >>> error = UsageError("There is no method 'nhh'.", "Did you mean 'nh'?")
+    >>> print(error)
+    There is no method 'nhh'. Did you mean 'nh'?
+    >>> error.problem, error.exit_code
+    ("There is no method 'nhh'.", 2)
     """
 
-    exit_code = 1
+    exit_code = 1  # of the command line
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(f"{problem} {remedy}".strip())
@@ -58,6 +83,20 @@ class PrivacyError(MottleError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the closest known name, or list what there is.
 
+    Parameters
+    ----------
+    name : str
+        What was given.
+    known : Iterable[str]
+        The names that would have been right.
+
+    Returns
+    -------
+    str
+        One sentence, to be used as an error's remedy. It lists at most 20 names.
+
+    Examples
+    --------
     >>> did_you_mean("gendr", ["age", "gender"])
     "Did you mean 'gender'?"
     >>> did_you_mean("zip", ["age", "gender"])

@@ -1,4 +1,4 @@
-"""A first look at a table: proposed roles and kinds, and how identifying its columns are."""
+"""Inspection of a table: proposed roles and kinds, and how identifying its columns are."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _SOUNDS_SENSITIVE = re.compile(
     r"diagnos|disease|disorder|illness|(^|[^a-z])icd|symptom|treatment|medication|drug|hiv|cancer"
     r"|income|salary|wage|debt|religio|politic|vote|crime|sentence|ethnic|sexual"
 )
-_FEW_ROWS = 20  # below this, all-distinct says nothing
-_LONG_TEXT = 40  # mean characters from which on a text column is free text
-_SEPARATED = 0.1  # share of cells with a separator from which on text may be sets
+_FEW_ROWS = 20  # with fewer rows, distinct values are no sign of an identifier
+_LONG_TEXT = 40  # a text column with more characters in the mean is taken for free text
+_SEPARATED = 0.1  # least share of cells with a separator for text to be taken for sets
 
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """What was found out about one column, and what is proposed."""
+    """Facts about one column, and the proposed role and kind."""
 
     name: str
     type: str
-    distinct: int  # different values, the missing one not counted
-    nulls: int
-    unique_share: float  # rows that this column alone tells from all others
+    distinct: int  # different values, not counting the missing one
+    nulls: int  # missing values
+    unique_share: float  # share of rows whose value in this column occurs once
     role: Role
     kind: Kind | None
     why: str  # the reason for the proposed role
@@ -50,8 +50,8 @@ class Inspection:
 
     rows: int
     columns: tuple[InspectedColumn, ...]
-    unique_share: float  # rows told from all others by the proposed quasi-identifiers together
-    below_five_share: float  # rows in a group of fewer than five with equal quasi-identifiers
+    unique_share: float  # share of rows with a unique combination of proposed quasi-identifiers
+    below_five_share: float  # share of rows whose combination occurs fewer than five times
 
     @property
     def quasi_identifiers(self) -> list[str]:
@@ -59,7 +59,13 @@ class Inspection:
         return [c.name for c in self.columns if c.role is Role.QUASI_IDENTIFYING]
 
     def schema(self) -> Schema:
-        """The proposal as a schema."""
+        """Return the proposal as a schema.
+
+        Returns
+        -------
+        Schema
+            Every column with its proposed role; quasi-identifiers with their proposed kind.
+        """
         return Schema(
             columns=tuple(
                 Column(
@@ -72,7 +78,14 @@ class Inspection:
         )
 
     def to_toml(self) -> str:
-        """The proposal as a commented ``mottle.toml`` to edit."""
+        """Return the proposal as a commented ``mottle.toml`` to edit.
+
+        Returns
+        -------
+        str
+            The text of the file. Comments state the facts and the reason of each proposal; they
+            contain no value of the table.
+        """
         comments = {
             column.name: (
                 f"{column.type}: {column.distinct:,} distinct values, {column.nulls:,} missing;"
@@ -90,11 +103,28 @@ class Inspection:
 
 
 def inspect(table: pa.Table) -> Inspection:
-    """Propose a role and a kind for every column of ``table`` and measure how identifying it is.
+    """Propose a role and a kind for every column of a table and measure how identifying it is.
 
-    Proposals go by names and counts and err on the side of caution: what is not clearly something
-    else is a quasi-identifier.
+    Proposals are based on names and counts and err on the side of caution: what is not clearly
+    something else is a quasi-identifier.
 
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table that is to be anonymized.
+
+    Returns
+    -------
+    Inspection
+        The proposals, and how many rows the proposed quasi-identifiers single out.
+
+    Raises
+    ------
+    DataError
+        The table has no rows.
+
+    Examples
+    --------
     >>> import mottle
     >>> found = inspect(mottle.datasets.population(1000, seed=1))
     >>> [(c.name, str(c.role)) for c in found.columns][:2], found.columns[-1].role.value
@@ -158,7 +188,7 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[InspectedColumn, NDArr
 
 
 def _looks_like_sets(values: pa.ChunkedArray) -> bool:
-    """Whether cells are lists, or text with separators between few items that come again."""
+    """Whether cells are lists, or text with separators between few items that recur."""
     if is_list(values.type):
         return is_plain(values.type.value_type)
     if not pa.types.is_string(values.type) or values.null_count == len(values):
@@ -194,7 +224,7 @@ def _propose_role(
 
 
 def _group_sizes(codes: list[NDArray[np.int32]], sizes: list[int], rows: int) -> NDArray[np.int64]:
-    """How many rows share each combination of codes."""
+    """The number of rows with each combination of codes that occurs."""
     if not codes:
         return np.array([rows])
     matrix = np.column_stack(codes)

@@ -86,8 +86,10 @@ def is_within_caps(demand: Demand, part: Rows) -> bool:
 
 
 def cuts(codes: Codes, part: Rows, column: int, relaxed: bool) -> list[tuple[Rows, Rows]]:
-    """The possible cuts of one column, the best first; either side keeps the order of its records,
-    as the kernel's does."""
+    """The possible cuts of one column, the best first.
+
+    Either side keeps the order of its records, as the kernel's does.
+    """
     by_value = sorted(part, key=lambda row: codes.matrix[row, column])
     half = len(part) // 2
     values = [codes.matrix[row, column] for row in by_value]

@@ -1,4 +1,4 @@
-"""Charts of a comparison: drawn by Altair, as SVG that takes its text colour from the page."""
+"""Charts of a comparison, drawn by Altair as SVG that takes its text colour from the page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,18 @@ _WIDTH = 330
 
 
 def charts_of(comparison: Comparison) -> list[tuple[str, Markup]]:
-    """A title and a chart for every measure, and the frontier of each kind of guarantee."""
+    """Draw a chart of every measure, and of privacy against use, for each family of guarantees.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The results to draw; those of the original appear as dashed lines.
+
+    Returns
+    -------
+    list[tuple[str, markupsafe.Markup]]
+        Title and SVG of each chart.
+    """
     measured = [line for line in comparison.lines if not line.note and line.method != ORIGINAL]
     methods = list(dict.fromkeys(line.method for line in measured))
     found = []
@@ -59,7 +70,7 @@ def charts_of(comparison: Comparison) -> list[tuple[str, Markup]]:
 
 
 def _marks(comparison: Comparison) -> dict[str, tuple[float, str]]:
-    """What measures are to be compared with: a level, and what it is."""
+    """Levels that measures are compared with, and their labels."""
     original = next(line for line in comparison.lines if line.method == ORIGINAL)
     found = {}
     if original.accuracy is not None:
@@ -99,7 +110,7 @@ def _curves(
 
 
 def _level(value: float, words: str) -> alt.LayerChart:
-    """A dashed line to compare with, and what it is."""
+    """A dashed line at a level to compare with, and its label."""
     base = alt.Chart({"values": [{"value": value, "words": words}]}).encode(y=alt.Y("value:Q"))
     text = base.mark_text(align="right", dy=-6, fontSize=10, color=_INK, fill=_INK).encode(
         x=alt.value(_WIDTH), text="words:N"
@@ -141,7 +152,7 @@ def _frontier(lines: Sequence[ComparisonRow], methods: Sequence[str]) -> Markup:
 
 
 def _parameters(values: Sequence[dict[str, Any]]) -> alt.Chart:
-    """Every guarantee named once, above the highest of its points: others would lie over it."""
+    """Label every guarantee once, above the highest of its points; lower labels would overlap."""
     highest: dict[str, dict[str, Any]] = {}
     for value in values:
         known = highest.get(value["at"])

@@ -1,4 +1,4 @@
-"""Methods side by side on the user's own data: what each loses, answers, teaches and gives away."""
+"""Methods compared on the user's own data: loss, query error, learning and privacy of each."""
 
 from __future__ import annotations
 
@@ -29,42 +29,48 @@ from mottle.schema.model import Role, Schema
 
 PRIVBAYES = "privbayes"
 ORIGINAL = "original"
-HELD_OUT = 0.25  # of the rows: nothing is anonymized or trained on them, models are tested on them
-QUESTIONS = 500
-CONDITIONS = 3
-MOST_CLASSES = 50
+HELD_OUT = 0.25  # share of the rows that models are tested on and that are used for nothing else
+QUESTIONS = 500  # random counts that every result answers
+CONDITIONS = 3  # in each of them, if there are so many quasi-identifiers
+MOST_CLASSES = 50  # a column with more values is not chosen as the target of models
 _MODEL = "logistic regression"
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One method under one guarantee; None where a number does not apply."""
+    """Measurements of one method under one guarantee; None where a number does not apply."""
 
     method: str
     guarantee: str  # for instance "k = 5"
     family: str = ""  # k, l or beta
-    parameter: float | None = None
+    parameter: float | None = None  # the number that belongs to the family
     loss: float | None = None  # GCP
     query_error: float | None = None  # median relative error of random counts
-    accuracy: float | None = None  # of a model trained on the release, on rows it has not seen
+    accuracy: float | None = None  # of a model trained on the release, on held-out rows
     linked: float | None = None  # share of people an adversary links to their record, on average
     guessed: float | None = None  # share of people whose sensitive value is guessed right
-    seconds: float | None = None
+    seconds: float | None = None  # to anonymize
     note: str = ""  # why there are no numbers
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All lines, and what they were measured with."""
+    """All results, and what they were measured with."""
 
-    rows: int
-    lines: tuple[ComparisonRow, ...]
+    rows: int  # that were anonymized
+    lines: tuple[ComparisonRow, ...]  # the original first, then guarantee by guarantee
     target: str | None  # the column that models predict
-    conditions: int
+    conditions: int  # in each random count
     commonest: float | None = None  # share of people guessed right without any release
 
     def to_arrow(self) -> pa.Table:
-        """The lines as a table."""
+        """Return the results as a table.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row for each method and guarantee, one column for each field of `ComparisonRow`.
+        """
         columns = {field.name: field for field in fields(ComparisonRow)}
         entries = [asdict(line) for line in self.lines]
         return pa.table({name: [entry[name] for entry in entries] for name in columns})
@@ -72,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Task:
-    """What every method is measured by."""
+    """The data, questions and target that every method is measured with."""
 
     train: pa.Table
     test: pa.Table
@@ -96,10 +102,39 @@ def compare(
 ) -> Comparison:
     """Run methods under guarantees and measure each result in the same way.
 
-    A quarter of the rows is held out to test models on. ``names`` are methods of
-    ``mottle methods``, and "privbayes" for the differentially private reference, which takes part
-    wherever β-likeness is asked for, with ε = ln(1 + β). ``target`` is the column to predict;
-    without it, the first sensitive column with 2 to 50 values.
+    A quarter of the rows is held out to test models on. A method that cannot give a guarantee gets
+    a row with the reason instead of numbers.
+
+    Parameters
+    ----------
+    data : object
+        A file name, or anything that speaks the Arrow stream protocol.
+    schema : Schema
+        The role of every column.
+    guarantees : Sequence[Guarantee]
+        What every method is to give.
+    names : Sequence[str]
+        Methods that ``mottle methods`` lists, and "privbayes" for the differentially private
+        reference, which takes part wherever β-likeness is asked for, with ε = ln(1 + β).
+    target : str or None
+        The column that models predict; without it, the first sensitive column with 2 to 50 values.
+    seed : int
+        The same seed gives the same held-out rows, questions and releases.
+    effort : float or None
+        Seconds for which a method may improve its result; None: until it is no longer worth it.
+    on_progress : Callable[[str], None]
+        Called with the name of each step.
+
+    Returns
+    -------
+    Comparison
+        A row for the original, and one for each method under each guarantee.
+
+    Raises
+    ------
+    UsageError
+        There is nothing to compare, a method or the target is unknown, or the table has fewer than
+        eight rows.
 
     Examples
     --------
@@ -177,7 +212,7 @@ def _is_class(table: pa.Table, name: str) -> bool:
 
 
 def _commonest(task: _Task) -> float | None:
-    """How many people are guessed right by naming the commonest sensitive value for everybody."""
+    """The share of people guessed right by guessing the commonest sensitive value for everybody."""
     shares = [
         max(pc.value_counts(task.train.column(column.name)).field("counts").to_pylist())
         for column in task.schema.with_role(Role.SENSITIVE)
@@ -192,7 +227,7 @@ def _line(
     effort: float | None,
     on_progress: Callable[[str], None],
 ) -> ComparisonRow:
-    """Run one method under one guarantee, or say why it cannot be done."""
+    """Run and measure one method under one guarantee, or state why it cannot be done."""
     facts = guarantee.describe()
     family = next((key for key in ("k", "l", "beta") if key in facts), "")
     parameter = float(str(facts[family])) if family else None
@@ -232,7 +267,7 @@ def _private_line(line: ComparisonRow, guarantee: Guarantee, task: _Task) -> Com
 
 
 def _measured(line: ComparisonRow, result: ReleaseData | pa.Table, task: _Task) -> ComparisonRow:
-    """Ask and learn from a result."""
+    """Measure the query error of a result and the accuracy of a model trained on it."""
     error = query_error(task.asked, result, task.questions).median
     accuracy = None
     if task.target is not None:
@@ -252,7 +287,7 @@ def _measured(line: ComparisonRow, result: ReleaseData | pa.Table, task: _Task) 
 def _attacked(
     release: ReleaseData, guarantee: Guarantee, task: _Task
 ) -> tuple[float | None, float | None]:
-    """How many people an adversary with everybody's quasi-identifiers links and guesses right."""
+    """The shares of people that an adversary who knows all quasi-identifiers links and guesses."""
     adversaries = ["linkage"] + (["sensitive"] if task.schema.with_role(Role.SENSITIVE) else [])
     report = audit_release(
         task.train, release, schema=task.schema, guarantee=guarantee, adversaries=adversaries

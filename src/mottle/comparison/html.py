@@ -11,7 +11,18 @@ from mottle.report.render import template
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """The table and the charts."""
+    """Return a comparison as one HTML page with its table and charts.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `mottle.comparison.compare.compare` returned.
+
+    Returns
+    -------
+    str
+        The page, which needs no other file.
+    """
     today = dt.date.today()
     return template("compare.html.j2").render(
         comparison=comparison,

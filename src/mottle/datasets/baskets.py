@@ -8,18 +8,37 @@ import pyarrow as pa
 from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
 
-_HABITS_PER_ITEM = 0.05  # groups of items that are bought together
+_HABITS_PER_ITEM = 0.05  # habits (groups of items that are bought together) for each item
 _HABIT_SIZE = 4
-_KEPT = 0.8  # chance that an item of a habit is really bought
+_KEPT = 0.8  # probability that an item of a habit is bought
 _POPULAR = 0.9  # exponent of Zipf's law over items and over habits
 
 
 def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0) -> ItemSets:
-    """``records`` sets over ``items`` different items, ``size`` of them in the mean.
+    """Generate shopping baskets: sets of items, some of which are often bought together.
 
-    Half of a basket are habits, groups of items that come together; the other half single items.
-    Both follow Zipf's law. The same seed gives the same baskets.
+    Half of a basket consists of habits, which are groups of items that come together; the other
+    half consists of single items. Both follow Zipf's law.
 
+    Parameters
+    ----------
+    records : int
+        Number of baskets.
+    items : int
+        Number of different items.
+    size : float
+        Mean number of items that are drawn for a basket. An item that is drawn twice counts once,
+        so the mean size of the sets is a little lower.
+    seed : int
+        The same seed generates the same baskets.
+
+    Returns
+    -------
+    ItemSets
+        The baskets, without labels. Items are named ``item 00001`` and so on.
+
+    Examples
+    --------
     >>> data = baskets(1000, items=200, seed=1)
     >>> data.records, data.universe, bool(5 < data.sizes.mean() < 12)
     (1000, 200, True)
@@ -48,7 +67,7 @@ def baskets(records: int, items: int = 20_000, size: float = 10.0, seed: int = 0
 
 
 def _drawn(random: np.random.Generator, values: int, count: int) -> Int64Array:
-    """``count`` numbers below ``values`` by Zipf's law, 0 the most frequent."""
+    """Draw ``count`` numbers below ``values`` by Zipf's law; 0 is the most frequent."""
     shares = np.cumsum(np.arange(1, values + 1) ** -_POPULAR)
     drawn: Int64Array = np.searchsorted(shares, random.random(count) * shares[-1])
     return drawn

@@ -1,4 +1,4 @@
-"""Generated diagnoses: all that a person has, as a column of sets beside ordinary ones."""
+"""Generated diagnoses: a column of sets, each with all diagnoses of a person."""
 
 from __future__ import annotations
 
@@ -9,19 +9,40 @@ import pyarrow.compute as pc
 from mottle.datasets import _population_tables as tables
 from mottle.errors import UsageError
 
-_AT_ONCE = 3.0  # diagnoses of a person for one that a population gives everybody
-_FRAILTY = 2.0  # shape of how differently people of one age fall ill; lower: more differently
-_MOST = 0.95
-_MISSING = 0.01
+_AT_ONCE = 3.0  # mean number of diagnoses where a population's `diagnosis` column has one
+_FRAILTY = 2.0  # shape of the gamma distribution of frailty; lower: people differ more
+_MOST = 0.95  # upper bound of the probability of one diagnosis
+_MISSING = 0.01  # share of people whose set is missing
 
 
 def with_diagnoses(table: pa.Table, column: str = "diagnoses", seed: int = 0) -> pa.Table:
-    """A population (`mottle.datasets.population`) with the sets of all diagnoses of its people.
+    """Add a column with the set of all diagnoses of each person to a generated population.
 
-    Who has what depends on ``age`` and ``sex``, and whoever has much is likely to have more. About
-    one in a hundred is missing; many have none, which is an empty set. The same ``seed`` draws the
-    same diagnoses.
+    The probability of a diagnosis depends on ``age`` and ``sex``, and people who have one diagnosis
+    are more likely to have others. About one set in a hundred is missing; many people have no
+    diagnosis, which is an empty set.
 
+    Parameters
+    ----------
+    table : pyarrow.Table
+        A table with the columns ``age`` and ``sex`` of `mottle.datasets.population`.
+    column : str
+        Name of the new column.
+    seed : int
+        The same seed draws the same diagnoses.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table with a column of lists appended.
+
+    Raises
+    ------
+    UsageError
+        The table lacks ``age`` or ``sex``, or the seed is negative.
+
+    Examples
+    --------
     >>> import mottle
     >>> patients = with_diagnoses(mottle.datasets.population(1000, seed=1))
     >>> patients.schema.field("diagnoses").type

@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
 
 
 def population(n: int, seed: int = 0) -> pa.Table:
-    """Draw ``n`` people of a census-like population, the same ones for the same ``seed``.
+    """Draw the people of a census-like population.
 
     Columns: ``person_id``, ``age`` (0–99), ``sex``, ``education`` (ordered as in
     ``mottle.datasets.EDUCATION``), ``marital_status``, ``origin`` (a country, see
@@ -47,6 +47,25 @@ def population(n: int, seed: int = 0) -> pa.Table:
 
     A million people take about 1.5 seconds and 135 MB.
 
+    Parameters
+    ----------
+    n : int
+        Number of people.
+    seed : int
+        The same seed draws the same people.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row for each person.
+
+    Raises
+    ------
+    UsageError
+        ``n`` or ``seed`` is negative.
+
+    Examples
+    --------
     >>> table = population(1000, seed=7)
     >>> table.num_rows, table.column_names[:4]
     (1000, ['person_id', 'age', 'sex', 'education'])
@@ -64,10 +83,16 @@ def population(n: int, seed: int = 0) -> pa.Table:
 
 
 def origin_hierarchy() -> list[tuple[str, ...]]:
-    """The hierarchy of the column ``origin``: one row (country, region, continent, "*") each.
+    """Return the hierarchy of the column ``origin`` of `population`.
 
-    This is ARX's layout; joined by ``;`` the rows are a hierarchy file.
+    Returns
+    -------
+    list[tuple[str, ...]]
+        One row (country, region, continent, "*") for each country. This is ARX's layout: joined
+        by ``;`` the rows are a hierarchy file, and `mottle.Hierarchy.from_rows` reads them.
 
+    Examples
+    --------
     >>> origin_hierarchy()[0]
     ('Netherlands', 'Western Europe', 'Europe', '*')
     """
@@ -160,7 +185,7 @@ class Conditional:
 
     @classmethod
     def of(cls, shares: Float64Array) -> Conditional:
-        """From relative shares with the explaining axes first and the values last."""
+        """Prepare relative shares whose explaining axes come first and whose values come last."""
         *groups, values = shares.shape
         cumulative = np.cumsum(shares.reshape(-1, values), axis=1)
         cumulative /= cumulative[:, -1:]
@@ -168,7 +193,7 @@ class Conditional:
         return cls(boundaries.ravel(), tuple(groups), values)
 
     def draw(self, random: np.random.Generator, *explaining: Int16Array) -> Int16Array:
-        """One value for each person, given the codes of what explains it."""
+        """Draw one value for each person, given the codes of what explains it."""
         group = np.ravel_multi_index(explaining, self.groups)
         # Single-precision draws are multiples of 2**-24, so that the sum in double precision is
         # exact and below group + 1: nobody gets a value of share 0 or of the next group.

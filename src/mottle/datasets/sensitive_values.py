@@ -21,22 +21,32 @@ def with_sensitive_values(
     theta: float = 0.5,
     seed: int = 0,
 ) -> pa.Table:
-    """The table with ``column`` drawn anew, each row's value independent of everything else in it.
+    """Draw the values of a sensitive column, each independent of everything else in its row.
 
     Parameters
     ----------
-    table
-        Any table; its other columns stay as they are.
-    column
-        Replaced where the table has it, added at the end where not.
-    values
-        The labels, or how many (``v1``, ``v2``, …).
-    distribution
-        "uniform", or "zipf": the r-th label has a probability in proportion to 1 / r^theta.
-    theta
+    table : pyarrow.Table
+        Any table; its other columns are not changed.
+    column : str
+        Replaced where the table has it, appended where it does not.
+    values : int or Sequence[str]
+        The labels, or their number (``v1``, ``v2``, …).
+    distribution : {"uniform", "zipf"}
+        With "zipf" the r-th label has a probability in proportion to 1 / r^theta.
+    theta : float
         The skew of "zipf"; 0 is uniform. HET takes 0.5 to 0.9.
-    seed
+    seed : int
         The same seed draws the same values.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table with the drawn column.
+
+    Raises
+    ------
+    UsageError
+        The distribution is unknown, there are no labels, or the seed or ``theta`` is negative.
 
     Examples
     --------
@@ -62,8 +72,27 @@ def with_sensitive_values(
 
 
 def zipf_shares(values: int, theta: float) -> NDArray[np.float64]:
-    """Probabilities of the ranks 1, 2, …: in proportion to 1 / rank^theta.
+    """Return the probabilities of the ranks 1, 2, …, in proportion to 1 / rank^theta.
 
+    Parameters
+    ----------
+    values : int
+        Number of ranks.
+    theta : float
+        The skew; 0 gives equal probabilities.
+
+    Returns
+    -------
+    numpy.ndarray
+        The probabilities, which add up to 1.
+
+    Raises
+    ------
+    UsageError
+        ``theta`` is negative or not finite.
+
+    Examples
+    --------
     >>> zipf_shares(3, 1.0).round(3).tolist()
     [0.545, 0.273, 0.182]
     """

@@ -20,8 +20,25 @@ __all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get"
 
 
 def get(name: str) -> Method:
-    """The method registered under ``name``.
+    """Return the method that is registered under a name.
 
+    Parameters
+    ----------
+    name : str
+        A name that ``mottle methods`` lists.
+
+    Returns
+    -------
+    Method
+        What it gives, where it comes from, what it costs, and the function that runs it.
+
+    Raises
+    ------
+    UsageError
+        There is no such method; the message suggests similar names.
+
+    Examples
+    --------
     >>> get("nh").paper
     'NH10'
     >>> get("nhh")
