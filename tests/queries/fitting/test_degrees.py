@@ -18,11 +18,11 @@ from mottle.hierarchy.tree import Hierarchy
 from mottle.queries import Queries
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.degrees import (
-    MOST_CLASSES,
-    by_rank,
+    MAX_DEGREES,
+    degrees_by_width,
     guess_degrees,
     relative_widths,
-    tell_apart,
+    split_cells_by_degree,
 )
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
@@ -88,7 +88,7 @@ def test_the_widest_records_get_the_highest_degrees(
     )
     records = {degree: degrees.count(degree) for degree in degrees}
     widths, fewest = (list(part) for part in zip(*rows, strict=True))
-    found = by_rank(np.array(widths, np.float64), np.array(fewest), records)
+    found = degrees_by_width(np.array(widths, np.float64), np.array(fewest), records)
     assert found.tolist() == ranked_slowly(widths, fewest, records)
 
 
@@ -99,7 +99,7 @@ def test_every_degree_is_given_as_often_as_it_occurs_where_cells_allow_it(
     true = data.draw(st.lists(st.integers(1, 12), min_size=len(widths), max_size=len(widths)))
     fewest = [data.draw(st.integers(1, degree)) for degree in true]
     records = {degree: true.count(degree) for degree in sorted(true)}
-    found = by_rank(np.array(widths, np.float64), np.array(fewest), records)
+    found = degrees_by_width(np.array(widths, np.float64), np.array(fewest), records)
     assert sorted(found.tolist()) == sorted(true)
     assert np.all(found >= fewest)
 
@@ -156,7 +156,7 @@ def test_nodes_are_as_wide_as_their_leaves_and_not_told_apart() -> None:
     labels = pa.chunked_array([pa.array(["Rome", "Italy", "*"])])
     cells = cells_of(labels, described)
     assert widths_by_row(cells) == pytest.approx([0, 1 / 4, 1])
-    apart, degrees = tell_apart(cells, np.array([2, 3, 9]))
+    apart, degrees = split_cells_by_degree(cells, np.array([2, 3, 9]))
     assert apart is cells
     assert degrees.tolist() == [9] * len(cells.first)
 
@@ -167,7 +167,7 @@ def test_few_degrees_are_told_apart() -> None:
     records = [[degree, 1] for degree in range(1, rows + 1)]
     degrees = guess_degrees([cells], {"degree": {"min": 1, "records": records}}, rows)
     assert degrees is not None
-    assert len(np.unique(degrees)) == MOST_CLASSES
+    assert len(np.unique(degrees)) == MAX_DEGREES
     assert np.all(np.diff(degrees) >= 0)
 
 

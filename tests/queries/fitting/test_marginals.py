@@ -15,7 +15,7 @@ import mottle
 from mottle import Form, KAnonymity, Kind, Release, Role, Schema
 from mottle.evaluation import query_error, random_counts
 from mottle.queries import Queries
-from mottle.queries.fitting.sensitive_lift import contexts_of
+from mottle.queries.fitting.sensitive_lift import sensitive_contexts
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 
@@ -118,7 +118,7 @@ def test_sensitive_values_tell_cells_apart() -> None:
 def test_combinations_of_sensitive_values_are_limited() -> None:
     table = pa.table({"few": ["a", "b"] * 500, "many": [str(row) for row in range(1000)]})
     queries = Queries.of(table)
-    contexts = contexts_of([queries.column("few"), queries.column("many")], 1000)
+    contexts = sensitive_contexts([queries.column("few"), queries.column("many")], 1000)
     assert np.array_equal(contexts, queries.column("few").of_row)
 
 

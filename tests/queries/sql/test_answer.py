@@ -114,7 +114,7 @@ def test_sums_in_a_cube_are_those_of_their_group(release: Release) -> None:
         ("SELECT count(*) FROM release WHERE sex = NULL", "IS NULL"),
         ("SELECT count(*) FROM release WHERE age = 1 + 2", "Write the value"),
         ("SELECT count(*) FROM release WHERE age = sex", "two columns"),
-        ("SELECT count(*) FROM release WHERE upper(sex) = 'F'", "as they are"),
+        ("SELECT count(*) FROM release WHERE upper(sex) = 'F'", "column itself"),
         ("SELECT count(*) FROM release WHERE age IN (SELECT 1)", "subquery"),
         ("SELECT count(*) FROM release a, release b", "joins"),
         ("SELECT count(*) FROM (SELECT * FROM release)", "subqueries"),
