@@ -84,7 +84,7 @@ class Queries:
         Parameters
         ----------
         source : Release or pyarrow.Table
-            What the queries are asked of.
+            The data to query.
         fit : {"fitted", "uniform"}, default "fitted"
             How values inside a cell are weighted: by distributions fitted to the whole release, or
             all alike. Bounds do not depend on it.

@@ -34,6 +34,7 @@ class Estimate:
     error: float
 
     def __str__(self) -> str:
+        """Return the expected value, its error and the bounds as text."""
         return (
             f"{self.expected:,.1f} ± {self.error:,.1f}"
             f" (between {self.certain:,.6g} and {self.possible:,.6g} for certain)"
@@ -64,8 +65,10 @@ class Estimates:
     error: Float64Array
 
     def __len__(self) -> int:
+        """Return the number of queries."""
         return len(self.expected)
 
     def __getitem__(self, query: int) -> Estimate:
+        """Return the estimate of one query."""
         parts = (self.expected, self.certain, self.possible, self.error)
         return Estimate(*(float(part[query]) for part in parts))
