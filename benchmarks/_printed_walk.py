@@ -1,8 +1,9 @@
-"""NH10's Figure 7 as it is printed, which SET12 §5.3 compares its closed walk with ("WMC").
+"""NH10's Figure 7 as printed, with which SET12 §5.3 compares its closed walk ("WMC").
 
 `mottle.assignment.backtracking_walk` has the improvements of NH10 §5.2.1: it starts from a random
-permutation, of which much is valid already, and stops at the assignment that was drawn. Here every
-round starts from everybody matched with itself and processes all records, and all rounds are run.
+permutation, of which a large part is valid already, and stops at the assignment that was drawn.
+Here every round starts with every record matched to itself and processes all records, and all
+rounds are run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _WALK = int(Purpose.WALK)
 
 @njit(cache=True, nogil=True)
 def printed_walk(graph: Graph, key: UInt32Array, rounds: int) -> int:
-    """Extract ``rounds`` assignments of the first block; returns the number of steps."""
+    """Extract ``rounds`` assignments of the first block; return the number of steps."""
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, key, _WALK, 0)
     size = graph.starts[1] - graph.starts[0]

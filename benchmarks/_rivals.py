@@ -1,4 +1,4 @@
-"""Other tools beside ours: run from PyPI in an environment of their own, or as stated constants."""
+"""Other tools for comparison: run from PyPI in a separate environment, or as constants."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from mottle.loss.ncp import measure, range_scale
 
 ENVIRONMENT = ROOT / ".venv-rivals"
 # ARX 3.9 on the 30,162 ADULT rows and the seven quasi-identifiers of this benchmark, measured
-# beforehand (it is no PyPI package): GCP at k = 5, 10, 20, 50, taking 2-5 s.
+# beforehand (it is not a PyPI package): GCP at k = 5, 10, 20, 50, taking 2-5 s.
 ARX_LOCAL = {5: 0.0301, 10: 0.0449, 20: 0.0631, 50: 0.0956}
 ARX_GLOBAL = {5: 0.166, 10: 0.208, 20: 0.250, 50: 0.303}  # and 9-19 % of the rows suppressed
 
 
 @dataclass(frozen=True)
 class RivalResult:
+    """Loss and time of another tool."""
+
     gcp: float
     seconds: float
     suppressed: float  # share of the rows; each counts as lost completely
 
 
 def prepare_environment() -> Path:
-    """The rivals' own Python, installed anew when what it should hold has changed."""
+    """The other tools' Python, installed again if the requirements have changed."""
     python = ENVIRONMENT / "bin" / "python"
     requirements = ROOT / "benchmarks" / "rivals" / "requirements.txt"
     installed = ENVIRONMENT / "requirements.txt"
@@ -48,6 +50,7 @@ def prepare_environment() -> Path:
 
 
 def run_rival(tool: str, table: pa.Table, codes: Codes, k: int) -> RivalResult:
+    """Run another tool on a table and measure its loss as ours is measured."""
     python = prepare_environment()
     script = ROOT / "benchmarks" / "rivals" / "run.py"
     hierarchies = DATA / "hierarchies" / "adult"
@@ -79,7 +82,7 @@ def _gcp_of_groups(groups: list[int], codes: Codes) -> float:
 def _gcp_of_labels(
     result: dict[str, object], codes: Codes, hierarchies: Path
 ) -> tuple[float, float]:
-    """GCP of hierarchy labels, each taken as the range or set of the data's values below it."""
+    """GCP of hierarchy labels, each as the range or set of the data's values below it."""
     labels = result["labels"]
     assert isinstance(labels, dict)
     rows = np.array(result["rows"])

@@ -1,4 +1,4 @@
-"""What the benchmarks share: where the data lies, tables, results files, measured processes."""
+"""Shared by the benchmarks: location of data, tables, result files, measured processes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def require_data(name: str) -> Path:
+    """The path of a data file; exits if it does not exist."""
     path = DATA / name
     if not path.exists():
-        sys.exit(f"This benchmark reads {name} from ../shared/data, which is not there.")
+        sys.exit(f"This benchmark needs {name} in ../shared/data, which does not exist.")
     return path
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table in Markdown."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def report(name: str, title: str, sections: Sequence[str], command: str | None = None) -> None:
-    """Print the sections and keep them as the latest result."""
+    """Print the sections and write them as the latest result."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
     text = "\n\n".join(
         [f"# {title}", f"`python benchmarks/{command or f'{name}.py'}`; {machine}.", *sections]
@@ -42,12 +44,14 @@ def report(name: str, title: str, sections: Sequence[str], command: str | None =
 
 @dataclass(frozen=True)
 class Measurements:
+    """What was measured of a process."""
+
     seconds: float
     peak_megabytes: float
 
 
 def run_measured(command: Sequence[str], **environment: str) -> Measurements:
-    """Run a command, its output hidden; wall-clock time and peak memory of the process."""
+    """Run a command without its output; measure wall-clock time and peak memory."""
     began = time.perf_counter()
     process = subprocess.Popen(
         command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL

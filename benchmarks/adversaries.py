@@ -1,7 +1,7 @@
 """Methods against adversaries: achieved and allowed, on ADULT and a sample of CENSUS.
 
-Usage: python benchmarks/adversaries.py [adult|census], without a word both. Writes
-benchmarks/results/adversaries-<word>.md, and the table into docs/audit.md between its markers.
+Usage: python benchmarks/adversaries.py [adult|census]; both without an argument. Writes
+benchmarks/results/adversaries-<name>.md, and the table into docs/audit.md between its markers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RUNS: list[tuple[str, mottle.Guarantee, dict[str, bool]]] = [
     ("burel", BETA2, {}),
 ]
 JUDGED = ("linkage", "assignments", "sensitive", "algorithm", "order", "learning", "minimality")
-OUTSIDE = ("linkage", "assignments", "sensitive")  # what can be judged without links
+OUTSIDE = ("linkage", "assignments", "sensitive")  # those that do not need the links
 
 
 def table_of(word: str) -> tuple[str, pa.Table, mottle.Schema]:
@@ -57,7 +57,7 @@ def table_of(word: str) -> tuple[str, pa.Table, mottle.Schema]:
 
 
 def cell(findings: Sequence[Finding]) -> str:
-    """All findings of one adversary: achieved / allowed, and whether that breaks the guarantee."""
+    """All findings of one adversary: achieved / allowed, and whether the guarantee is broken."""
     shown = []
     for finding in findings:
         if "does_not_apply" in finding.details:
@@ -103,18 +103,19 @@ def play(word: str) -> None:
     for run in RUNS:
         rows += rows_of(table, schema, *run)
         shown = markdown_table(header, rows)
-        into_document(word, f"**{title}**\n\n{shown}")  # so that an interrupted run leaves some
+        # After every run, so that an interrupted benchmark leaves the rows so far.
+        into_document(word, f"**{title}**\n\n{shown}")
     sections = [
-        "Each cell: achieved / allowed for every finding of the adversary, as docs/audit.md"
-        " describes them; without a second number it is for information. Releases without"
-        " refinement. `links`: whether the owner's link file was given.",
+        "Each cell: achieved / allowed for every finding of the adversary, as described in"
+        " docs/audit.md; without a second number it is for information. Releases are not"
+        " refined. `links`: whether the owner's link file was given.",
         shown,
     ]
     report(f"adversaries-{word}", title, sections, f"adversaries.py {word}")
 
 
 def into_document(word: str, text: str) -> None:
-    """Put the table between its markers in docs/audit.md."""
+    """Write the table between its markers in docs/audit.md."""
     path = ROOT / "docs" / "audit.md"
     begin, end = f"<!-- adversaries {word} -->", f"<!-- end of adversaries {word} -->"
     before, rest = path.read_text(encoding="utf-8").split(begin)

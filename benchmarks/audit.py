@@ -32,7 +32,7 @@ class Audited:
 
 
 def audit(folder: Path, private: bool, *adversaries: str) -> Audited:
-    """Run the whole command, reading included."""
+    """Run the whole command, including reading."""
     command = [str(ROOT / ".venv" / "bin" / "mottle"), "audit", str(folder / "original.parquet")]
     command += [str(folder / "release"), "--json"]
     command += ["--private", str(folder / "links.parquet")] if private else []
@@ -50,7 +50,7 @@ def audit(folder: Path, private: bool, *adversaries: str) -> Audited:
 
 
 def prepare(folder: Path, rows: int, method: str, guarantee: mottle.Guarantee) -> float:
-    """Write an original, its release and the links; the seconds of anonymizing."""
+    """Write an original, its release and the links; return the seconds of anonymizing."""
     schema = mottle.Schema.of(
         quasi_identifying=QUASI_IDENTIFIERS, sensitive=["salary_class"], rest="insensitive"
     )
@@ -105,11 +105,11 @@ def main() -> None:
         "audit",
         "Auditing releases of CENSUS, exactly",
         [
-            "Whole commands `mottle audit ORIGINAL RELEASE --adversary NAME`, start and reading"
-            " included; everybody is examined, nothing is sampled. The limit of"
-            f" {LIMIT_SECONDS} s and {LIMIT_MEGABYTES:,} MB is {'kept' if within else 'BROKEN'}.",
+            "Whole commands `mottle audit ORIGINAL RELEASE --adversary NAME`, including start and"
+            " reading; everybody is examined, nothing is sampled. The limit of"
+            f" {LIMIT_SECONDS} s and {LIMIT_MEGABYTES:,} MB is {'met' if within else 'EXCEEDED'}.",
             markdown_table(header, rows),
-            f"What was found on {ROWS[-1]:,} rows:",
+            f"Findings on {ROWS[-1]:,} rows:",
             markdown_table(judged, verdicts),
         ],
     )

@@ -1,4 +1,4 @@
-"""Classic measures beside the PyPI package pycanon: where both agree, where pycanon is wrong."""
+"""Classic measures compared with the PyPI package pycanon, and where pycanon is wrong."""
 
 from __future__ import annotations
 
@@ -78,24 +78,24 @@ CASES = [
 ]
 
 WHY = {
-    "rows numbered from 10": "labels of the index are taken for positions",
-    "rows of a shuffled data frame": "labels of the index are taken for positions, silently",
+    "rows numbered from 10": "index labels are used as positions",
+    "rows of a shuffled data frame": "index labels are used as positions, without an error",
     "a missing quasi-identifier": "rows with a missing quasi-identifier are dropped",
     "a missing sensitive value": "missing values cannot be compared with text",
-    "a missing sensitive number": "a missing value equals nothing, not even itself",
+    "a missing sensitive number": "a missing value equals no value, not even itself",
     "a category that does not occur": "a category without rows counts as a class",
-    "two columns of one name": "both columns are taken at once",
-    "a constant number": "divides by the number of values less one",
-    "three equally frequent values": "2.9999… is cut off to 2",
+    "two columns of one name": "both columns are selected at once",
+    "a constant number": "division by the number of values minus one",
+    "three equally frequent values": "2.9999… is truncated to 2",
 }
 WHY_BY_MEASURE = {
-    "recursive c": "the smallest count of a class is taken for the largest; the bound is rounded",
-    "enhanced beta": "the largest gain of any value is held against the largest -ln φ of any value",
+    "recursive c": "the smallest count of a class is used as the largest; the bound is rounded",
+    "enhanced beta": "the largest gain of any value is compared with the largest -ln φ of any",
 }
 
 
 def ours(case: Case) -> dict[str, float]:
-    """Our numbers, where definitions merely differ in pycanon's: ℓ whole, δ of present values."""
+    """Our numbers, by pycanon's definitions where these differ: ℓ whole, δ of present values."""
     found: Classic = measure_classes(case.table, case.quasi_identifying, [case.sensitive])
     (spread,) = found.sensitive
     return {
@@ -141,10 +141,10 @@ def main() -> None:
             rows.append([case.title, measure, shown(other), shown(value), reason])
     report(
         "classic",
-        "Classic measures beside pycanon 1.3.5",
+        "Classic measures compared with pycanon 1.3.5",
         [
             "pycanon gives entropy ℓ as a whole number and δ over the values that occur in a class;"
-            " so are ours here. (By definition δ is infinite where a class lacks a value.)"
+            " so does mottle here. (By definition δ is infinite if a class lacks a value.)"
             f" {agreeing} of {agreeing + len(rows)} numbers agree; these do not:",
             markdown_table(HEADER, rows),
         ],

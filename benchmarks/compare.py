@@ -1,8 +1,8 @@
-"""``mottle compare`` on ADULT, as a user would run it: methods side by side, PrivBayes included.
+"""``mottle compare`` on ADULT, as a user would run it: methods side by side, with PrivBayes.
 
-Two commands: ``k``, k-anonymity by four methods, and ``beta``, β-likeness beside PrivBayes with
-ε = ln(1 + β); both without an argument. Their tables are kept; the charts are in the folder that
-the command names, and not kept here.
+Two parts: ``k``, k-anonymity by four methods, and ``beta``, β-likeness compared with PrivBayes at
+ε = ln(1 + β); without an argument both are run. The tables are stored in benchmarks/results; the
+charts, which the command writes to its output folder, are not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNS = {
         "--methods buckets,mondrian,privbayes --beta 1,2,4",
     ),
 }
-SECONDS = 10  # for improving each result
+SECONDS = 10  # for refining each result
 COLUMNS = {
     "method": "method",
     "guarantee": "guarantee",
@@ -43,8 +43,8 @@ def main() -> None:
         title, options = RUNS[name]
         sections = [
             "Columns as in docs/compare.md; accuracy is that of predicting `income`, the sensitive"
-            " column is `occupation`. A quarter of the 48,842 rows is held out. Seconds were taken"
-            " on a machine that others were using.",
+            " column is `occupation`. A quarter of the 48,842 rows is held out. Times were measured"
+            " on a machine with other users.",
             *_compared(options),
         ]
         report(
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _compared(options: str) -> list[str]:
-    """Run the command; the command itself, its table, its time and its notes."""
+    """Run the command; return the command itself, its table, its time and its notes."""
     data = require_data("adult_full.parquet")
     words = shlex.split(f"--qi {QI} --sensitive occupation --rest insensitive --target income")
     words += shlex.split(f"{options} --seconds {SECONDS}")
@@ -72,7 +72,7 @@ def _compared(options: str) -> list[str]:
     return [
         "    " + " ".join(["mottle compare adult_full.parquet", *words, "-o compared"]),
         markdown_table(list(COLUMNS.values()), cells),
-        f"All of it took {seconds:.0f} s.",
+        f"The whole command took {seconds:.0f} s.",
         *(["\n".join(notes)] if notes else []),
     ]
 

@@ -1,4 +1,4 @@
-"""Databases beside Parquet: rows per second in, and rows of a release per second out."""
+"""Databases compared with Parquet: rows read and rows of a release written per second."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def main() -> None:
         "databases",
         f"Databases: {ROWS:,} rows",
         [
-            f"Generated population, {people.num_columns} columns; best of {ROUNDS}, in turns."
+            f"Generated population, {people.num_columns} columns; best of {ROUNDS}, alternating."
             " Read: a whole table into Arrow. Write: a release (nh, k = 10) with its view and"
             " certificate, in one transaction. PostgreSQL runs on the same machine with fsync off.",
             table("read", read),

@@ -1,10 +1,10 @@
-"""FAST07's Figures 12 to 19 in our data: loss and time of one-dimensional groups and their rivals.
+"""FAST07's Figures 12 to 19 on our data: loss and time of one-dimensional and other methods.
 
 Usage: python benchmarks/fast07.py, about a quarter of an hour; writes benchmarks/results/fast07.md.
-With "times" only the times are measured, into benchmarks/results/fast07-times.md.
+With the argument "times" only times are measured, into benchmarks/results/fast07-times.md.
 
-Seconds are those of a method alone, from codes to groups, mapping and sorting included, kernels
-compiled; where "to a checked release" is said, also covering, drawing and all invariants.
+Seconds are those of a method alone, from codes to groups, including mapping and sorting, with
+kernels compiled; "to a checked release" also includes covering, drawing and all invariants.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Result:
+    """Loss, time and graph of one run."""
+
     gcp: float
     seconds: float
     graph: Graph
@@ -77,7 +79,7 @@ def coded(name: str, rows: int, columns: tuple[str, ...], taxonomies: bool = Fal
 
 
 def run(codes: Codes, demand: Demand, method: str, times: int = 1) -> Result:
-    """Arrange ``times`` times; the loss, and the seconds of the fastest."""
+    """Arrange ``times`` times; measure the loss, and the seconds of the fastest run."""
     arrange = methods.get(method).arrange
     seconds = []
     for _ in range(times):
@@ -92,7 +94,7 @@ def compare(codes: Codes, demand: Demand, names: Iterable[str]) -> dict[str, Res
 
 
 def demand_of(diversity: int, rows: int, values: int = 50) -> Demand:
-    """ℓ-diversity of occupations, put together to so many values by runs of codes (§6.2)."""
+    """ℓ-diversity of occupations, merged into ``values`` values by runs of codes (§6.2)."""
     occupation = table_of("census_acs.parquet").column("occupation").slice(0, rows)
     leaves = mottle.Hierarchy.read(DATA / "hierarchies" / "census_acs" / "occupation.csv").leaves
     codes = pc.index_in(occupation, value_set=pa.array(leaves)).to_numpy()
@@ -111,12 +113,12 @@ def show(
     return title, markdown_table(("", *names), rows)
 
 
-def verdict(what: str, asked: str, measured: str, met: bool) -> Row:
-    return what, asked, measured, "yes" if met else "no"
+def verdict(what: str, target: str, measured: str, met: bool) -> Row:
+    return what, target, measured, "yes" if met else "no"
 
 
 def below(what: str, results: dict[object, dict[str, Result]], ours: str, rival: str) -> Row:
-    """Whether our method loses less than the rival in all results that have both."""
+    """Whether our method loses less than the other in all results that have both."""
     pairs = {key: found for key, found in results.items() if ours in found and rival in found}
     ratios = {key: found[ours].gcp / found[rival].gcp for key, found in pairs.items()}
     missed = [str(key) for key, ratio in ratios.items() if ratio >= 1]
@@ -191,7 +193,7 @@ def small() -> tuple[list[str], list[Row]]:
             f"k = {k}": compare(codes, Demand(k), names) for k in (5, 10, 25, 50, 100)
         }
         how = "with taxonomies" if taxonomies else "categories as sets"
-        sections += show(f"## topdown beside them: CENSUS, 10,000 rows, {how}", names, results)
+        sections += show(f"## With topdown: CENSUS, 10,000 rows, {how}", names, results)
         verdicts += [
             below(f"CENSUS, 10,000 rows, {how}", results, "hilbert", rival)
             for rival in ("mondrian", "topdown")
@@ -224,7 +226,7 @@ def figures_16_to_19() -> tuple[list[str], list[Row]]:
         for values in (10, 20, 30, 40, 50)
     }
     sections = [
-        "Sensitive: occupation. anatomy's GCP is that of its groups as if they were generalized.",
+        "Sensitive: occupation. anatomy's GCP is that of its groups if they were generalized.",
         *show("## Figure 16: CENSUS, 200,000 rows, over ℓ", (*FOR_L, "anatomy"), by_l),
         *show("## Figure 17: CENSUS, ℓ = 5, over n", FOR_L, by_rows),
         *show("## Figure 18: CENSUS, 100,000 rows, ℓ = 5, over d", FOR_L, by_columns),
@@ -262,9 +264,9 @@ def groups(rows: int, guarantee: Guarantee, method: str) -> None:
 def growth_of(
     work: Callable[[int, Guarantee, str], object], guarantee: Guarantee, method: str
 ) -> float:
-    """How many times more processor time ten times the rows take, by the least of five runs.
+    """The factor by which processor time grows for ten times the rows; best of five runs.
 
-    Wall-clock time would also measure who else uses the machine meanwhile.
+    Wall-clock time would also measure the load by other users of the machine.
     """
     least = []
     for rows in (ALL, ALL // 10):
@@ -351,7 +353,7 @@ def rivals() -> tuple[list[str], list[Row]]:
             ]
         rows.append(shown)
     header = ("", "mondrian", "mondrian-strict", "anonypy 0.2.1", "anonypyx 0.2.11")
-    title = "## Mondrian beside other packages: ADULT, 30,162 rows, seven quasi-identifiers"
+    title = "## Mondrian compared with other packages: ADULT, 30,162 rows, seven quasi-identifiers"
     return [title, markdown_table(header, rows)], verdicts
 
 
@@ -378,11 +380,11 @@ def main() -> None:
         verdicts += judged
     report(
         "fast07",
-        "FAST07 in our data: GCP, and seconds in brackets",
+        "FAST07 on our data: GCP, and seconds in brackets",
         [
             "CENSUS is the substitute of 295,243 rows. freeform is not refined (effort 0). Seconds"
-            " are those of a method alone, from codes to groups, unless it says otherwise.",
-            markdown_table(("question", "asked", "measured", "met"), verdicts),
+            " are those of a method alone, from codes to groups, unless stated otherwise.",
+            markdown_table(("measure", "target", "measured", "met"), verdicts),
             *sections,
         ],
     )
@@ -391,7 +393,7 @@ def main() -> None:
 def only_times() -> None:
     compile_kernels()
     sections, verdicts = times()
-    table = markdown_table(("question", "asked", "measured", "met"), verdicts)
+    table = markdown_table(("measure", "target", "measured", "met"), verdicts)
     report("fast07-times", "Times of FAST07's methods", [*sections, table], "fast07.py times")
 
 

@@ -1,4 +1,4 @@
-"""Speed and memory of the straight line: CENSUS by stage, the whole command, 5 million rows."""
+"""Speed and memory of the pipeline: CENSUS by stage, the whole command, 5 million rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def census_schema() -> mottle.Schema:
 
 
 def by_stage(census: pa.Table) -> str:
-    """Stage times at a tenth of the rows and at all of them: best of five, in turns."""
+    """Stage times on a tenth of the rows and on all of them: best of five, alternating."""
     runs: dict[int, list[dict[str, float]]] = {census.num_rows // 10: [], census.num_rows: []}
     for _ in range(5):
         for rows, measured in runs.items():
@@ -94,15 +94,15 @@ def main() -> None:
         )
     report(
         "foundation",
-        f"The straight line: nh, k = {K}",
+        f"The pipeline: nh, k = {K}",
         [
             f"CENSUS substitute, {census.num_rows:,} rows, 7 quasi-identifiers; kernels compiled,"
-            " best of five. *anonymizing* is arrange + cover + assign + check (bar: 2 s at all"
+            " best of five. *anonymizing* is arrange + cover + assign + check (target: 2 s on all"
             " rows, ratio at most 12).",
             stages,
-            "Whole commands, from start to files.",
+            "Whole commands, from start to the written files.",
             markdown_table(
-                ("command", "seconds", "peak MB", "bar"),
+                ("command", "seconds", "peak MB", "target"),
                 [
                     (
                         "`mottle anonymize` CENSUS, all rows",
@@ -111,13 +111,13 @@ def main() -> None:
                         "12 s, 1,500 MB",
                     ),
                     (
-                        "`mottle anonymize` 2,000 rows, nothing compiled",
+                        "`mottle anonymize` 2,000 rows, kernels not compiled",
                         f"{cold.seconds:.1f}",
                         f"{cold.peak_megabytes:.0f}",
                         "",
                     ),
                     (
-                        "`mottle anonymize` 2,000 rows, compiled",
+                        "`mottle anonymize` 2,000 rows, kernels compiled",
                         f"{warm.seconds:.1f}",
                         f"{warm.peak_megabytes:.0f}",
                         "",

@@ -1,6 +1,6 @@
-"""freeform beside the papers' methods and other tools: loss, time, growth, memory, cores.
+"""freeform compared with the papers' methods and other tools: loss, time, growth, memory, cores.
 
-Usage: python benchmarks/freeform.py [orders] [adult] [bars] [rivals] [census]; all without
+Usage: python benchmarks/freeform.py [orders] [adult] [bars] [rivals] [census]; all of them without
 arguments. Each part prints its tables and writes benchmarks/results/freeform-PART.md; adult also
 draws docs/images/loss-over-time.svg and rivals docs/images/alternatives.svg.
 """
@@ -36,13 +36,15 @@ METHODS = ("nh", "greedy", "sortgreedy", "hungarian")
 
 @dataclass
 class Run:
+    """Loss and time of one run."""
+
     gcp: float
     seconds: float
-    curve: list[tuple[float, float]] = field(default_factory=list)  # (seconds, GCP) on the way
+    curve: list[tuple[float, float]] = field(default_factory=list)  # (seconds, GCP) during the run
 
 
 def run(table: pa.Table, k: int, method: str, effort: float | None = None) -> Run:
-    """Anonymize; time of the stages from codes to a checked release, and the loss on the way."""
+    """Anonymize; measure the time from codes to a checked release, and the loss during it."""
     schema = mottle.Schema.of(quasi_identifying=table.column_names)
     curve: list[tuple[float, float]] = []
     began = time.perf_counter()
@@ -78,14 +80,14 @@ def adult() -> None:
             methods = [m for m in METHODS if m != "hungarian" or rows <= 3_000]
             results = {method: run(table, k, method) for method in methods}
             results["freeform, unrefined"] = run(table, k, "freeform", 0)
-            results["freeform, while it pays"] = run(table, k, "freeform")
+            results["freeform, default"] = run(table, k, "freeform")
             for seconds in (10, 30, 60):
                 if seconds != 30 or (rows, k) == (3_000, 10):
                     results[f"freeform, {seconds} s"] = run(table, k, "freeform", seconds)
             names = [
                 *METHODS,
                 "freeform, unrefined",
-                "freeform, while it pays",
+                "freeform, default",
                 "freeform, 10 s",
                 "freeform, 60 s",
             ]
@@ -96,24 +98,25 @@ def adult() -> None:
                 curves[f"{rows:,}"] = results
                 verdicts += bars_at_ten(rows, results)
     draw_curves(curves["3,000"])
-    header = ("rows", "k", *METHODS, "freeform unrefined", "while it pays", "10 s", "60 s")
+    header = ("rows", "k", *METHODS, "freeform unrefined", "default", "10 s", "60 s")
     report(
         "freeform-adult",
-        "freeform beside the papers' methods, ADULT",
+        "freeform compared with the papers' methods, ADULT",
         [
-            "GCP. Quasi-identifiers: age as number, six categories.",
+            "GCP. Quasi-identifiers: age as a number, six categories. By default, freeform refines"
+            " as long as another pass gains at least 0.1 %.",
             markdown_table(header, losses),
             "Seconds from codes to a checked release (kernels compiled).",
             markdown_table(header, times),
-            "Bars at k = 10.",
-            markdown_table(("bar", "asked", "measured", "met"), verdicts),
+            "Targets at k = 10.",
+            markdown_table(("measure", "target", "measured", "met"), verdicts),
         ],
         "freeform.py adult",
     )
 
 
 def bars() -> None:
-    """The bars at k = 10 alone: minutes instead of the twenty that all tables take."""
+    """Only the targets at k = 10: a few minutes instead of the twenty that all tables take."""
     run(adult_table(600), 5, "freeform", 1)  # compile
     for method in METHODS:
         run(adult_table(600), 5, method)
@@ -123,7 +126,7 @@ def bars() -> None:
         "hungarian": min((run(small, 10, "hungarian") for _ in range(3)), key=_run_seconds),
         "freeform, 30 s": run(small, 10, "freeform", 30),
     }
-    for _ in range(2):  # hungarian's time is the best of three, so is the time to its loss
+    for _ in range(2):  # best of three, as for hungarian's own time
         again = run(small, 10, "freeform", 3)
         if time_to_reach(again, at_small["hungarian"].gcp) < time_to_reach(
             at_small["freeform, 30 s"], at_small["hungarian"].gcp
@@ -138,11 +141,11 @@ def bars() -> None:
     rows = [*bars_at_ten(3_000, at_small), *bars_at_ten(30_162, at_large)]
     report(
         "freeform-bars",
-        "freeform's bars on ADULT, k = 10",
+        "freeform's targets on ADULT, k = 10",
         [
             f"hungarian on 3,000 rows: {at_small['hungarian'].seconds:.2f} s (best of three), GCP"
             f" {at_small['hungarian'].gcp:.5f}.",
-            markdown_table(("bar", "asked", "measured", "met"), rows),
+            markdown_table(("measure", "target", "measured", "met"), rows),
         ],
         "freeform.py bars",
     )
@@ -153,9 +156,9 @@ def _run_seconds(result: Run) -> float:
 
 
 def bars_at_ten(rows: int, results: dict[str, Run]) -> list[tuple[str, str, str, str]]:
-    def bar(what: str, asked: float, measured: float, unit: str = "") -> tuple[str, str, str, str]:
-        met = "yes" if measured <= asked else "no"
-        return what, f"≤ {asked:.4g}{unit}", f"{measured:.4g}{unit}", met
+    def bar(what: str, target: float, measured: float, unit: str = "") -> tuple[str, str, str, str]:
+        met = "yes" if measured <= target else "no"
+        return what, f"≤ {target:.4g}{unit}", f"{measured:.4g}{unit}", met
 
     nh = results["nh"].gcp
     if rows == 3_000:
@@ -181,7 +184,7 @@ def bars_at_ten(rows: int, results: dict[str, Run]) -> list[tuple[str, str, str,
 
 
 def draw_curves(results: dict[str, Run]) -> None:
-    """GCP over time: one curve per method, a point for those that only end."""
+    """GCP over time: a curve for freeform, a point for methods that have only a final result."""
     shown = {**{m: results[m] for m in METHODS}, "freeform": results["freeform, 60 s"]}
     points = [
         {"method": name, "seconds": max(seconds, 0.01), "gcp": gcp}
@@ -202,7 +205,7 @@ def draw_curves(results: dict[str, Run]) -> None:
 
 
 def thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Points that can be told apart in the chart: each a twentieth later than the one before."""
+    """Points that are distinguishable in the chart: each at least 5 % later than the previous."""
     kept = curve[:1]
     for seconds, gcp in curve[1:-1]:
         if seconds >= 1.05 * kept[-1][0]:
@@ -243,16 +246,16 @@ def rivals() -> None:
                 f"{paying.gcp:.4f} ({paying.seconds:.1f} s)",
             )
         )
-        asked = 0.70 if k == 50 else 0.55
+        target = 0.70 if k == 50 else 0.55
         ratio = unrefined.gcp / best
         faster = unrefined.seconds < anonypy.seconds
         below = nh.gcp < best and nh.seconds < 2
         verdicts.append(
             (
                 k,
-                f"≤ {asked}",
+                f"≤ {target}",
                 f"{ratio:.3f}",
-                "yes" if ratio <= asked else "no",
+                "yes" if ratio <= target else "no",
                 "yes" if faster else "no",
                 "yes" if below else "no",
             )
@@ -269,11 +272,11 @@ def rivals() -> None:
     draw_alternatives(at_ten)
     report(
         "freeform-rivals",
-        "Information lost beside other tools, ADULT",
+        "Information loss compared with other tools, ADULT",
         [
-            "GCP on 30,162 rows and 7 quasi-identifiers; suppressed rows count as lost. anonypy and"
-            " anjana run beside ours, ARX's figures are constants measured earlier on the same rows"
-            " and columns (2-5 s; global recoding suppresses 9-19 %).",
+            "GCP on 30,162 rows and 7 quasi-identifiers; suppressed rows count as lost completely."
+            " anonypy and anjana run in the same benchmark; ARX's numbers are constants, measured"
+            " earlier on the same rows and columns (2-5 s; global recoding suppresses 9-19 %).",
             markdown_table(
                 (
                     "k",
@@ -283,15 +286,15 @@ def rivals() -> None:
                     "anonypy",
                     "nh",
                     "freeform unrefined",
-                    "freeform while it pays",
+                    "freeform default",
                 ),
                 rows,
             ),
-            "Bars.",
+            "Targets.",
             markdown_table(
                 (
                     "k",
-                    "unrefined / best rival, asked",
+                    "unrefined / best other tool, target",
                     "measured",
                     "met",
                     "faster than anonypy",
@@ -349,7 +352,7 @@ def census_run(rows: int, method: str, effort: float | None) -> Run:
 def in_own_process(
     rows: int, method: str, effort: float | None, threads: int = 0
 ) -> dict[str, float]:
-    """One run in a process of its own, for its peak memory and its number of threads."""
+    """One run in a separate process, for its peak memory and its number of threads."""
     environment = {"MOTTLE_THREADS": str(threads)} if threads else {}
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, str(rows), method, json.dumps(effort)],
@@ -387,7 +390,7 @@ def census() -> None:
             ("nh", nh),
             ("freeform, unrefined", unrefined),
             ("freeform, one core", one_core),
-            ("freeform, while it pays", paying),
+            ("freeform, default", paying),
             ("freeform, 120 s", refined),
         )
     ]
@@ -418,11 +421,11 @@ def census() -> None:
         "freeform-census",
         "freeform on the CENSUS substitute",
         [
-            f"{rows:,} rows, 7 quasi-identifiers, k = 10; each run in a process of its own, kernels"
-            " compiled; seconds from codes to a checked release.",
+            f"{rows:,} rows, 7 quasi-identifiers, k = 10; each run in a separate process, with"
+            " kernels compiled; seconds from codes to a checked release.",
             markdown_table(("run", "GCP", "/ nh", "seconds", "peak MB"), table),
             markdown_table(
-                ("bar", "asked", "measured", "met"),
+                ("measure", "target", "measured", "met"),
                 [(*bar[:3], "yes" if bar[3] else "no") for bar in met],
             ),
         ],
@@ -435,7 +438,7 @@ def _seconds(measured: dict[str, float]) -> float:
 
 
 def orders() -> None:
-    """Loss of each order's blocks before refinement, and how the greedy methods grow over n."""
+    """Loss of each order's blocks before refinement, and times of the greedy methods over n."""
     run(adult_table(600), 5, "greedy")
     run(adult_table(600), 5, "sortgreedy")
     schema = mottle.Schema.of(quasi_identifying=ADULT_QI)

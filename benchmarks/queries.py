@@ -1,12 +1,12 @@
-"""What analysts get: HET's Figures 8 to 10 and FAST07's Figure 20 on our data, speed, learning.
+"""Accuracy of queries: HET's Figures 8 to 10 and FAST07's Figure 20 on our data, speed, learning.
 
-Usage: python benchmarks/queries.py [bounds|likeness|diversity|matches|cube|speed|learning], without
-a word all of them; each writes benchmarks/results/queries-<word>.md. CENSUS is the first rows of
-census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
-columns of HET. Every release is asked in two ways: as analysts are answered by default (values as
-likely as the release says), and under the papers' uniform assumption. Median relative error of
-random conjunctive counts, true counts of 0 dropped. "× 5" is our method with weight 5 in the schema
-for categories, which lose less that way, and numbers more.
+Usage: python benchmarks/queries.py [bounds|likeness|diversity|matches|cube|speed|learning]; all of
+them without an argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
+of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
+columns of HET. Every release is queried in two ways: as by default (values weighted by what the
+release says), and under the papers' uniform assumption. Errors are median relative errors of random
+conjunctive counts, without true counts of 0. "× 5" is our method with weight 5 in the schema for
+categories, which then lose less, and numbers more.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NUMBERS = ("age", "education")
 COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type")
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 ROWS = 10_000
-QUESTIONS = 600
+QUERIES = 600
 CUBE_ROWS = 100_000
 WEIGHTED = " × 5"
 FOR_BETA = ("buckets", "buckets × 5", "burel", "mondrian")
 FOR_K = ("freeform", "freeform × 5", "nh", "hilbert", "mondrian")
 FOR_L = ("buckets", "buckets × 5", "nh", "hilbert", "mondrian", "anatomy")
-FITS = {"as answered by default": "fitted", "under the uniform assumption": "uniform"}
+FITS = {"with fitted values (the default)": "fitted", "under the uniform assumption": "uniform"}
 
 
 @cache
@@ -81,7 +81,7 @@ def released(
 
 
 def unweighted_gcp(release: Release) -> float:
-    """What is lost with all columns alike, so that releases can be compared."""
+    """The loss with equal weights of all columns, so that releases can be compared."""
     return float(np.mean(list(release.certificate.ncp.values())))
 
 
@@ -89,8 +89,8 @@ def is_ours(name: str) -> bool:
     return name.removesuffix(WEIGHTED) in ("buckets", "freeform")
 
 
-def verdict(question: str, answer: bool, figures: str) -> str:
-    return f"- {question}: **{'yes' if answer else 'no'}** ({figures})"
+def verdict(claim: str, met: bool, figures: str) -> str:
+    return f"- {claim}: **{'yes' if met else 'no'}** ({figures})"
 
 
 def below_the_others(
@@ -105,7 +105,7 @@ def below_the_others(
     case, other = max(ratios, key=lambda key: ratios[key])
     wins = sum(ratio < 1 for ratio in ratios.values())
     return verdict(
-        f"{ours} below every other generalization method at equal guarantee",
+        f"{ours} below every other generalization method at the same guarantee",
         ratios[case, other] < 1,
         f"{wins} of {len(ratios)} comparisons; highest ratio {ratios[case, other]:.2f}"
         f" against {other} at {case}",
@@ -130,7 +130,7 @@ def table_of(found: Mapping[str, Mapping[str, float]], heading: str) -> str:
 
 
 class Likeness:
-    """Releases and synthetic tables of one data set, made once for every β."""
+    """Releases and synthetic tables of one data set, made once for each β."""
 
     def __init__(self, table: pa.Table, columns: Sequence[str], sensitive: str) -> None:
         self.table, self.columns, self.sensitive = table, list(columns), sensitive
@@ -161,7 +161,7 @@ class Likeness:
     def errors(
         self, beta: float, wheres: Sequence[Mapping[str, object]]
     ) -> dict[str, dict[str, float]]:
-        """By fit and method."""
+        """Median errors by fit and method."""
         return {
             fit: {
                 name: query_error(self.truth, source, wheres).median
@@ -177,7 +177,7 @@ class Likeness:
             self.sensitive,
             conditions=conditions,
             selectivity=selectivity,
-            number=QUESTIONS // 3,
+            number=QUERIES // 3,
             seed=1,
         )
 
@@ -186,7 +186,7 @@ Found = Mapping[str, Mapping[str, Mapping[str, float]]]  # case → fit → meth
 
 
 def by_both(found: Found) -> list[str]:
-    """A table and verdicts for each way to estimate."""
+    """A table and verdicts for each fit."""
     sections = []
     for title, fit in FITS.items():
         errors = {case: by_fit[fit] for case, by_fit in found.items()}
@@ -237,12 +237,12 @@ def likeness() -> None:
         }
         found |= {f"Θ = {share}": data.errors(3, data.random(3, share)) for share in (0.05, 0.25)}
         sections += [
-            f"## {title}\n\nβ = 3, λ = 3, Θ = 0.1 unless said otherwise; ε = ln(1 + β).",
+            f"## {title}\n\nβ = 3, λ = 3, Θ = 0.1 unless stated otherwise; ε = ln(1 + β).",
             *by_both(found),
         ]
         if sensitive == "occupation":
             singles = ("age", "gender", "marital_status", "race")
-            prefixes = prefix_counts(table, "education", singles, number=QUESTIONS, seed=1)
+            prefixes = prefix_counts(table, "education", singles, number=QUERIES, seed=1)
             wide = {f"β = {b}": data.errors(b, data.random(3, 0.1)) for b in (10,)}
             prefixed = {f"prefix, β = {b}": data.errors(b, prefixes) for b in (1, 3, 10)}
             sections += [
@@ -253,12 +253,12 @@ def likeness() -> None:
             f"β = {beta}": {method: unweighted_gcp(r) for method, r in made.items()}
             for beta, made in data.releases.items()
         }
-        sections += ["Information lost (GCP, columns alike):", table_of(losses, "case")]
-    report("queries-likeness", "Range queries at β-likeness", sections, "queries.py likeness")
+        sections += ["Information loss (GCP, equal weights of columns):", table_of(losses, "case")]
+    report("queries-likeness", "Range queries with β-likeness", sections, "queries.py likeness")
 
 
 def diversity() -> None:
-    """The same questions at ℓ-diversity and k-anonymity, with λ and Θ as in Figures 8 and 9."""
+    """The same queries for ℓ-diversity and k-anonymity, with λ and Θ as in Figures 8 and 9."""
     table, truth = census(), Queries.of(census())
 
     def workload(conditions: int, selectivity: float) -> list[Mapping[str, object]]:
@@ -268,7 +268,7 @@ def diversity() -> None:
             "occupation",
             conditions=conditions,
             selectivity=selectivity,
-            number=QUESTIONS,
+            number=QUERIES,
             seed=1,
         )
 
@@ -286,33 +286,34 @@ def diversity() -> None:
                 for method in methods
             }
             losses[short] = {name: unweighted_gcp(release) for name, release in releases.items()}
-            asked = {short: workload(3, 0.1)}
+            workloads = {short: workload(3, 0.1)}
             if number == 0:
-                asked |= {f"{short}, λ = {width}": workload(width, 0.1) for width in (1, 2, 5)}
-                asked |= {f"{short}, Θ = {share}": workload(3, share) for share in (0.05, 0.25)}
+                workloads |= {f"{short}, λ = {width}": workload(width, 0.1) for width in (1, 2, 5)}
+                workloads |= {f"{short}, Θ = {share}": workload(3, share) for share in (0.05, 0.25)}
             for fit in FITS.values():
                 prepared = {name: Queries.of(release, fit) for name, release in releases.items()}
-                for case, wheres in asked.items():
+                for case, wheres in workloads.items():
                     found.setdefault(case, {})[fit] = {
                         name: query_error(truth, source, wheres).median
                         for name, source in prepared.items()
                     }
-            print(short, {case: found[case] for case in asked}, flush=True)
+            print(short, {case: found[case] for case in workloads}, flush=True)
         sections += [
-            f"## {title}\n\nλ = 3, Θ = 0.1 unless said otherwise.",
+            f"## {title}\n\nλ = 3, Θ = 0.1 unless stated otherwise.",
             *by_both(found),
-            "Information lost (GCP, columns alike) by the same releases:",
+            "Information loss (GCP, equal weights of columns) of the same releases:",
             table_of(losses, "case"),
         ]
-    sections.append("Anatomy publishes exact quasi-identifiers and is no generalization.")
-    report("queries-diversity", "Range queries at ℓ-diversity", sections, "queries.py diversity")
+    sections.append("Anatomy publishes exact quasi-identifiers and is not a generalization method.")
+    report("queries-diversity", "Range queries with ℓ-diversity", sections, "queries.py diversity")
 
 
 def matches() -> None:
-    """The release or the estimate: what an analyst would answer who saw all matches.
+    """Errors due to the release or to the estimate: answers by somebody who sees all matches.
 
-    He counts the share of a record's matches that satisfy the conditions, all columns together.
-    Where sensitive values tell about quasi-identifiers, fitted answers can be better than that.
+    Such an analyst counts the share of a record's matches that satisfy the conditions, in all
+    columns jointly. If sensitive values are informative about quasi-identifiers, fitted answers can
+    be better than that.
     """
     table, truth, seeds = census(), Queries.of(census()), (1, 2, 3)
     rows = []
@@ -328,7 +329,7 @@ def matches() -> None:
                     "occupation",
                     conditions=conditions,
                     selectivity=0.1,
-                    number=QUESTIONS,
+                    number=QUERIES,
                     seed=1,
                 )
                 best = [_error_by_matches(truth, release, wheres) for release in releases]
@@ -337,10 +338,10 @@ def matches() -> None:
                 rows.append([*case, *(f"{np.mean(each):.4f}" for each in (best, answered))])
                 print(*rows[-1], flush=True)
     sections = [
-        markdown_table(["guarantee", "questions", "method", "all matches seen", "answered"], rows),
+        markdown_table(["guarantee", "queries", "method", "all matches seen", "estimated"], rows),
         "Means of three releases. `nh` chooses neighbours by quasi-identifiers and sensitive values"
-        " together, `buckets` may not, since that leaks: at the same GCP its matches say less about"
-        " both together, however cells are read.",
+        " jointly; `buckets` must not, since that leaks: at the same GCP its matches contain less"
+        " information about both jointly, however cells are evaluated.",
     ]
     report("queries-matches", "Answers by all matches", sections, "queries.py matches")
 
@@ -357,10 +358,10 @@ def _error_by_matches(
     published = graph.members[links.truth]
     errors = []
     for where in wheres:
-        known = {name: wanted for name, wanted in where.items() if name != "occupation"}
-        hidden = {name: wanted for name, wanted in where.items() if name == "occupation"}
-        satisfied = truth.likelihoods(truth.read(known)) > 0
-        sensitive = truth.likelihoods(truth.read(hidden)) > 0
+        quasi = {name: wanted for name, wanted in where.items() if name != "occupation"}
+        secret = {name: wanted for name, wanted in where.items() if name == "occupation"}
+        satisfied = truth.likelihoods(truth.parse_where(quasi)) > 0
+        sensitive = truth.likelihoods(truth.parse_where(secret)) > 0
         count = np.count_nonzero(satisfied & sensitive)
         if count:
             shares = np.bincount(position, satisfied[original]) / graph.degrees[block_of]
@@ -369,14 +370,14 @@ def _error_by_matches(
 
 
 def cube() -> None:
-    """FAST07 Figure 20: KL divergence of the cube, by ℓ (or k) and by level."""
+    """FAST07 Figure 20: KL divergence of the cube, over ℓ (or k) and level."""
     table = census(CUBE_ROWS)
     truth = Queries.of(table)
     synthetic = Queries.of(privbayes(table, [*CENSUS, "occupation"], epsilon_of(3), seed=1))
     sections = [
         f"{CUBE_ROWS:,} rows. Mean KL divergence over all group-bys of the level with the sensitive"
         " value (0 is best). PrivBayes, at ε = ln 4, leaves cells empty that have records; each"
-        " counts as half a record, in its favour.",
+        " of these counts as half a record, in its favour.",
     ]
     for title, methods, guarantees in (
         ("ℓ-diversity", FOR_L, [LDiversity(bound) for bound in (5, 2, 10)]),
@@ -408,7 +409,7 @@ def cube() -> None:
 
 
 def bounds() -> None:
-    """The truth lies within the bounds, always."""
+    """The truth always lies within the bounds."""
     rows = []
     good = True
     number = 10_000
@@ -438,8 +439,8 @@ def bounds() -> None:
         rows.append([method, guarantee.describe()["short"], number, found.within_bounds])
         print(rows[-1], flush=True)
     sections = [
-        markdown_table(["method", "guarantee", "questions", "truth within the bounds"], rows),
-        verdict("the truth lies within the bounds every time", good, f"{len(rows)} releases"),
+        markdown_table(["method", "guarantee", "queries", "truth within the bounds"], rows),
+        verdict("the truth always lies within the bounds", good, f"{len(rows)} releases"),
     ]
     report("queries-bounds", "Bounds of counts", sections, "queries.py bounds")
 
@@ -474,11 +475,11 @@ def speed() -> None:
             "1,000 counts in seconds", rows[1][2] < 10, f"{rows[1][2]:.1f} s of processor time"
         ),
     ]
-    report("queries-speed", "Speed of questions", sections, "queries.py speed")
+    report("queries-speed", "Speed of queries", sections, "queries.py speed")
 
 
 def learning() -> None:
-    """Train on releases, test on originals nobody released: ADULT's salary class."""
+    """Train on releases, test on originals that were not released: ADULT's salary class."""
     table = parquet("adult_arx")
     order = np.random.default_rng(1).permutation(table.num_rows)
     train, test = table.take(pa.array(order[:ROWS])), table.take(pa.array(order[ROWS : ROWS * 2]))
@@ -491,7 +492,7 @@ def learning() -> None:
         )
         shown = f"{training}, {fit}"
         cells = [f"{one.accuracy:.4f} / {one.auc:.4f}" for one in found]
-        rows.append([name, "as they are" if isinstance(source, pa.Table) else shown, *cells])
+        rows.append([name, "unchanged" if isinstance(source, pa.Table) else shown, *cells])
         print(rows[-1], flush=True)
 
     add("originals", train, Training.ORIGINALS)
@@ -516,7 +517,7 @@ def learning() -> None:
     majority = max(np.unique(test.column(target).to_numpy(), return_counts=True)[1]) / test.num_rows
     sections = [
         f"{ROWS:,} rows for training, {ROWS:,} others for testing; accuracy / area under the ROC"
-        f" curve. Always guessing the majority is right in {majority:.4f}.",
+        f" curve. Always guessing the majority has accuracy {majority:.4f}.",
         markdown_table(
             ["trained on", "how", "logistic regression", "random forest", "gradient boosting"], rows
         ),
@@ -532,5 +533,5 @@ PARTS = {
 if __name__ == "__main__":
     for word in sys.argv[1:] or PARTS:
         if word not in PARTS:
-            sys.exit(f"There is no part '{word}'; there are {', '.join(PARTS)}.")
+            sys.exit(f"There is no part '{word}'; the parts are {', '.join(PARTS)}.")
         PARTS[word]()

@@ -1,10 +1,10 @@
-"""More rows than memory: time, peak memory and growth of streaming and Spark; kills; agreement.
+"""Tables larger than memory: time, memory and growth of streaming and Spark; kills; agreement.
 
     python benchmarks/scale.py [streaming|freeform|spark|agreement|kills|plan …] [--rows N]
 
-Without a part, all of them at the sizes of the issue: streaming (nh) and Spark up to 20 million
-rows, freeform at 5 million. ``--rows`` bounds the size. The generated population is kept under the
-system's temporary folder, in files of a million people, and is generated only once.
+Without a part, all of them are run: streaming (nh) and Spark up to 20 million rows, freeform at 5
+million. ``--rows`` limits the size. The generated population is kept in the system's temporary
+folder and is generated only once, a million people at a time.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ OPTIONS = [*COLUMNS, "--k", str(K)]
 
 @dataclass(frozen=True)
 class Run:
+    """Time, memory and certificate of one run."""
+
     rows: int
     seconds: float
     peak: float  # GB of the whole process tree
@@ -64,7 +66,7 @@ HEADER = ["rows", "seconds", "rows/s", "peak RSS, GB", "chunks", "GCP"]
 
 
 def people(rows: int) -> Path:
-    """A Parquet file of so many generated people; whole millions are drawn one at a time."""
+    """A Parquet file of ``rows`` generated people, drawn a million at a time."""
     PLACE.mkdir(exist_ok=True)
     path = PLACE / f"people-{rows}.parquet"
     if path.exists():
@@ -79,7 +81,7 @@ def people(rows: int) -> Path:
 
 
 def tree_memory(root: int) -> float:
-    """Bytes resident in a process and all that it has started."""
+    """Resident bytes of a process and all its descendants."""
     children: dict[int, list[int]] = {}
     resident: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -147,8 +149,8 @@ def streaming(largest: int) -> None:
         f"Streaming: nh, k = {K}, 7 quasi-identifiers, --memory {MEMORY}",
         [
             markdown_table(HEADER, [run.cells for run in runs]),
-            f"From the first size to the last, time grows {growth:.2f} times as fast as rows"
-            " (1 is linear; starting the program is part of the first).",
+            f"From the smallest to the largest size, time grows {growth:.2f} times as fast as the"
+            " number of rows (1 is linear; program start is included).",
             "Seconds by stage:",
             stages,
         ],
@@ -170,7 +172,7 @@ def freeform(largest: int) -> None:
     ]
     report(
         "scale-freeform",
-        f"Streaming: freeform, k = {K}, at most 60 s of improving per chunk, --memory {MEMORY}",
+        f"Streaming: freeform, k = {K}, at most 60 s of refinement per chunk, --memory {MEMORY}",
         [markdown_table(HEADER, [run.cells for run in runs])],
         "scale.py freeform",
     )
@@ -193,25 +195,25 @@ def spark(largest: int) -> None:
         lines += [["streaming", *streamed.cells], ["Spark, local[2]", *by_spark.cells]]
     report(
         "scale-spark",
-        f"Spark beside streaming: nh, k = {K}, 7 quasi-identifiers, two cores",
+        f"Spark compared with streaming: nh, k = {K}, 7 quasi-identifiers, two cores",
         [
             markdown_table(["engine", *HEADER], lines),
-            "Peak memory of Spark is that of its virtual machine and Python workers together.",
+            "Peak memory of Spark includes its virtual machine and its Python workers.",
         ],
         "scale.py spark",
     )
 
 
 @dataclass(frozen=True)
-class Agreeing:
-    """A method and a guarantee for which all engines should lose the same."""
+class AgreementCase:
+    """A method and a guarantee for which all engines should have the same loss."""
 
     method: str
     guarantee: mottle.KAnonymity | mottle.LDiversity | mottle.BetaLikeness
     sensitive: str = ""
     bins: int = 0
     rows: int = 420_000
-    secrets: int = 1  # runs of each engine, where chance moves the loss
+    secrets: int = 1  # runs of each engine, if the loss depends on chance
 
     @property
     def schema(self) -> mottle.Schema:
@@ -229,34 +231,34 @@ class Agreeing:
         return f"{self.method}, {self.guarantee.describe()['short']}{of}"
 
     def audit(self, data: Path, output: Path) -> str:
-        """What all adversaries that apply say about a release."""
+        """The result of all adversaries that apply to a release."""
         original, release = mottle.read_table(data), mottle.read_release(output)
         covering = self.schema.covering(original.column_names)
         found = mottle.audit_release(original, release, schema=covering, guarantee=self.guarantee)
         return "passed" if found.passed else "FAILED"
 
 
-AGREEING = [
-    Agreeing("nh", mottle.KAnonymity(K)),
-    Agreeing("freeform", mottle.KAnonymity(K)),
-    Agreeing("buckets", mottle.LDiversity(5), "income", 10, secrets=2),
-    Agreeing("buckets", mottle.LDiversity(2), "diagnosis", rows=210_000, secrets=3),
-    Agreeing("buckets", mottle.BetaLikeness(2), "income", 10, rows=105_000),
+AGREEMENT_CASES = [
+    AgreementCase("nh", mottle.KAnonymity(K)),
+    AgreementCase("freeform", mottle.KAnonymity(K)),
+    AgreementCase("buckets", mottle.LDiversity(5), "income", 10, secrets=2),
+    AgreementCase("buckets", mottle.LDiversity(2), "diagnosis", rows=210_000, secrets=3),
+    AgreementCase("buckets", mottle.BetaLikeness(2), "income", 10, rows=105_000),
 ]
 
 
 class Engines:
-    """The three ways to one release; streaming and Spark have to cut the table into thirds."""
+    """The three engines; streaming and Spark have to cut the table into thirds."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
-        self.runs: dict[str, Callable[[Agreeing, Path, Path], dict]] = {
+        self.runs: dict[str, Callable[[AgreementCase, Path, Path], dict]] = {
             "memory": self.in_memory,
             "streaming": self.streamed,
             "Spark": self.on_spark,
         }
 
-    def in_memory(self, agreeing: Agreeing, data: Path, output: Path) -> dict:
+    def in_memory(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
         table = mottle.read_table(data)
         release = mottle.anonymize(
             table, agreeing.schema, agreeing.guarantee, method=agreeing.method, effort=0
@@ -264,7 +266,7 @@ class Engines:
         release.save(output, report=False)
         return release.certificate
 
-    def streamed(self, agreeing: Agreeing, data: Path, output: Path) -> dict:
+    def streamed(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
         return mottle_streaming.anonymize(
             data,
             agreeing.schema,
@@ -276,7 +278,7 @@ class Engines:
             report=False,
         )
 
-    def on_spark(self, agreeing: Agreeing, data: Path, output: Path) -> dict:
+    def on_spark(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
         staging = PLACE / "staging"
         frame = self.session.read.parquet(str(data))
         release = mottle_spark.anonymize(
@@ -294,34 +296,34 @@ class Engines:
 
 
 def agreement(largest: int) -> None:
-    """The same people in memory, streamed and by Spark: GCP and audits beside each other."""
+    """The same people in memory, streamed and by Spark: GCP and audits side by side."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     header = ["method", "people", "runs"]
     lines = []
     with spark_session("local[2]") as session:
         engines = Engines(session).runs
-        for agreeing in AGREEING:
+        for agreeing in AGREEMENT_CASES:
             lines.append(
                 agreement_line(replace(agreeing, rows=min(largest, agreeing.rows)), engines)
             )
             report(
                 "scale-agreement",
-                "The same people, three engines: GCP, and what an audit says",
+                "The same people, three engines: GCP and audit",
                 [
                     markdown_table(
                         [*header, *engines, "largest difference", "chunks", "audit"], lines
                     ),
-                    "Not refined, since seconds are given to chunks. Where there are several runs,"
-                    " each under its own secret, GCP is their mean ± how far the furthest is from"
-                    " it. Streaming and Spark get a third of the rows as the size of a chunk. The"
-                    " audit has all adversaries that apply, for the last run.",
+                    "Not refined, since the time limit applies to each chunk. With several runs,"
+                    " each with its own secret, GCP is their mean ± the largest deviation from it."
+                    " Streaming and Spark use a third of the rows as the size of a chunk. The audit"
+                    " runs all adversaries that apply, on the last run.",
                 ],
                 "scale.py agreement",
             )
 
 
 def agreement_line(
-    agreeing: Agreeing, engines: dict[str, Callable[[Agreeing, Path, Path], dict]]
+    agreeing: AgreementCase, engines: dict[str, Callable[[AgreementCase, Path, Path], dict]]
 ) -> list[str]:
     data, output = people(agreeing.rows), PLACE / "agreeing"
     means, losses, chunks, verdicts = [], [], [], []
@@ -344,7 +346,7 @@ def agreement_line(
 
 
 def kills(largest: int) -> None:
-    """Kill -9 ten times at random points; the same command in the end completes the release."""
+    """Kill ten times with signal 9 at random points; the same command completes the release."""
     rows = min(largest, 1_000_000)
     data, output = people(rows), PLACE / "killed"
     shutil.rmtree(output, ignore_errors=True)
@@ -373,7 +375,7 @@ def kills(largest: int) -> None:
         "scale-kills",
         f"{rows:,} rows, killed with signal 9 at random points",
         [
-            f"An undisturbed run took {usual:.0f} s. Killed {len(killed)} times, after"
+            f"An uninterrupted run took {usual:.0f} s. Killed {len(killed)} times, after"
             f" {', '.join(f'{wait:.0f}' for wait in killed)} s; the last run then took"
             f" {time.perf_counter() - began:.0f} s.",
             f"Rows in the release: {release.table.num_rows:,}. Files: {', '.join(left)}.",
@@ -383,13 +385,17 @@ def kills(largest: int) -> None:
 
 
 def plan(largest: int) -> None:
-    """The arithmetic for ten billion rows, at the rates that `streaming` and `spark` measured."""
+    """Extrapolate to ten billion rows from the rates that `streaming` and `spark` measured."""
     many, machines, cores = 10**10, 20, 16
     rates = {"Spark": rate("scale-spark", "Spark"), "streaming": rate("scale-streaming", "")}
     staged = staged_bytes(min(largest, 200_000))
     chunks = many // mottle_spark.ROWS_PER_CHUNK
     core_hours = many / rates["Spark"] / 3600
-    shuffled = {"order": "keys and lots", "coded": "coded rows to chunks", "release": "release"}
+    shuffled = {
+        "order": "keys and tie-breaks",
+        "coded": "coded rows to chunks",
+        "release": "release",
+    }
     lines = [
         ["rows per second and core, Spark", "`scale-spark.md`", f"{rates['Spark']:,.0f}"],
         ["core-hours", "10¹⁰ / r / 3600", f"{core_hours:,.0f}"],
@@ -412,21 +418,21 @@ def plan(largest: int) -> None:
     ]
     report(
         "scale-plan",
-        "Ten billion rows, by what was measured",
+        "Ten billion rows, extrapolated from measurements",
         [
             markdown_table(["quantity", "arithmetic", "result"], lines),
-            "Bytes are those of Parquet files of a run on generated people. Rates are those of two"
-            " cores, divided by two; whether they hold on twenty machines was not measured.",
+            "Bytes are those of the Parquet files of a run on generated people. Rates are those of"
+            " two cores, divided by two; they were not measured on twenty machines.",
         ],
         "scale.py plan",
     )
 
 
 def rate(name: str, engine: str) -> float:
-    """Rows per second and core at the largest size that a results file has."""
+    """Rows per second and core at the largest size in a results file."""
     path = RESULTS / f"{name}.md"
     if not path.exists():
-        sys.exit(f"{path} is not there yet; run that part first.")
+        sys.exit(f"{path} does not exist; run that part first.")
     table = path.read_text().split("\n\n")[2].splitlines()
     column = [cell.strip() for cell in table[0].split("|")].index("rows/s")
     last = [line for line in table[2:] if engine in line][-1]
@@ -434,7 +440,7 @@ def rate(name: str, engine: str) -> float:
 
 
 def staged_bytes(rows: int) -> dict[str, float]:
-    """Bytes per row that every stage of a run on Spark writes."""
+    """Bytes per row that each stage of a run on Spark writes."""
     folder = PLACE / "staging"
     shutil.rmtree(folder, ignore_errors=True)
     columns = {"quasi_identifying": QI.split(","), "identifying": ["person_id"]}

@@ -1,9 +1,9 @@
-"""HET's Figures 2 to 7 in our data, the leak of the papers' randomization, and rivals on ADULT.
+"""HET's Figures 2 to 7 on our data, the leak of the papers' randomization, other tools on ADULT.
 
-Usage: python benchmarks/sensitive.py [leak|adult|diversity|sizes|likeness|scale], without a word
-all of them; each writes benchmarks/results/sensitive-<word>.md. Seconds are from codes to a checked
-release, kernels compiled. "buckets" is not refined; "buckets t/2" is refined as long as both
-together take half of het-hungarian's time on the same rows in the same run, t/2.
+Usage: python benchmarks/sensitive.py [leak|adult|diversity|sizes|likeness|scale]; all of them
+without an argument; each writes benchmarks/results/sensitive-<part>.md. Seconds are from codes to a
+checked release, with kernels compiled. "buckets" is not refined; "buckets t/2" is refined until its
+total time is half of het-hungarian's time t on the same rows in the same run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def run(
     name: str,
     seed: int = 1,
 ) -> Run:
-    """Loss and seconds of a method, once everything is compiled, and its certificate."""
+    """Loss and seconds of a method, with kernels compiled beforehand, and its certificate."""
     method, _, seconds = name.partition(" ")
     effort = float(seconds.split()[0]) if seconds else 0
     schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
@@ -110,8 +110,8 @@ def _mean(runs: Sequence[Run]) -> Run:
     return float(np.mean(gcps)), float(np.mean(seconds)), certificates[0]
 
 
-def verdict(question: str, answer: bool, figures: str) -> str:
-    return f"- {question}: **{'yes' if answer else 'no'}** ({figures})"
+def verdict(claim: str, met: bool, figures: str) -> str:
+    return f"- {claim}: **{'yes' if met else 'no'}** ({figures})"
 
 
 def against_hungarian(cases: Sequence[Any], found: Sequence[dict[str, Run]]) -> str:
@@ -124,23 +124,23 @@ def against_hungarian(cases: Sequence[Any], found: Sequence[dict[str, Run]]) -> 
     return "\n".join(
         [
             verdict(
-                "buckets, in half of het-hungarian's time, at or below its GCP everywhere",
+                "buckets, in half of het-hungarian's time, has at most its GCP in all cases",
                 not above,
-                f"{'; '.join(above) or f'highest ratio {max(loss):.3f}'}; not refined"
-                f" {max(plain):.3f}",
+                f"{'; '.join(above) or f'highest ratio {max(loss):.3f}'}; without"
+                f" refinement {max(plain):.3f}",
             ),
             verdict(
-                "not refined at least twice as fast everywhere",
+                "without refinement at least twice as fast in all cases",
                 min(plain_time) >= 2,
-                f"least {min(plain_time):.1f} times, median {np.median(plain_time):.1f};"
-                f" with refinement in the rest of half the time {min(time):.1f} times or more",
+                f"at least {min(plain_time):.1f} times, median {np.median(plain_time):.1f};"
+                f" with refinement for the rest of half the time at least {min(time):.1f} times",
             ),
         ]
     )
 
 
 def diversity() -> None:
-    """HET Figures 2 to 5: ℓ, d, θ."""
+    """HET Figures 2 to 5: over ℓ, d and θ."""
     warm_up()
     census = table_of("census_acs").slice(0, 10_000)
     uniform = with_sensitive_values(census, "occupation", 50, "uniform", seed=1)
@@ -159,7 +159,7 @@ def diversity() -> None:
             for bound in (5, 10)
         ],
         *[
-            (f"Zipf .5 ℓ = {bound}", zipf, CENSUS, "occupation", LDiversity(bound))
+            (f"Zipf 0.5 ℓ = {bound}", zipf, CENSUS, "occupation", LDiversity(bound))
             for bound in (5, 10)
         ],
     ]
@@ -200,14 +200,14 @@ def diversity() -> None:
             table_coil,
             "## Verdicts",
             against_hungarian(cases, everything),
-            f"- nothing suppressed, no dummy published: {placed:,} rows in, as many out.",
+            f"- nothing suppressed, no dummies published: {placed:,} rows read and published.",
         ],
         "sensitive.py diversity",
     )
 
 
 def sizes() -> None:
-    """HET Figures 4 and 5: the number of rows, and the size of partitions."""
+    """HET Figures 4 and 5: over the number of rows and the size of partitions."""
     warm_up()
     census = table_of("census_acs")
     by_n = [
@@ -232,11 +232,11 @@ def sizes() -> None:
         [
             "## Over n",
             table,
-            f"## Over the size of partitions, 10,000 rows (ours is {usual})",
+            f"## Over the size of partitions, 10,000 rows (default {usual})",
             markdown_table(["partition", *names], rows),
             f"buckets on the same rows: {shown(found[-1]['buckets'])}, refined"
-            f" {shown(found[-1][HALF])}. Partitions that have to be within the caps look at"
-            " quasi-identifiers and values together; buckets does not.",
+            f" {shown(found[-1][HALF])}. Partitions that have to satisfy the caps depend on"
+            " quasi-identifiers and values jointly; buckets does not.",
             "## Verdicts",
             against_hungarian(by_n, found),
         ],
@@ -262,7 +262,7 @@ def likeness() -> None:
             (f"occupation β = {b}", census, CENSUS, "occupation", BetaLikeness(b))
             for b in (1, 3, 5)
         ],
-        *[(f"Zipf .5 β = {b}", zipf, CENSUS, "occupation", BetaLikeness(b)) for b in (1, 3)],
+        *[(f"Zipf 0.5 β = {b}", zipf, CENSUS, "occupation", BetaLikeness(b)) for b in (1, 3)],
         ("salary β = 3 enhanced", census, CENSUS, "salary_class", BetaLikeness(3, enhanced=True)),
     ]
     table, found = side_by_side(cases, FOR_BETA, seeds=(1, 2, 3))
@@ -270,7 +270,7 @@ def likeness() -> None:
         "sensitive-likeness",
         "β-likeness, 10,000 rows of the CENSUS substitute: GCP and seconds",
         [
-            "Means over three seeds: at β = 1 lots matter as much as methods.",
+            "Means over three seeds: at β = 1 the random order matters as much as the method.",
             "## Over β (HET Figures 6 and 7)",
             table,
             "## Verdicts",
@@ -281,7 +281,7 @@ def likeness() -> None:
 
 
 def adult() -> None:
-    """All of ADULT against the figures of other tools."""
+    """All of ADULT compared with the numbers of other tools."""
     table = table_of("adult_arx")
     for name in ("nh", "hilbert", "mondrian", "buckets"):
         run(table.slice(0, 3000), ADULT, "occupation", LDiversity(3), name)
@@ -296,7 +296,7 @@ def adult() -> None:
         own = min(runs[n][0] for n in ("nh", "hilbert", "mondrian"))
         verdicts.append(
             verdict(
-                f"ℓ = {bound}: below our own strict rivals",
+                f"ℓ = {bound}: below our implementations of other strict methods",
                 ours < own,
                 f"{ours:.4f} against {own:.4f}",
             )
@@ -315,8 +315,8 @@ def adult() -> None:
         "ADULT, 30,162 rows, occupation sensitive: GCP and seconds",
         [
             markdown_table(["ℓ", *names, *[tool for tool, _ in HEADLINE]], rows),
-            "The last two columns are the weaker *distinct* ℓ with k = 5, as measured"
-            " with these tools on the same rows; all others keep the strict bound 1/ℓ.",
+            "The last two columns guarantee the weaker *distinct* ℓ with k = 5, as measured"
+            " with these tools on the same rows; all others guarantee the strict bound 1/ℓ.",
             "## Verdicts",
             "\n".join(verdicts),
         ],
@@ -325,7 +325,7 @@ def adult() -> None:
 
 
 def scale() -> None:
-    """All of CENSUS, and the growth over n."""
+    """All of CENSUS, and growth over n."""
     warm_up()
     census = table_of("census_acs")
     rows, verdicts = [], []
@@ -359,7 +359,7 @@ def scale() -> None:
         "buckets over n, CENSUS substitute: GCP and seconds",
         [
             markdown_table(["", *[f"{n:,} rows" for n in sizes], "rows/s", "growth"], rows),
-            "Rivals on all rows, ℓ = 5: "
+            "Other methods on all rows, ℓ = 5: "
             + "; ".join(f"{n} {shown(found)}" for n, found in big.items()),
             "## Verdicts",
             "\n".join(verdicts),
@@ -369,7 +369,7 @@ def scale() -> None:
 
 
 def leak() -> None:
-    """The strike-out adversary and others on the same graphs, drawn as papers say and as we do."""
+    """Strike-out and other adversaries on the same graphs, with the papers' draw and with ours."""
     census = table_of("census_acs").slice(0, 10_000)
     drawn = {
         kind: with_sensitive_values(census, "occupation", 50, kind, seed=1, **options)
@@ -421,26 +421,26 @@ def leak() -> None:
     sound = [row for row in rows if row[2] != "closed"]
     report(
         "sensitive-leak",
-        "What an adversary who knows the algorithm makes of the published values",
+        "What an adversary who knows the algorithm infers from the published values",
         [
-            "Same graphs, two draws each: ours (whole layers) and the papers' walk. For every"
-            " individual the adversary looks at the sensitive values published on its matches, and"
-            " guesses. Accuracy is the mean over individuals and draws, divided by the mean cap of"
-            " the values guessed; ± is three standard errors, over draws or over blocks of people,"
-            " whichever is larger.",
+            "The same graphs with two draws each: ours (whole layers) and the papers' walk. For"
+            " every individual the adversary sees the sensitive values published on its matches and"
+            " guesses one. Accuracy is the mean over individuals and draws, divided by the mean cap"
+            " of the guessed values; ± is three standard errors, over draws or over blocks of"
+            " people, whichever is larger.",
             markdown_table(
                 ["table", "method", "draw", "repeats", "beyond cap", *GUESSES, "highest edge χ² z"],
                 rows,
             ),
             "## Verdicts",
             verdict(
-                "drawn by whole layers no individual is beyond the cap",
+                "with whole layers, no individual exceeds the cap",
                 all(row[4] == "0" for row in sound),
                 f"{len(sound)} cases",
             )
             + "\n"
             + verdict(
-                "on buckets, the default, no guess is better than the cap (within 3 σ)",
+                "on buckets, the default, no guess exceeds the cap (within 3 σ)",
                 not any(", buckets," in entry for entry in _ABOVE),
                 f"above it on other methods: {'; '.join(_ABOVE) or 'none'}",
             ),
@@ -454,7 +454,7 @@ _DRAWS = 60
 
 
 def _attack(graph: Graph, demand: Demand, draw: str, method: str) -> list[str]:
-    """Repeats, violations and the accuracy of every guess relative to the cap."""
+    """Repeated values, violations, and the accuracy of every guess relative to the cap."""
     person, slot = _edges(graph)
     degree = np.bincount(person)[person]
     frequency = np.bincount(demand.values) / len(demand.values)
@@ -469,7 +469,7 @@ def _attack(graph: Graph, demand: Demand, draw: str, method: str) -> list[str]:
         repeats.append(found.repeats / graph.records)
         beyond = max(beyond, found.violations)
         values = demand.values[graph.members]
-        seen = values[truth[slot]]  # by edge: the value published on that match
+        seen = values[truth[slot]]  # [edges]: the value published on that match
         hits += truth[slot] == person
         own = values[person] == seen
         for name, weigh in GUESSES.items():
@@ -502,16 +502,16 @@ def _attack(graph: Graph, demand: Demand, draw: str, method: str) -> list[str]:
 
 
 def _of_people(graph: Graph, right: Any, guessed: Any) -> float:
-    """Standard error of the mean accuracy for these people being a sample.
+    """Standard error of the mean accuracy because these people are a sample.
 
-    More draws do not make it smaller. People of one block depend on each other; where that cannot
-    be told, there being one block, they count as independent, which is the least.
+    More draws do not make it smaller. People of one block depend on each other; if there is only
+    one block, this cannot be estimated, and they count as independent, which gives a lower bound.
     """
-    asked = guessed > 0
-    off = np.where(asked, right - guessed * right.sum() / guessed.sum(), 0.0) / _DRAWS
+    has_guess = guessed > 0
+    off = np.where(has_guess, right - guessed * right.sum() / guessed.sum(), 0.0) / _DRAWS
     block = np.repeat(np.arange(len(graph.degrees)), np.diff(graph.starts))
     by_block = np.bincount(block, off)
-    people = asked.sum()
+    people = has_guess.sum()
     return float(max(np.sqrt((by_block**2).sum()), np.sqrt((off**2).sum())) / people)
 
 
@@ -531,7 +531,7 @@ def _edges(graph: Graph) -> tuple[Any, Any]:
 
 
 def _times_seen(person: Any, seen: Any) -> Any:
-    """By edge: how often its value occurs among the individual's matches."""
+    """[edges]: how often its value occurs among the individual's matches."""
     key = person.astype(np.int64) * (int(seen.max()) + 1) + seen
     _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
     return counts[inverse]

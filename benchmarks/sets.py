@@ -1,9 +1,9 @@
-"""SET12's Figures 6 and 7, our freeform and buckets beside its methods, and large inputs.
+"""SET12's Figures 6 and 7, freeform and buckets compared with its methods, and large inputs.
 
     python benchmarks/sets.py errors|diversity|walks|tours|scale …
 
-Without a word, all parts. Every part keeps its table in benchmarks/results/sets-PART.md and ends
-with its bars, met or not.
+Without an argument, all parts are run. Every part writes its table to
+benchmarks/results/sets-PART.md and ends with its targets, met or not.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from mottle.orderings._tsp import shorten
 from mottle.release.set_release import SetRelease
 from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
-ASKED = {"chess": (3, 4), "pumsb_first4334": (1, 5), "retail": (1, 5)}  # |In| and |Ex|, SET12 §5.2
+# |In| and |Ex|, SET12 §5.2.
+QUERY_SIZES = {"chess": (3, 4), "pumsb_first4334": (1, 5), "retail": (1, 5)}
 SECONDS = {"chess": 10.0, "pumsb_first4334": 15.0, "retail": 40.0}  # for freeform's refinement
 DEGREES = (2, 5, 10, 20, 50)
 DIVERSITIES = (2, 4, 6, 8, 10)
-LABELLED = 10_000  # baskets of retail with labels: the paper's walks take O(n²)
+LABELLED = 10_000  # labelled baskets of retail: the paper's walks take O(n²)
 SEED = 1
 
 
@@ -72,7 +73,7 @@ def percent(share: float) -> str:
 
 def errors() -> None:
     rows = []
-    for name in ASKED:
+    for name in QUERY_SIZES:
         data = read(name)
         for k in DEGREES:
             for method in ("gray-ring", "gray-tsp-ring", "cahd", "freeform"):
@@ -86,7 +87,7 @@ def error_row(name: str, data: ItemSets, k: int, method: str) -> tuple[str, ...]
     release, seconds = timed(
         partial(anonymize_sets, data, KAnonymity(k), method=method, effort=effort, seed=SEED)
     )
-    present, absent = ASKED[name]
+    present, absent = QUERY_SIZES[name]
     found = compare_sets(data, release, present=present, absent=absent)
     return (
         name,
@@ -103,13 +104,13 @@ def error_row(name: str, data: ItemSets, k: int, method: str) -> tuple[str, ...]
 
 def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
     rate = {(name, int(k), method): float(found) for name, k, method, found, *_ in rows}
-    cases = [(name, k) for name in ASKED for k in DEGREES]
+    cases = [(name, k) for name in QUERY_SIZES for k in DEGREES]
 
     def below(method: str, *others: str) -> str:
         found = [
             rate[*case, method] < min(rate[*case, other] for other in others) for case in cases
         ]
-        name = f"{method} below {' and '.join(others)}, everywhere"
+        name = f"{method} below {' and '.join(others)} in all cases"
         return verdict(name, all(found), f"{sum(found)} of {len(found)}")
 
     saved = {case: 1 - rate[*case, "freeform"] / rate[*case, "gray-tsp-ring"] for case in cases}
@@ -118,9 +119,9 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
         "sets-errors",
         "Sets: error rate and query errors over k (SET12 Figure 6)",
         [
-            "ER: bits wrong per item held. QE: difference of counts over n, mean of 500 random"
+            "ER: wrong bits per item held. QE: difference of counts over n, mean of 500 random"
             " queries: records that hold all of |In| items (I), or none of |Ex| items (II);"
-            f" (|In|, |Ex|) = {ASKED}. freeform refines for {SECONDS} seconds.{note}",
+            f" (|In|, |Ex|) = {QUERY_SIZES}. freeform refines for {SECONDS} seconds.{note}",
             markdown_table(
                 (
                     "data",
@@ -141,17 +142,17 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
                     below("gray-tsp-ring", "cahd"),
                     below("freeform", "gray-ring", "cahd"),
                     verdict(
-                        "freeform at least 10 % below gray-tsp-ring, everywhere",
+                        "freeform at least 10 % below gray-tsp-ring in all cases",
                         saved[least] >= 0.1,
                         f"{sum(share >= 0.1 for share in saved.values())} of {len(saved)};"
                         f" least {percent(saved[least])} on {least[0]} at k = {least[1]}",
                     ),
                 ]
             ),
-            "How far freeform's ER lies below Gray-TSP's:",
+            "Reduction of ER by freeform compared with Gray-TSP:",
             markdown_table(
                 ("data", *(f"k = {k}" for k in DEGREES)),
-                [(name, *(percent(saved[name, k]) for k in DEGREES)) for name in ASKED],
+                [(name, *(percent(saved[name, k]) for k in DEGREES)) for name in QUERY_SIZES],
             ),
         ],
         "sets.py errors",
@@ -162,7 +163,7 @@ def report_errors(rows: Sequence[tuple[str, ...]], note: str = "") -> None:
 
 
 def labelled(data: ItemSets) -> ItemSets:
-    """Labels drawn by how often occupations occur in a census, as in SET12 §5."""
+    """Labels drawn with the frequencies of occupations in a census, as in SET12 §5."""
     column = pq.read_table(require_data("census_acs_full.parquet"), columns=["occupation"])
     drawn = np.random.default_rng(SEED).integers(0, column.num_rows, data.records)
     return data.with_labels(column.column(0).take(pa.array(drawn)), "occupation")
@@ -170,7 +171,7 @@ def labelled(data: ItemSets) -> ItemSets:
 
 def diversity() -> None:
     rows, below = [], {"closed-walk-greedy": [], "buckets": []}
-    for name, (present, absent) in ASKED.items():
+    for name, (present, absent) in QUERY_SIZES.items():
         data = labelled(first(read(name), LABELLED))
         for l in DIVERSITIES:  # noqa: E741 - the papers' name
             rates = {}
@@ -217,15 +218,16 @@ def diversity() -> None:
         "sets-diversity",
         "Sets: error rate and query errors over ℓ (SET12 Figure 6)",
         [
-            f"As sets-errors.md; retail's first {LABELLED:,} baskets; labels drawn by the shares of"
-            " 529 occupations. The paper's closed-walk-greedy leaks: the share of individuals whose"
-            " matches repeat a label, which no safe method has.",
+            f"Columns as in sets-errors.md; the first {LABELLED:,} baskets of retail; labels drawn"
+            " by the shares of 529 occupations. The paper's closed-walk-greedy leaks: *labels"
+            " repeat* is the share of individuals whose matches repeat a label, 0 for every safe"
+            " method.",
             markdown_table(
                 ("data", "ℓ", "method", "ER", "QE I", "QE II", "labels repeat", "seconds"), rows
             ),
             "\n".join(
                 verdict(
-                    f"{method} below CAHD, everywhere", all(found), f"{sum(found)} of {len(found)}"
+                    f"{method} below CAHD in all cases", all(found), f"{sum(found)} of {len(found)}"
                 )
                 for method, found in below.items()
             ),
@@ -238,7 +240,7 @@ def diversity() -> None:
 
 
 def seconds_of_draw(order: np.ndarray, k: int, walk: str, draws: int = 9) -> float:
-    """Processor time: one ring is one block, and a block is drawn on one core."""
+    """Mean processor time of a draw: one ring is one block, and a block is drawn on one core."""
     graph = ring(order, k)
     taken = []
     for seed in range(draws):
@@ -249,7 +251,7 @@ def seconds_of_draw(order: np.ndarray, k: int, walk: str, draws: int = 9) -> flo
 
 
 def seconds_of_printed(order: np.ndarray, k: int, draws: int = 5) -> float:
-    """NH10's Figure 7 as printed, all k assignments."""
+    """Mean processor time of NH10's Figure 7 as printed, for all k assignments."""
     graph = ring(order, k)
     taken = []
     for seed in range(draws):
@@ -260,7 +262,7 @@ def seconds_of_printed(order: np.ndarray, k: int, draws: int = 5) -> float:
 
 
 def seconds_of_all(order: np.ndarray, k: int, walk: str, draws: int = 5) -> float:
-    """As `seconds_of_draw`, with secrets that make the last of the k assignments true."""
+    """As `seconds_of_draw`, with secrets for which the last of the k assignments is true."""
     graph = ring(order, k)
     taken, seed = [], 0
     while len(taken) < draws:
@@ -273,7 +275,7 @@ def seconds_of_all(order: np.ndarray, k: int, walk: str, draws: int = 5) -> floa
 
 
 def drawn(seed: int, k: int) -> int:
-    """Which of the k assignments becomes true: the first number of the block's stream."""
+    """Which of the k assignments is the true one: the first number of the block's stream."""
     stream = np.empty(STREAM_WORDS, np.uint32)
     open_stream(stream, Secret.draw(seed).words, int(Purpose.WALK), 0)
     return int(below(stream, k))
@@ -329,9 +331,10 @@ def walks() -> None:
         "sets-walks",
         "Sets: closed walk against backtracking (SET12 Figure 7 a, b)",
         [
-            "Milliseconds of processor time on one ring, means. *One*: the true assignment, up to"
-            " which half of them are extracted on average, with NH10's own improvements of"
-            " backtracking. *All*: all k assignments, backtracking as NH10's Figure 7 prints it.",
+            "Mean milliseconds of processor time on one ring. *One*: up to the true assignment,"
+            " for which half of the assignments are extracted on average, with NH10's own"
+            " improvements of backtracking. *All*: all k assignments, with backtracking as printed"
+            " in NH10's Figure 7.",
             markdown_table(
                 (
                     "data",
@@ -349,16 +352,16 @@ def walks() -> None:
             verdict(
                 "closed walk about ten times faster at the largest size",
                 max(ratios) >= 7,
-                f"{ratios[0]:.1f} and {ratios[1]:.1f} times; compiled, with marks in arrays,"
-                " a step back costs no more than a step",
+                f"{ratios[0]:.1f} and {ratios[1]:.1f} times; in compiled code with marks in arrays,"
+                " a step back costs no more than a step forward",
             ),
         ],
         "sets.py walks",
     )
 
 
-def apart(sets: Sets, order: np.ndarray, places: int) -> float:
-    """Mean Hamming distance of records so many places apart in a cyclic order."""
+def mean_distance(sets: Sets, order: np.ndarray, places: int) -> float:
+    """Mean Hamming distance of records that are ``places`` positions apart in a cyclic order."""
     further = np.roll(order, -places)
     return float(np.mean([hamming(sets, *pair) for pair in zip(order, further, strict=True)]))
 
@@ -377,19 +380,20 @@ def tours() -> None:
             found[title] = (order, time.perf_counter() - began)
         lengths = {title: int(steps(sets, order).sum()) for title, (order, _) in found.items()}
         for title, (order, seconds) in found.items():
-            further = [f"{apart(sets, order, places):.1f}" for places in (1, 4, 9, 49)]
+            further = [f"{mean_distance(sets, order, places):.1f}" for places in (1, 4, 9, 49)]
             rows.append((name, title, f"{lengths[title]:,}", *further, f"{seconds:.2f}"))
             print(*rows[-1], flush=True)
         better.append(lengths["2-opt, Or-opt and kicks"] <= lengths["genetic"])
         faster.append(found["2-opt, Or-opt and kicks"][1] < found["genetic"][1])
     report(
         "sets-tours",
-        "Sets: paths through segments, the paper's genetic algorithm and local search",
+        "Sets: paths through segments by the paper's genetic algorithm and by local search",
         [
-            "Length: sum of Hamming distances around the cyclic order. Beside it, the mean distance"
-            " of records so many places apart, which a ring of degree 2, 5, 10, 50 votes over. A"
-            " short path is all that a tour looks for; where records have little in common, it"
-            " takes records further along apart, and Gray-TSP's error rate is above Gray's.",
+            "Length: sum of Hamming distances around the cyclic order. Columns 1, 4, 9 and 49: mean"
+            " distance of records that many positions apart, which a ring of degree 2, 5, 10, 50"
+            " votes over. A tour minimizes only the length of the path; if records have little in"
+            " common, it increases the distance of records further along, and Gray-TSP's error rate"
+            " is above Gray's.",
             markdown_table(("data", "order", "length", "1", "4", "9", "49", "seconds"), rows),
             verdict(
                 "local search shorter and faster than the genetic algorithm",
@@ -468,8 +472,8 @@ def scale() -> None:
         "Sets: all retail baskets, and a million generated ones, k = 10",
         [
             "Generated: mottle.datasets.baskets, 20,000 items, ten per basket. Seconds for reading"
-            " or generating, for anonymizing, and in all with the files written; peak memory in GB"
-            " of the whole process. Refinement: seconds given to it.",
+            " or generating, for anonymizing, and in total including writing; peak memory in GB of"
+            " the whole process. Refinement: time limit in seconds.",
             markdown_table(
                 (
                     "data",
@@ -479,7 +483,7 @@ def scale() -> None:
                     "ER",
                     "read",
                     "anonymize",
-                    "in all",
+                    "total",
                     "GB",
                 ),
                 rows,
@@ -488,7 +492,7 @@ def scale() -> None:
                 [
                     verdict("a million baskets below 4 GB", peak < 4, f"{peak:.2f} GB"),
                     verdict(
-                        "time in proportion to records (8 times as many, up to 12 times the time)",
+                        "time proportional to records (8 times as many: at most 12 times the time)",
                         growth <= 12,
                         f"{growth:.1f} times",
                     ),
@@ -509,10 +513,9 @@ PARTS = {
 
 
 def main() -> None:
-    asked = sys.argv[1:] or list(PARTS)
-    for part in asked:
+    for part in sys.argv[1:] or PARTS:
         if part not in PARTS:
-            sys.exit(f"There is no part '{part}': {', '.join(PARTS)}.")
+            sys.exit(f"There is no part '{part}'; the parts are {', '.join(PARTS)}.")
         PARTS[part]()
 
 

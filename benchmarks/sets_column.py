@@ -1,9 +1,9 @@
-"""A set column beside ordinary ones: what each method loses, and what each kind of column costs.
+"""A set column alongside ordinary ones: the loss of each method, and of each kind of column.
 
     python benchmarks/sets_column.py [ROWS]
 
 People of `mottle.datasets.population` with the diagnoses of `mottle.datasets.with_diagnoses`. The
-table is anonymized whole, then its ordinary columns alone and its sets alone.
+whole table is anonymized, then only its ordinary columns, then only its sets.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def main() -> None:
     bucketed, turned = losses["buckets", l_, "all"], losses["nh", l_, "all"]
     report(
         "sets-column",
-        f"A set column beside ordinary ones: {rows:,} generated people",
+        f"A set column alongside ordinary ones: {rows:,} generated people",
         [
             f"{', '.join(ORDINARY)} and a set of diagnoses. NCP of ordinary columns: their mean."
-            " NCP of sets: items told wrongly per item held. ER: SET12's error rate, by every"
-            " person's own number of items. Query error: median over 100 counts of those who hold"
-            f" an item. Refinement: {SECONDS:g} seconds.",
+            " NCP of sets: misreported items per item held. ER: SET12's error rate, relative to"
+            " each person's own number of items. Query error: median over 100 counts of people who"
+            f" hold an item. Refinement: {SECONDS:g} seconds.",
             markdown_table(
                 (
                     "guarantee",
@@ -88,7 +88,7 @@ def main() -> None:
                         f"{gcp(whole):.4f} against {gcp(rings):.4f}",
                     ),
                     verdict(
-                        "buckets lose less than nh",
+                        "buckets loses less than nh",
                         gcp(bucketed) < gcp(turned),
                         f"{gcp(bucketed):.4f} against {gcp(turned):.4f}",
                     ),
@@ -117,13 +117,13 @@ def measured(
     seconds = time.perf_counter() - began
     ncp = release.certificate.ncp
     ordinary = [ncp[name] for name in columns if name != SETS]
-    rate, asked = "", ""
+    rate, median_error = "", ""
     if SETS in columns:
         data = read_sets(table.column(SETS), SETS, ";")
         graph = release.links.graph
         rate = f"{error(graph, data.sets(), vote(graph, data.sets())).rate:.4f}"
         wheres = random_counts(table, [SETS], None, conditions=1, number=100, seed=SEED)
-        asked = f"{query_error(chosen, release, wheres).median:.3f}"
+        median_error = f"{query_error(chosen, release, wheres).median:.3f}"
     line = (
         guarantee.describe()["short"],
         method,
@@ -132,7 +132,7 @@ def measured(
         f"{np.mean(ordinary):.4f}" if ordinary else "",
         f"{ncp[SETS]:.4f}" if SETS in ncp else "",
         rate,
-        asked,
+        median_error,
         f"{seconds:.1f}",
     )
     return line, ncp

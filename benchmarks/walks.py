@@ -1,4 +1,4 @@
-"""SET12's closed walk against NH10's backtracking walk on one ring, and how both grow."""
+"""SET12's closed walk against NH10's backtracking walk on one ring, over n and k."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def main() -> None:
     for records in RECORDS:
         for degree in DEGREES:
             graph = ring(records, degree)
-            # The same seed makes both extract equally many assignments, in turns on a noisy machine
+            # The same seeds make both walks extract the same number of assignments, so that the
+            # means are comparable on a noisy machine.
             times = {walk: [seconds(graph, walk, seed) for seed in range(DRAWS)] for walk in WALKS}
             closed = statistics.mean(times["closed"])
             backtracking = statistics.mean(times["backtracking"])

@@ -1,4 +1,4 @@
-"""Classic measures by pycanon, in its own environment: reads cases as JSON, writes numbers.
+"""Classic measures by pycanon, in a separate environment: reads cases as JSON, writes numbers.
 
 A case is a table (columns, rows), an index, quasi-identifiers and a sensitive column.
 """
@@ -46,7 +46,7 @@ def main() -> None:
             try:
                 value = compute(frame(case), case["quasi_identifying"], [case["sensitive"]])
                 found[name] = None if value != value else float(value)
-            except Exception as error:  # whatever it raises is the result
+            except Exception as error:  # any error it raises is the result
                 found[name] = type(error).__name__
         results.append(found)
     output.write_text(json.dumps(results))

@@ -1,4 +1,4 @@
-"""Run one rival in its own environment: reads a Parquet file, writes labels and seconds as JSON.
+"""Run another tool in its environment: reads a Parquet file, writes labels and seconds as JSON.
 
 For anonypy and anonypyx the label of a row is its group; for anjana each generalized column is a
 list of labels, and suppressed rows are absent.
@@ -38,7 +38,7 @@ def run_anonypyx(table: pd.DataFrame, k: int) -> dict[str, object]:
 
 
 def use_categories(table: pd.DataFrame) -> list[str]:
-    """Turn text into pandas' categories, which both packages ask for; returns all columns."""
+    """Convert text to pandas categories, which both packages require; return all columns."""
     for name in table.columns:
         if table[name].dtype == object:
             table[name] = table[name].astype("category")

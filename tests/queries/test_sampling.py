@@ -1,4 +1,4 @@
-"""Possible worlds lie inside the cells, have the right frequencies, and pool by Rubin's rules."""
+"""Sampled tables lie inside the cells, have the right frequencies, and are pooled correctly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mottle.release.column import PublishedColumn
 
 
 def holds(release: Release, table: pa.Table) -> bool:
-    """Whether every value drawn lies in its cell, by the texts of cells alone."""
+    """Whether every drawn value lies in its published cell."""
     for column in release.columns:
         cells = release.table.column(column.name).to_pylist()
         values = table.column(column.name).to_pylist()
@@ -49,7 +49,7 @@ def holds(release: Release, table: pa.Table) -> bool:
 
 
 @pytest.mark.parametrize("fit", ["uniform", "fitted"])
-def test_every_value_drawn_lies_in_its_cell(release: Release, fit: str) -> None:
+def test_every_drawn_value_lies_in_its_cell(release: Release, fit: str) -> None:
     for table in release.sample(20, seed=1, fit=fit):
         assert table.column_names == release.table.column_names
         assert holds(release, table)
@@ -64,7 +64,7 @@ def test_samples_have_the_types_of_the_originals(
     assert table.schema.types == original.schema.types
 
 
-def test_a_seed_repeats_the_draw_and_tables_differ(release: Release) -> None:
+def test_a_seed_repeats_the_draw_and_the_tables_of_a_draw_differ(release: Release) -> None:
     first, second = release.sample(2, seed=5)
     assert first.equals(release.sample(1, seed=5)[0])
     assert not first.equals(second)
@@ -99,7 +99,7 @@ def numbers(*cells: tuple[float, float, bool], degree: int = 0) -> Release:
     )
 
 
-def test_numbers_that_are_not_whole_are_drawn_from_all_of_their_range() -> None:
+def test_numbers_that_are_not_whole_are_drawn_from_their_whole_range() -> None:
     release = numbers((0.5, 2.5, False), (1.25, 1.25, False), (0.5, 2.5, True))
     drawn = [table.column("x").to_pylist() for table in release.sample(2000, seed=3, fit="uniform")]
     wide, single, missing = zip(*drawn, strict=True)
@@ -111,8 +111,8 @@ def test_numbers_that_are_not_whole_are_drawn_from_all_of_their_range() -> None:
     assert missing.count(None) / 2000 == pytest.approx(1 / 3, abs=0.05)
 
 
-def test_what_made_a_cell_large_has_its_share_of_the_originals() -> None:
-    """Of 4 originals behind 1..9, one is 1 and one is 9; the others follow the other records."""
+def test_values_that_made_a_cell_large_have_their_share_of_the_originals() -> None:
+    """Of 4 originals behind 1..9, one is 1 and one is 9; the others follow the column."""
     cells = [(1.0, 9.0, False)] + [(5.0, 5.0, False)] * 50
     release = numbers(*cells, degree=4)
     ends = release.count({"x": [1, 9]}, fit="fitted")
@@ -134,7 +134,7 @@ def test_fitted_marginals_find_the_frequent_value() -> None:
     assert drawn["a"] == pytest.approx(160, abs=16)
 
 
-def test_rubins_rules_by_hand() -> None:
+def test_rubins_rules_agree_with_a_calculation_by_hand() -> None:
     pooled = combine([10.0, 12.0, 14.0], [4.0, 5.0, 6.0])
     assert pooled.estimate == 12
     assert pooled.within == 5
@@ -146,7 +146,7 @@ def test_rubins_rules_by_hand() -> None:
     assert high - 12 == pytest.approx(2.3326 * pooled.error, rel=1e-3)  # t(0.975; 7.51)
 
 
-def test_rubins_rules_of_tables_that_agree() -> None:
+def test_rubins_rules_on_tables_with_equal_estimates() -> None:
     pooled = combine([3.0, 3.0], [1.0, 1.0])
     assert math.isinf(pooled.degrees_of_freedom)
     assert pooled.interval() == pytest.approx((3 - 1.959964, 3 + 1.959964))
@@ -156,14 +156,12 @@ def test_rubins_rules_of_tables_that_agree() -> None:
     ("estimates", "variances"),
     [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, math.nan], [1.0, 1.0]), ([1.0, 2.0], [1.0, -1.0])],
 )
-def test_rubins_rules_refuse_what_makes_no_sense(
-    estimates: list[float], variances: list[float]
-) -> None:
+def test_rubins_rules_refuse_invalid_input(estimates: list[float], variances: list[float]) -> None:
     with pytest.raises(UsageError):
         combine(estimates, variances)
 
 
-def test_no_tables_cannot_be_drawn(release: Release) -> None:
+def test_the_number_of_tables_has_to_be_a_positive_integer(release: Release) -> None:
     for number in (0, -1, 2.5, True):
         with pytest.raises(UsageError, match="at least one"):
             release.sample(number)  # type: ignore[arg-type]

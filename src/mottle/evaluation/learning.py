@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import DataError, UsageError, did_you_mean
-from mottle.queries._literals import is_number
+from mottle.queries._literals import is_numeric
 from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets
@@ -291,7 +291,7 @@ def _lists(values: pa.ChunkedArray, name: str) -> pa.Array:
 
 def _is_numeric(cells: CellDistribution) -> bool:
     atoms = cells.atoms
-    return not isinstance(atoms, Values) or (is_number(atoms.values.type) and not atoms.ordered)
+    return not isinstance(atoms, Values) or (is_numeric(atoms.values.type) and not atoms.ordered)
 
 
 def _vocabulary(cells: CellDistribution) -> pa.Array:

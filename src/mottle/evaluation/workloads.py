@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from mottle.errors import UsageError
 from mottle.itemsets.arrow import is_list
-from mottle.queries._literals import is_number
+from mottle.queries._literals import is_numeric
 from mottle.queries.conditions import Where, check_column
 from mottle.queries.engine import Queries
-from mottle.queries.group_by.selected_groups import expected_at
+from mottle.queries.group_by.selected_groups import expected_counts
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class _Domain:
         if len(distinct) == 0:
             raise UsageError(f"Column '{name}' has no values to ask for.", "Leave it out.")
         listed = distinct.take(pc.sort_indices(distinct)).to_pylist()
-        whole = is_number(distinct.type) and all(value == int(value) for value in listed)
-        return cls(name, listed, is_number(distinct.type), whole, is_item)
+        whole = is_numeric(distinct.type) and all(value == int(value) for value in listed)
+        return cls(name, listed, is_numeric(distinct.type), whole, is_item)
 
     def some_value(self, random: np.random.Generator) -> Any:
         return self.values[random.integers(len(self.values))]
@@ -207,7 +207,7 @@ def cube_divergence(
 def _divergence(true: Queries, estimated: Queries, names: list[str], floor: float) -> float:
     cells = true.group_by(names)
     counts = cells.column("expected").to_numpy()
-    guesses = np.maximum(expected_at(estimated, cells.select(names)), floor)
+    guesses = np.maximum(expected_counts(estimated, cells.select(names)), floor)
     with np.errstate(divide="ignore"):
         logs = np.log(counts * estimated.records) - np.log(guesses * true.records)
     return float((counts * logs).sum() / true.records)

@@ -445,7 +445,8 @@ def _split(
     deciding: Int32Array, is_certain: NDArray[np.bool_], certain: UInt64Array, either: UInt64Array
 ) -> int:
     """The certain items of a box, and these with the undecided ones, as bitmaps; how many are
-    certain."""
+    certain.
+    """
     certain[:] = 0
     either[:] = 0
     sure = 0

@@ -1,1 +1,1 @@
-"""Information loss: NCP and GCP, measures on graphs, errors of sets."""
+"""Information loss: NCP and GCP of tables, measures on graphs, errors of published sets."""

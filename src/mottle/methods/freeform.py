@@ -172,7 +172,8 @@ def _match_blocks(
     preimages: Int32Array,
 ) -> None:
     """Fill the preimages of blocks ``first .. last - 1``: layer 0 the record itself, then the
-    cheapest assignment that repeats no edge, layer after layer."""
+    cheapest assignment that repeats no edge, layer after layer.
+    """
     degree, columns = preimages.shape[1], ordered.shape[1]
     largest = 0
     for block in range(first, last):

@@ -97,7 +97,8 @@ def refine(
 
 def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
     """Orders of coded records, in turns: lexicographic with the attributes in random order, which
-    suits columns of few values, and by random median cuts, which suit numbers."""
+    suits columns of few values, and by random median cuts, which suit numbers.
+    """
 
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = ordered[originals]

@@ -1,4 +1,4 @@
-"""Questions to a release: estimates with bounds, SQL, and samples of possible worlds."""
+"""Queries on a release: estimates with bounds, SQL, and samples of possible worlds."""
 
 from mottle.queries.conditions import Condition, Where
 from mottle.queries.engine import Queries

@@ -1,4 +1,4 @@
-"""Values that people ask for, read in the type of the column they ask about."""
+"""Literals of conditions, converted to the type of the column they are compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mottle.errors import UsageError
 _EPOCH = dt.date(1970, 1, 1)
 
 
-def is_number(value_type: pa.DataType) -> bool:
+def is_numeric(value_type: pa.DataType) -> bool:
     """Whether values of this type can be added up."""
     return bool(
         pa.types.is_integer(value_type)
@@ -23,9 +23,9 @@ def is_number(value_type: pa.DataType) -> bool:
     )
 
 
-def check_numbers(name: str, value_type: pa.DataType) -> None:
-    """Raise unless a column's values can be added up."""
-    if not is_number(value_type):
+def check_numeric(name: str, value_type: pa.DataType) -> None:
+    """Raise a `UsageError` unless a column's values can be added up."""
+    if not is_numeric(value_type):
         raise UsageError(
             f"Column '{name}' holds {value_type} values, which cannot be added up.",
             "Count them, or group by them.",
@@ -33,7 +33,7 @@ def check_numbers(name: str, value_type: pa.DataType) -> None:
 
 
 def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
-    """A value to compare a column with: in the column's type if it has such a value, else as is.
+    """Return a value to compare a column with: in the column's type if possible, else unchanged.
 
     >>> as_scalar(30, pa.int8(), "age").type, as_scalar(30.5, pa.int8(), "age").type
     (DataType(int8), DataType(double))
@@ -44,19 +44,19 @@ def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
     wants_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
     if is_text != wants_text and (wants_text or isinstance(value, bool)):
         raise UsageError(
-            f"Column '{name}' holds {value_type} values, and {value} is none.",
+            f"Column '{name}' holds {value_type} values, which cannot be compared with {value}.",
             f"Write '{value}' in quotes.",
         )
     try:
         scalar = pa.scalar(value)
-        if is_number(value_type) and is_text:
+        if is_numeric(value_type) and is_text:
             scalar = pa.scalar(Decimal(str(value)))
     except (pa.ArrowException, ArithmeticError):
         raise _unreadable(value, value_type, name) from None
     try:
         return scalar.cast(value_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        comparable = is_number(value_type) and is_number(scalar.type)
+        comparable = is_numeric(value_type) and is_numeric(scalar.type)
         comparable |= pa.types.is_temporal(value_type) and pa.types.is_temporal(scalar.type)
         if not comparable:
             raise _unreadable(value, value_type, name) from None
@@ -64,7 +64,9 @@ def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
 
 
 def exact_number(value: object, value_type: pa.DataType, name: str) -> Fraction | float:
-    """A number or date as an exact number (days since 1970 for dates); infinities as they are.
+    """Return a number or date as an exact number; infinities stay floats.
+
+    Dates become days since 1970.
 
     >>> exact_number("2.5", pa.int64(), "age"), exact_number("1970-01-02", pa.date32(), "born")
     (Fraction(5, 2), Fraction(1, 1))
@@ -84,6 +86,7 @@ def exact_number(value: object, value_type: pa.DataType, name: str) -> Fraction 
 
 
 def _days(value: object) -> Fraction:
+    """Days since 1970, with the fraction of a day for timestamps."""
     if isinstance(value, str):
         value = dt.datetime.fromisoformat(value)
     if isinstance(value, dt.datetime):
@@ -95,6 +98,7 @@ def _days(value: object) -> Fraction:
 
 
 def _unreadable(value: object, value_type: pa.DataType, name: str) -> UsageError:
+    """An error about a literal that cannot be compared with the column's values."""
     remedy = "Write dates as 2024-12-31." if pa.types.is_date(value_type) else ""
     return UsageError(
         f"Column '{name}' holds {value_type} values, and {value!r} cannot be compared with them.",

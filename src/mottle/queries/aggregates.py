@@ -10,23 +10,23 @@ from mottle.queries.cells.cells import Moments
 from mottle.queries.estimate import Estimate
 from mottle.typing import BoolArray, Float64Array
 
-_ROUNDING = 1e-12  # differences of squares below this share of them are none
+_ROUNDING = 1e-12  # a variance below this share of the squares it comes from is rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class Summands:
-    """What every record that may satisfy the conditions adds to a sum, as a random number."""
+    """What every record that may satisfy the conditions adds to a sum, as a random variable."""
 
-    likely: Float64Array  # [records]: that it adds its number at all
-    first: Float64Array  # expected addend
-    second: Float64Array  # expected square of the addend
-    lowest: Float64Array  # of its number, if it adds it
-    highest: Float64Array
-    certain: BoolArray  # whether it adds its number for certain
+    likely: Float64Array  # [records]: probability that the record adds its number at all
+    first: Float64Array  # [records]: expected summand
+    second: Float64Array  # [records]: expected square of the summand
+    lowest: Float64Array  # [records]: lowest possible number, if the record adds it
+    highest: Float64Array  # [records]: highest possible number, if the record adds it
+    certain: BoolArray  # [records]: whether the record adds its number for certain
 
     @classmethod
     def of(cls, others: Float64Array, numbers: Moments) -> Summands:
-        """Join the likelihoods by other columns with the numbers that fit, by record."""
+        """Combine the likelihoods by the other columns with the numbers that match, by record."""
         rows = (others >= 0) & (numbers.share >= 0)
         likely = others[rows]
         return cls(
@@ -39,31 +39,31 @@ class Summands:
         )
 
     def total(self) -> Estimate:
-        """The sum; a record that need not add its number may add nothing."""
+        """Return the sum; a record that does not certainly add its number may add nothing."""
         least = np.where(self.certain, self.lowest, np.minimum(self.lowest, 0.0)).sum()
         most = np.where(self.certain, self.highest, np.maximum(self.highest, 0.0)).sum()
         variances = self.second - self.first**2
         variance = variances[variances > _ROUNDING * self.second].sum()
-        expected = min(max(self.first.sum(), least), most)  # rounding apart
+        expected = min(max(self.first.sum(), least), most)  # outside only by rounding
         return Estimate(float(expected), float(least), float(most), float(np.sqrt(variance)))
 
     def average(self) -> Estimate:
-        """The sum over the number of records, its error by linearization."""
+        """Return the sum divided by the number of records, its error by linearization."""
         records = self.likely.sum()
         if len(self.likely) == 0 or records == 0:
             return Estimate(np.nan, np.nan, np.nan, np.nan)
-        least, most = -self._largest(-self.lowest), self._largest(self.highest)
+        least, most = -self._largest_mean(-self.lowest), self._largest_mean(self.highest)
         mean = self.first.sum() / records
-        off = self.first - mean * self.likely
+        deviation = self.first - mean * self.likely
         square = self.second - 2 * mean * self.first + mean**2 * self.likely
-        variance = np.maximum(square - off**2, 0.0)
+        variance = np.maximum(square - deviation**2, 0.0)
         variance[variance < _ROUNDING * (self.second + mean**2)] = 0.0
         error = np.sqrt(variance.sum()) / records
         return Estimate(float(min(max(mean, least), most)), least, most, float(error))
 
-    def _largest(self, ends: Float64Array) -> float:
-        """The largest mean: with the certain records, those others that raise it the most."""
-        begin, others = ends[self.certain], np.sort(ends[~self.certain])[::-1]
-        sums = begin.sum() + np.concatenate([[0.0], np.cumsum(others)])
-        counts = len(begin) + np.arange(len(others) + 1)
+    def _largest_mean(self, numbers: Float64Array) -> float:
+        """The largest mean: the certain records plus those others that raise it the most."""
+        certain, others = numbers[self.certain], np.sort(numbers[~self.certain])[::-1]
+        sums = certain.sum() + np.concatenate([[0.0], np.cumsum(others)])
+        counts = len(certain) + np.arange(len(others) + 1)
         return float((sums[counts > 0] / counts[counts > 0]).max())

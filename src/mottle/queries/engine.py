@@ -1,11 +1,11 @@
-"""Questions to a release: counts, sums, averages and cubes, with bounds and a standard error.
+"""Counts, sums, averages and cubes on a release, with bounds and a standard error.
 
-Every published record stands for one true record inside its cells. It satisfies conditions with the
-product over columns of the share of its cell that they cover: of its values, weighted by how likely
-the whole release makes them (`fitting`, `lifting`), or all alike under the papers' uniform
-assumption (FAST07 §6.3, HET §5). Expected counts are sums of these products, with the variance of
-independent records; the bounds count the records that satisfy the conditions whatever their true
-values are, and those that may.
+Every published record stands for one true record inside its cells. The probability that it
+satisfies the conditions is the product, over columns, of the share of its cell that they cover:
+either of its values weighted by how likely the whole release makes them (`mottle.queries.fitting`),
+or of all values alike under the papers' uniform assumption (FAST07 §6.3, HET §5). Expected counts
+are sums of these products, with the variance of independent records. The bounds count the records
+that satisfy the conditions whatever their true values are, and those that may satisfy them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from mottle.queries.aggregates import Summands
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
-from mottle.queries.conditions import Condition, Conditions, Where, check_column, read_where
+from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
 from mottle.queries.estimate import Estimate, Estimates
-from mottle.queries.fitting.degrees import guess_degrees, tell_apart
+from mottle.queries.fitting.degrees import guess_degrees, split_cells_by_degree
 from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
-from mottle.queries.fitting.sensitive_lift import contexts_of, lift
+from mottle.queries.fitting.sensitive_lift import apply_lift, sensitive_contexts
 from mottle.queries.group_by import all_groups
 from mottle.queries.two_tables import TwoTables
 from mottle.schema.model import Role
@@ -38,33 +38,71 @@ from mottle.utils import parallel
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
-FITS = ("fitted", "uniform")
-_KNOWN = (Condition(),)
-_SHARES_AT_ONCE = 1 << 22
-_RECORDS_AT_ONCE = 512
+FITS = ("fitted", "uniform")  # how values inside a cell are weighted; the first is the default
+_NOT_MISSING = (Condition(),)
+_MAX_SHARES = 1 << 22  # shares of cells that are held in memory for one batch of queries
+_BLOCK_RECORDS = 512  # records that the counting kernel takes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """What questions are asked of: a release, or an ordinary table, for which all is certain.
+    """A release, or an ordinary table, prepared for queries.
 
-    Built once in O(n) for all questions; a count then costs one pass over the records with a
-    table look-up for each condition.
+    Build it with `Queries.of`, once, in O(n) for all queries; a count then costs one pass over the
+    records with a table look-up for each condition. All answers on an ordinary table are certain.
 
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns in ``codes``.
+    cells : tuple of CellDistribution
+        The distinct cells of every column.
+    codes : int32[columns, n]
+        The cell of every record in every column.
+    two_tables : TwoTables, optional
+        The sensitive values, if they are published in a table of their own (Anatomy).
+    unavailable : mapping of str to UsageError
+        Columns that cannot be queried, and the error that says what the release lacks for it.
+
+    Examples
+    --------
     >>> ages = pa.table({"age": [20, 30, 30, 40]})
     >>> Queries.of(ages).count({"age": (25, 35)})
     Estimate(expected=2.0, certain=2.0, possible=2.0, error=0.0)
     """
 
-    names: tuple[str, ...]  # of the columns in `codes`
-    cells: tuple[CellDistribution, ...]  # of every column
-    codes: Int32Array  # [columns, n]: the cell of every record
-    apart: TwoTables | None = None  # sensitive values, when published in a table of their own
-    lacking: Mapping[str, UsageError] = field(default_factory=dict)  # columns, and what they lack
+    names: tuple[str, ...]
+    cells: tuple[CellDistribution, ...]
+    codes: Int32Array
+    two_tables: TwoTables | None = None
+    unavailable: Mapping[str, UsageError] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
-        """Prepare a release or a table for questions."""
+        """Prepare a release or a table for queries.
+
+        Parameters
+        ----------
+        source : Release or pyarrow.Table
+            The data to query.
+        fit : {"fitted", "uniform"}, default "fitted"
+            How values inside a cell are weighted: by distributions fitted to the whole release, or
+            all alike. Bounds do not depend on it.
+
+        Returns
+        -------
+        Queries
+
+        Raises
+        ------
+        UsageError
+            If there is no such fit.
+
+        Examples
+        --------
+        >>> Queries.of(pa.table({"age": [20, 30]}), fit="uniform").records
+        2
+        """
         if fit not in FITS:
             raise UsageError(f"There is no fit '{fit}'.", did_you_mean(str(fit), FITS))
         table = source if isinstance(source, pa.Table) else source.table
@@ -72,16 +110,16 @@ class Queries:
             columns = [exact_column(name, table.column(name)) for name in table.column_names]
         else:
             columns = list(source.columns)
-        cells, lacking = [], {}
+        cells, unavailable = [], {}
         for column in columns:
             try:
                 cells.append(cells_of(table.column(column.name), column))
-            except UsageError as error:  # its order or hierarchy is not there
-                lacking[column.name] = error
+            except UsageError as error:  # the release does not carry its order or hierarchy
+                unavailable[column.name] = error
         if fit == FITS[0] and not isinstance(source, pa.Table):
-            cells = _fitted(cells, source)
+            cells = _fit_cells(cells, source)
         if not isinstance(source, pa.Table):
-            cells = [_calibrated(every, source) for every in cells]
+            cells = [_calibrate_items(every, source) for every in cells]
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
             codes[place] = every.of_row
@@ -90,66 +128,192 @@ class Queries:
             names=tuple(every.name for every in cells),
             cells=tuple(replace(every, of_row=codes[at]) for at, every in enumerate(cells)),
             codes=codes,
-            apart=None if sensitive is None else TwoTables.of(table, sensitive),
-            lacking=lacking,
+            two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
+            unavailable=unavailable,
         )
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that can be asked about."""
-        return self.names if self.apart is None else (*self.names, *self.apart.columns)
+        """Every column that can be queried."""
+        return self.names if self.two_tables is None else (*self.names, *self.two_tables.columns)
 
     @property
     def records(self) -> int:
         """The number of records n."""
         return len(self.codes.T)
 
-    def check(self, name: str) -> None:
-        """Raise unless there is such a column and it can be asked about."""
-        if name in self.lacking:
-            raise self.lacking[name]
+    def check_column(self, name: str) -> None:
+        """Raise unless there is such a column and it can be queried.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column.
+
+        Raises
+        ------
+        UsageError
+            If there is no such column, or the release lacks what a query on it needs.
+        """
+        if name in self.unavailable:
+            raise self.unavailable[name]
         check_column(name, self.columns)
 
-    def read(self, where: Where | None) -> dict[str, Conditions]:
-        """Conditions by column, after checking that all can be asked about."""
+    def parse_where(self, where: Where | None) -> dict[str, Conditions]:
+        """Return conditions by column, after checking that all columns can be queried.
+
+        Parameters
+        ----------
+        where : Where, optional
+            Conditions as a user writes them: column → value, (low, high), values, None or
+            `Condition`.
+
+        Returns
+        -------
+        dict of str to tuple of Condition
+
+        Raises
+        ------
+        UsageError
+            If a column cannot be queried, or a condition is not valid.
+        """
         for name in where if isinstance(where, Mapping) else ():
-            self.check(name)
-        return read_where(where, self.columns)
+            self.check_column(name)
+        return parse_where(where, self.columns)
 
     def column(self, name: str) -> CellDistribution:
-        """The cells of a column; of the second table's rows for sensitive values apart."""
-        self.check(name)
+        """Return the cells of a column.
+
+        For sensitive values in a table of their own, these are the cells of that table's rows.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column.
+
+        Returns
+        -------
+        CellDistribution
+
+        Raises
+        ------
+        UsageError
+            If the column cannot be queried.
+        """
+        self.check_column(name)
         if name in self.names:
             return self.cells[self.names.index(name)]
-        assert self.apart is not None
-        return self.apart.columns[name]
+        assert self.two_tables is not None
+        return self.two_tables.columns[name]
 
     def count(self, where: Where | None = None) -> Estimate:
-        """How many records satisfy all conditions."""
-        return self._count(self.read(where))
+        """Estimate how many records satisfy all conditions.
+
+        Parameters
+        ----------
+        where : Where, optional
+            Conditions by column; all records if not given.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        UsageError
+            If a column cannot be queried, or a condition is not valid.
+        """
+        return self._count(self.parse_where(where))
 
     def counts(self, wheres: Sequence[Where]) -> Estimates:
-        """The answers to many questions, by all cores."""
-        asked = [self.read(where) for where in wheres]
-        answers = np.empty((4, len(asked)))
-        together: list[Mapping[str, Conditions]] = []
+        """Estimate many counts, on all cores.
+
+        Parameters
+        ----------
+        wheres : sequence of Where
+            The conditions of each query.
+
+        Returns
+        -------
+        Estimates
+            One estimate per query, in the same order.
+
+        Raises
+        ------
+        UsageError
+            If a column cannot be queried, or a condition is not valid.
+
+        Examples
+        --------
+        >>> ages = Queries.of(pa.table({"age": [20, 30, 30, 40]}))
+        >>> ages.counts([{"age": 30}, {"age": (None, 30)}]).expected
+        array([2., 3.])
+        """
+        queries = [self.parse_where(where) for where in wheres]
+        answers = np.empty((4, len(queries)))
+        batch: list[Mapping[str, Conditions]] = []
         first, size = 0, 0
-        for number, conditions in enumerate(asked, start=1):
-            together.append(conditions)
+        for number, conditions in enumerate(queries, start=1):
+            batch.append(conditions)
             size += sum(len(self.column(name).first) for name in conditions)
-            if size > _SHARES_AT_ONCE or number == len(asked):
-                answers[:, first:number] = self._count_together(together)
-                together, first, size = [], number, 0
+            if size > _MAX_SHARES or number == len(queries):
+                answers[:, first:number] = self._count_batch(batch)
+                batch, first, size = [], number, 0
         return Estimates(*answers)
 
     def total(self, column: str, where: Where | None = None) -> Estimate:
-        """The sum of a number column over the records that satisfy all conditions."""
+        """Estimate the sum of a number column over the records that satisfy all conditions.
+
+        Parameters
+        ----------
+        column : str
+            Name of a number column.
+        where : Where, optional
+            Conditions by column; all records if not given.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        UsageError
+            If the column does not hold numbers, a column cannot be queried, or a condition is not
+            valid.
+
+        Examples
+        --------
+        >>> Queries.of(pa.table({"age": [20, 30, 40]})).total("age", {"age": (25, None)}).expected
+        70.0
+        """
         return self._summands(column, where).total()
 
     def average(self, column: str, where: Where | None = None) -> Estimate:
-        """The mean of a number column over the records that satisfy all conditions.
+        """Estimate the mean of a number column over the records that satisfy all conditions.
 
         Records without a number do not count. The mean over no records is NaN.
+
+        Parameters
+        ----------
+        column : str
+            Name of a number column.
+        where : Where, optional
+            Conditions by column; all records if not given.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        UsageError
+            If the column does not hold numbers, a column cannot be queried, or a condition is not
+            valid.
+
+        Examples
+        --------
+        >>> Queries.of(pa.table({"age": [20, 30, 40, None]})).average("age").expected
+        30.0
         """
         return self._summands(column, where).average()
 
@@ -159,9 +323,32 @@ class Queries:
         where: Where | None = None,
         breaks: Mapping[str, Sequence[object]] | None = None,
     ) -> pa.Table:
-        """Counts for every combination of the columns' values that may occur.
+        """Count the records of every combination of the columns' values that may occur.
 
-        ``breaks`` groups a number or date column by ranges: breaks 30 and 50 make three of them.
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns to group by.
+        where : Where, optional
+            Conditions by column; all records if not given.
+        breaks : mapping of str to sequence, optional
+            Group a number or date column by ranges: breaks 30 and 50 make three of them.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns grouped by, then ``expected``, ``certain``, ``possible`` and ``error``.
+
+        Raises
+        ------
+        UsageError
+            If a column cannot be grouped by, breaks do not ascend, or there are too many groups.
+
+        Examples
+        --------
+        >>> table = Queries.of(pa.table({"sex": ["f", "m", "f"]})).group_by(["sex"])
+        >>> table.select(["sex", "expected"]).to_pylist()
+        [{'sex': 'f', 'expected': 2.0}, {'sex': 'm', 'expected': 1.0}]
         """
         return all_groups.group_by(self, columns, where, breaks)
 
@@ -171,40 +358,90 @@ class Queries:
         where: Where | None = None,
         breaks: Mapping[str, Sequence[object]] | None = None,
     ) -> pa.Table:
-        """`group_by` for every subset of the columns, one below the other."""
+        """Group by every subset of the columns, one below the other.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns of the cube.
+        where : Where, optional
+            Conditions by column; all records if not given.
+        breaks : mapping of str to sequence, optional
+            Group a number or date column by ranges: breaks 30 and 50 make three of them.
+
+        Returns
+        -------
+        pyarrow.Table
+            As of `group_by`, with ``level`` (the number of columns grouped by) and ``grouped_by``
+            (their names). Columns that a row is not grouped by are null.
+
+        Raises
+        ------
+        UsageError
+            If a column cannot be grouped by, breaks do not ascend, or there are too many groups.
+
+        Examples
+        --------
+        >>> Queries.of(pa.table({"sex": ["f", "m", "f"]})).cube(["sex"]).column("expected")[0]
+        <pyarrow.DoubleScalar: 3.0>
+        """
         return all_groups.cube(self, columns, where, breaks)
 
     def likelihoods(self, conditions: Mapping[str, Conditions]) -> Float64Array:
-        """How likely each record satisfies conditions: exactly 1 for certain, -1 for impossible."""
-        own, hidden = self.split(conditions)
+        """Compute how likely each record satisfies conditions.
+
+        Parameters
+        ----------
+        conditions : mapping of str to tuple of Condition
+            Conditions by column, as `parse_where` returns them.
+
+        Returns
+        -------
+        float64[n]
+            A probability; exactly 1 if the record satisfies them for certain, -1 if it cannot.
+        """
+        own, sensitive = self.split_conditions(conditions)
         places, starts, shares = self._shares(own)
         likely = np.empty(self.records)
         parallel.over_rows(
             lambda first, last: _multiply(self.codes, places, starts, shares, first, last, likely),
             self.records,
         )
-        if hidden:
-            assert self.apart is not None
-            others = self.apart.shares(hidden)
+        if sensitive:
+            assert self.two_tables is not None
+            others = self.two_tables.shares(sensitive)
             impossible = (likely < 0) | (others < 0)
             likely = np.where(impossible, IMPOSSIBLE, likely * others)
         return likely
 
-    def split(
+    def split_conditions(
         self, conditions: Mapping[str, Conditions]
     ) -> tuple[dict[str, Conditions], dict[str, Conditions]]:
-        """Conditions on the columns of the records, and those on sensitive values apart."""
+        """Split conditions by the table that holds their column.
+
+        Parameters
+        ----------
+        conditions : mapping of str to tuple of Condition
+            Conditions by column.
+
+        Returns
+        -------
+        own : dict of str to tuple of Condition
+            Conditions on the columns of the records.
+        sensitive : dict of str to tuple of Condition
+            Conditions on sensitive values in a table of their own.
+        """
         own = {name: wanted for name, wanted in conditions.items() if name in self.names}
         return own, {name: wanted for name, wanted in conditions.items() if name not in own}
 
     def _count(self, conditions: Mapping[str, Conditions]) -> Estimate:
-        expected, certain, possible, error = self._count_together([conditions])[:, 0].tolist()
+        expected, certain, possible, error = self._count_batch([conditions])[:, 0].tolist()
         return Estimate(expected, certain, possible, error)
 
-    def _count_together(self, asked: Sequence[Mapping[str, Conditions]]) -> Float64Array:
-        """Rows expected, certain, possible, error; a column for each question."""
-        own = [self.split(conditions)[0] for conditions in asked]
-        answers = np.empty((4, len(asked)))
+    def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
+        """Rows expected, certain, possible, error; a column for each query."""
+        own = [self.split_conditions(conditions)[0] for conditions in queries]
+        answers = np.empty((4, len(queries)))
         parts = parallel.over_blocks(
             lambda first, last: [self._shares(conditions) for conditions in own[first:last]],
             np.arange(len(own) + 1),
@@ -218,33 +455,33 @@ class Queries:
             lambda first, last: _add_up(
                 self.codes, widths, places, starts, shares, first, last, answers
             ),
-            np.arange(len(asked) + 1),
+            np.arange(len(queries) + 1),
         )
-        for question, conditions in enumerate(asked):
-            hidden = self.split(conditions)[1]
-            if hidden:
-                assert self.apart is not None
-                found = self.apart.count(self.likelihoods(own[question]) > 0, hidden)
-                answers[:, question] = found.expected, found.certain, found.possible, found.error
+        for query, conditions in enumerate(queries):
+            sensitive = self.split_conditions(conditions)[1]
+            if sensitive:
+                assert self.two_tables is not None
+                found = self.two_tables.count(self.likelihoods(own[query]) > 0, sensitive)
+                answers[:, query] = found.expected, found.certain, found.possible, found.error
         return answers
 
     def _summands(self, column: str, where: Where | None) -> Summands:
-        self.check(column)
-        conditions = {column: _KNOWN, **self.read(where)}
+        self.check_column(column)
+        conditions = {column: _NOT_MISSING, **self.parse_where(where)}
         if column in self.names:
             cells = self.column(column)
             moments = cells.moments(conditions.pop(column))
             by_row = type(moments)(*(part[cells.of_row] for part in moments))
         else:
-            assert self.apart is not None
-            conditions, hidden = self.split(conditions)
-            by_row = self.apart.moments(column, hidden)
+            assert self.two_tables is not None
+            conditions, sensitive = self.split_conditions(conditions)
+            by_row = self.two_tables.moments(column, sensitive)
         return Summands.of(self.likelihoods(conditions), by_row)
 
     def _shares(
         self, conditions: Mapping[str, Conditions]
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """The columns asked about, and one after the other the shares of their cells."""
+        """The columns that have conditions, and the shares of their cells, concatenated."""
         places = np.array([self.names.index(name) for name in conditions], np.int64)
         shares = [
             self.cells[place].shares(wanted)
@@ -254,11 +491,11 @@ class Queries:
         return places, starts, np.concatenate([np.empty(0), *shares])
 
 
-def _fitted(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:
-    """Columns by their fitted distributions, lifted by sensitive values where totals are known."""
+def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:
+    """Fit every column's distribution; lift it by sensitive values where totals are published."""
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
-    contexts = contexts_of(sensitive, release.table.num_rows)
+    contexts = sensitive_contexts(sensitive, release.table.num_rows)
     generalized = [every for every in cells if described[every.name].form is not None]
     guessed = guess_degrees(
         generalized,
@@ -271,19 +508,21 @@ def _fitted(cells: Sequence[CellDistribution], release: ReleaseData) -> list[Cel
         if column.form is None or isinstance(every, ItemCells):
             fitted.append(every)
             continue
-        known = TotalsByAtom.of(every, column)
+        totals = TotalsByAtom.of(every, column)
         if guessed is not None:
-            every, degrees = tell_apart(every, guessed)
-        else:  # the largest bounds the chances of what is known to occur; totals say the rest
-            one = _degree(release, highest=known is not None)
+            every, degrees = split_cells_by_degree(every, guessed)
+        else:
+            # With totals, the largest degree bounds the chance of every value that is known to
+            # occur from below, and the totals determine the rest.
+            one = _degree(release, highest=totals is not None)
             degrees = np.full(len(every.first), one)
-        better = fit_marginal(every, degrees, known)
-        fitted.append(better if known is None else lift(better, contexts))
+        better = fit_marginal(every, degrees, totals)
+        fitted.append(better if totals is None else apply_lift(better, contexts))
     return fitted
 
 
-def _calibrated(cells: CellDistribution, release: ReleaseData) -> CellDistribution:
-    """Sets of items with as many told wrongly as the certificate says."""
+def _calibrate_items(cells: CellDistribution, release: ReleaseData) -> CellDistribution:
+    """Give sets of items the rate of misreported items that the certificate states."""
     loss = None if release.certified is None else release.certified.ncp.get(cells.name)
     if loss is None or not isinstance(cells, ItemCells):
         return cells
@@ -291,7 +530,7 @@ def _calibrated(cells: CellDistribution, release: ReleaseData) -> CellDistributi
 
 
 def _degree(release: ReleaseData, *, highest: bool = False) -> int:
-    """How many originals stand behind every record, at least or at most, by the certificate."""
+    """The lowest or highest number of originals per record that the certificate states."""
     if release.certified is None:
         return 0
     return release.certified.degree.max if highest else release.certified.degree.min
@@ -308,19 +547,19 @@ def _add_up(
     last: int,
     answers: Float64Array,
 ) -> None:
-    """Answer questions ``first .. last - 1`` by one pass over the records for each.
+    """Answer queries ``first .. last - 1`` by one pass over the records for each.
 
-    Records are taken a few hundred at a time and column by column, without a branch, which is
-    several times faster than leaving a record at the first column that rules it out.
+    Records are processed in blocks of a few hundred and column by column, without a branch, which
+    is several times faster than leaving a record at the first column that rules it out.
     """
-    likely, least = np.empty(_RECORDS_AT_ONCE), np.empty(_RECORDS_AT_ONCE)
-    for question in range(first, last):
+    likely, least = np.empty(_BLOCK_RECORDS), np.empty(_BLOCK_RECORDS)
+    for query in range(first, last):
         expected, squares, certain, possible = 0.0, 0.0, 0, 0
-        for begin in range(0, codes.shape[1], _RECORDS_AT_ONCE):
-            rows = min(_RECORDS_AT_ONCE, codes.shape[1] - begin)
+        for begin in range(0, codes.shape[1], _BLOCK_RECORDS):
+            rows = min(_BLOCK_RECORDS, codes.shape[1] - begin)
             likely[:rows] = 1.0
             least[:rows] = 1.0
-            for at in range(widths[question], widths[question + 1]):
+            for at in range(widths[query], widths[query + 1]):
                 column = codes[places[at], begin : begin + rows]
                 table = shares[starts[at] :]
                 for row in range(rows):
@@ -333,10 +572,10 @@ def _add_up(
                 squares += satisfied * satisfied
                 certain += satisfied == 1.0
                 possible += least[row] >= 0.0
-        answers[0, question] = expected
-        answers[1, question] = certain
-        answers[2, question] = possible
-        answers[3, question] = np.sqrt(max(expected - squares, 0.0))
+        answers[0, query] = expected
+        answers[1, query] = certain
+        answers[2, query] = possible
+        answers[3, query] = np.sqrt(max(expected - squares, 0.0))
 
 
 @njit(cache=True, nogil=True)
@@ -349,7 +588,7 @@ def _multiply(
     last: int,
     likely: Float64Array,
 ) -> None:
-    """The likelihoods of records ``first .. last - 1``, as of `Queries.likelihoods`."""
+    """Compute the likelihoods of records ``first .. last - 1`` for `Queries.likelihoods`."""
     for row in range(first, last):
         product = 1.0
         for at in range(len(places)):

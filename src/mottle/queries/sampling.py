@@ -1,4 +1,4 @@
-"""Possible worlds: ordinary tables drawn from a release, and how to combine what they say."""
+"""Possible worlds: ordinary tables drawn from a release, and how to pool their estimates."""
 
 from __future__ import annotations
 
@@ -21,10 +21,30 @@ if TYPE_CHECKING:
 def sample(queries: Queries, release: ReleaseData, m: int, seed: int | None) -> list[pa.Table]:
     """Draw ``m`` complete tables: every cell becomes one of its values, independently.
 
-    The columns are those of the original and have its types. Rows are those of the release.
+    The columns are those of the original table and have its types; rows are those of the release.
+
+    Parameters
+    ----------
+    queries : Queries
+        The release, prepared for queries; it gives the chances of the values in a cell.
+    release : Release
+        The release itself.
+    m : int
+        Number of tables, at least 1.
+    seed : int or None
+        Seed of the draw; the same seed draws the same tables.
+
+    Returns
+    -------
+    list of pyarrow.Table
+
+    Raises
+    ------
+    UsageError
+        If ``m`` is not a positive integer, or a column cannot be queried.
     """
     if isinstance(m, bool) or not isinstance(m, int) or m < 1:
-        raise UsageError(f"{m!r} is no number of tables.", "Draw at least one.")
+        raise UsageError(f"{m!r} is not a valid number of tables.", "Draw at least one.")
     random = np.random.default_rng(seed)
     return [_draw_table(queries, release, random) for _ in range(m)]
 
@@ -37,36 +57,62 @@ def _draw_table(queries: Queries, release: ReleaseData, random: np.random.Genera
         else:
             arrays[column.name] = queries.column(column.name).draw(random)
     if release.sensitive is not None:
-        assert queries.apart is not None
+        assert queries.two_tables is not None
         del arrays[release.sensitive.column_names[0]]
-        arrays |= _deal_out(queries.apart, release.sensitive, random)
+        arrays |= _draw_sensitive(queries.two_tables, release.sensitive, random)
     return pa.table(arrays)
 
 
-def _deal_out(
-    apart: TwoTables, sensitive: pa.Table, random: np.random.Generator
+def _draw_sensitive(
+    two_tables: TwoTables, sensitive: pa.Table, random: np.random.Generator
 ) -> dict[str, pa.ChunkedArray]:
-    """Sensitive values by record: those of every group in a random order."""
-    values = np.repeat(np.arange(len(apart.counts)), apart.counts)
-    by_group = np.lexsort((random.random(len(values)), apart.group_of_value[values]))
+    """Draw sensitive values by record: those of every group in random order."""
+    values = np.repeat(np.arange(len(two_tables.counts)), two_tables.counts)
+    by_group = np.lexsort((random.random(len(values)), two_tables.group_of_value[values]))
     of_row = np.empty(len(values), np.int64)
-    of_row[np.argsort(apart.group_of_row, kind="stable")] = values[by_group]
-    return {name: sensitive.column(name).take(pa.array(of_row)) for name in apart.columns}
+    of_row[np.argsort(two_tables.group_of_row, kind="stable")] = values[by_group]
+    return {name: sensitive.column(name).take(pa.array(of_row)) for name in two_tables.columns}
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """One estimate out of several tables' estimates."""
+    """One estimate pooled from the estimates on several tables; see `combine`.
+
+    Parameters
+    ----------
+    estimate : float
+        The pooled estimate: the mean over the tables.
+    error : float
+        Standard error: the square root of the total variance.
+    within : float
+        Mean of the variances that the tables give.
+    between : float
+        Variance of the estimates between tables.
+    degrees_of_freedom : float
+        Of the t distribution for intervals; infinite if all tables give the same estimate.
+    """
 
     estimate: float
-    error: float  # standard error: the root of the total variance
-    within: float  # mean of the tables' own variances
-    between: float  # variance of the estimates from table to table
-    degrees_of_freedom: float  # infinite when the tables agree
+    error: float
+    within: float
+    between: float
+    degrees_of_freedom: float
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Within which the parameter lies, with this confidence.
+        """Return a confidence interval of the parameter.
 
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The ends of the interval.
+
+        Examples
+        --------
         >>> low, high = combine([4.0, 6.0], [1.0, 1.0]).interval()
         >>> round(low, 2), round(high, 2)
         (-4.72, 14.72)
@@ -80,14 +126,34 @@ class Pooled:
 
 
 def combine(estimates: Sequence[float], variances: Sequence[float]) -> Pooled:
-    """Rubin's rules: pool a parameter estimated on each of m tables, with its variances there.
+    """Pool a parameter that was estimated on each of m tables, by Rubin's rules.
 
     The pooled estimate is the mean of the estimates. Its variance is W + (1 + 1/m) B: W is the mean
-    of the variances, what an analysis of the originals would have as well, and B the variance among
-    the estimates, which is what the release does not say.
+    of the variances, which an analysis of the originals would have as well, and B is the variance
+    of the estimates between tables, which measures what the release does not disclose.
 
+    Parameters
+    ----------
+    estimates : sequence of float
+        The estimate on each table; at least two.
+    variances : sequence of float
+        The squared standard error of each estimate.
+
+    Returns
+    -------
+    Pooled
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two tables, the lengths differ, or a number is not valid.
+
+    References
+    ----------
     Rubin (1987), Multiple Imputation for Nonresponse in Surveys.
 
+    Examples
+    --------
     >>> pooled = combine([4.0, 6.0], [1.0, 1.0])
     >>> pooled.estimate, pooled.within, pooled.between, round(pooled.error, 3)
     (5.0, 1.0, 2.0, 2.0)
@@ -95,11 +161,11 @@ def combine(estimates: Sequence[float], variances: Sequence[float]) -> Pooled:
     values, own = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
     if values.ndim != 1 or values.shape != own.shape or len(values) < 2:
         raise UsageError(
-            "Rubin's rules need as many variances as estimates, of at least two tables.",
+            "Rubin's rules need one estimate and one variance for each of at least two tables.",
             "Draw them with release.sample(5).",
         )
     if not (np.isfinite(values).all() and np.isfinite(own).all() and (own >= 0).all()):
-        raise UsageError("An estimate is not finite, or a variance is below 0.")
+        raise UsageError("An estimate or variance is not finite, or a variance is below 0.")
     m = len(values)
     within, between = float(own.mean()), float(values.var(ddof=1))
     inflated = (1 + 1 / m) * between

@@ -1,8 +1,8 @@
 """Two published tables (Anatomy): how many of a group's records have which sensitive values.
 
-Which record of a group has which of its values is not known: every way of dealing them out is
-equally likely. If q of a group's s records satisfy the conditions on exact columns and c of its
-values those on sensitive ones, the number that satisfy both is hypergeometric.
+Which record of a group has which of its values is not known: every assignment of the values to the
+records is equally likely. If q of a group's s records satisfy the conditions on exact columns and c
+of its values satisfy those on sensitive columns, the number that satisfies both is hypergeometric.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ from mottle.typing import BoolArray, Float64Array, Int64Array
 class TwoTables:
     """The sensitive values of every group, and the groups of the records."""
 
-    columns: Mapping[
-        str, CellDistribution
-    ]  # sensitive columns: the cell of every row of the second table
+    # Sensitive columns: the cell of every row of the second table.
+    columns: Mapping[str, CellDistribution]
     group_of_value: Int64Array  # [values]: the group of every row of the second table
     counts: Int64Array  # [values]: how often the group has these values
     group_of_row: Int64Array  # [n]: the group of every record
-    sizes: Int64Array  # [groups]
+    sizes: Int64Array  # [groups]: the number of records
 
     @classmethod
     def of(cls, published: pa.Table, sensitive: pa.Table) -> TwoTables:
-        """Read the second table; its first column is the group, its last one the count."""
+        """Index the second table; its first column is the group, its last one the count."""
         name, *columns, counted = sensitive.column_names
         numbers, group_of_row = np.unique(published.column(name).to_numpy(), return_inverse=True)
         return cls(
@@ -52,38 +51,39 @@ class TwoTables:
             sizes=np.bincount(group_of_row),
         )
 
-    def fitting(self, conditions: Mapping[str, Conditions]) -> BoolArray:
-        """Which rows of the second table satisfy conditions."""
+    def select_values(self, conditions: Mapping[str, Conditions]) -> BoolArray:
+        """[values]: which rows of the second table satisfy conditions."""
         fits = np.ones(len(self.counts), np.bool_)
         for name, wanted in conditions.items():
             cells = self.columns[name]
             fits &= cells.shares(wanted)[cells.of_row] > 0
         return fits
 
-    def by_group(self, fits: BoolArray, weights: Float64Array | None = None) -> Float64Array:
-        """How many of every group's values those are, or the sum of their weights."""
+    def sum_by_group(self, fits: BoolArray, weights: Float64Array | None = None) -> Float64Array:
+        """[groups]: how many of the selected values each group has, or the sum of their weights."""
         counted = self.counts[fits] * (1.0 if weights is None else weights[fits])
         totals = np.bincount(self.group_of_value[fits], counted, minlength=len(self.sizes))
         return totals.astype(np.float64)
 
     def count(self, matching: BoolArray, conditions: Mapping[str, Conditions]) -> Estimate:
-        """How many of the matching records have sensitive values that satisfy conditions."""
+        """Estimate how many of the matching records have sensitive values that meet conditions."""
         among = np.bincount(self.group_of_row[matching], minlength=len(self.sizes))
-        return dealt_out(among, self.by_group(self.fitting(conditions)), self.sizes)
+        fitting = self.sum_by_group(self.select_values(conditions))
+        return hypergeometric_total(among, fitting, self.sizes)
 
     def shares(self, conditions: Mapping[str, Conditions]) -> Float64Array:
-        """How likely every record satisfies conditions; 1 for certain, -1 for impossible."""
-        fitting = self.by_group(self.fitting(conditions))
+        """[n]: how likely each record satisfies conditions; 1 for certain, -1 for impossible."""
+        fitting = self.sum_by_group(self.select_values(conditions))
         shares = np.where(fitting > 0, fitting / self.sizes, IMPOSSIBLE)
         return shares[self.group_of_row]
 
     def moments(self, column: str, conditions: Mapping[str, Conditions]) -> Moments:
-        """The numbers of a sensitive column that every record may have, by record."""
+        """[n]: the numbers of a sensitive column that each record may have."""
         cells = self.columns[column]
         own = cells.moments(conditions[column])
-        fits = self.fitting(conditions) & (own.share[cells.of_row] > 0)
+        fits = self.select_values(conditions) & (own.share[cells.of_row] > 0)
         numbers = own.lowest[cells.of_row]
-        fitting = self.by_group(fits)
+        fitting = self.sum_by_group(fits)
         lowest = np.full(len(self.sizes), np.inf)
         highest = np.full(len(self.sizes), -np.inf)
         np.minimum.at(lowest, self.group_of_value[fits], numbers[fits])
@@ -91,18 +91,22 @@ class TwoTables:
         some = fitting > 0
         parts = (
             np.where(some, fitting / self.sizes, IMPOSSIBLE),
-            self.by_group(fits, numbers) / self.sizes,
-            self.by_group(fits, numbers**2) / self.sizes,
+            self.sum_by_group(fits, numbers) / self.sizes,
+            self.sum_by_group(fits, numbers**2) / self.sizes,
             np.where(some, lowest, 0.0),
             np.where(some, highest, 0.0),
         )
         return Moments(*(part[self.group_of_row] for part in parts))
 
 
-def dealt_out(among: Int64Array, fitting: Float64Array, sizes: Int64Array) -> Estimate:
-    """The sum of hypergeometric counts over groups.
+def hypergeometric_total(among: Int64Array, fitting: Float64Array, sizes: Int64Array) -> Estimate:
+    """Sum hypergeometric counts over groups.
 
-    >>> dealt_out(np.array([2]), np.array([3.0]), np.array([4]))  # 2 of 4 records, 3 of 4 values
+    Of each group's ``sizes`` records and values, ``among`` records and ``fitting`` values match.
+
+    2 of 4 records and 3 of 4 values:
+
+    >>> hypergeometric_total(np.array([2]), np.array([3.0]), np.array([4]))
     Estimate(expected=1.5, certain=1.0, possible=2.0, error=0.5)
     """
     expected = among * fitting / sizes

@@ -1,4 +1,4 @@
-"""Questions about sets of items, against all possible sets written out."""
+"""Queries on sets of items agree with enumerating all possible sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ITEMS = list("abcde")
 
 @st.composite
 def cells(draw: st.DrawFn, rows: int | None = None) -> pa.StructArray:
-    """Cells as votes may make them, and a few that they would not."""
+    """Cells as votes may produce them, and a few that votes never produce."""
     found = []
     for _ in range(rows or draw(st.integers(1, 6))):
         base = draw(st.lists(st.sampled_from(ITEMS), unique=True))
@@ -69,7 +69,7 @@ def satisfied(items: frozenset[str] | None, conditions: tuple[Condition, ...]) -
 
 
 def worlds_of(cell: dict, flip: float) -> list[tuple[frozenset[str] | None, float]]:
-    """Every possible set, and how likely it is where there is one."""
+    """Every possible set and its probability, given that the value is not missing."""
     if cell["base"] is None:
         return []
     base = frozenset(cell["base"])
@@ -90,18 +90,20 @@ def test_shares_are_those_of_all_possible_sets(
     several = sum(len(set(c.values or ())) > 1 for c in conditions) > 1
     for share, cell in zip(shares, published.to_pylist(), strict=True):
         worlds = worlds_of(cell, flip)
-        beside = 1.0 if not worlds else 0.25 if cell["missing"] else 0.0
+        missing_chance = 1.0 if not worlds else 0.25 if cell["missing"] else 0.0
         answers = [satisfied(world, conditions) for world, _ in worlds]
         answers += [satisfied(None, conditions)] * cell["missing"]
         if not any(answers):
-            # lists of which one item each has to be held may share their flips
+            # Lists of which one item each has to be held may share their flips.
             assert share == -1 or (several and share <= 1e-12)
         elif all(answers):
             assert share == 1
         else:
             expected = sum(
-                (1 - beside) * chance for world, chance in worlds if satisfied(world, conditions)
-            ) + beside * satisfied(None, conditions)
+                (1 - missing_chance) * chance
+                for world, chance in worlds
+                if satisfied(world, conditions)
+            ) + missing_chance * satisfied(None, conditions)
             assert 0 <= share < 1
             assert share == pytest.approx(expected, abs=1e-9)
 
@@ -185,25 +187,28 @@ def test_counts_lie_between_their_bounds_and_close_to_the_truth(
     patients: pa.Table, release: mottle.Release
 ):
     wheres = random_counts(patients, ["diagnoses"], None, conditions=1, number=20, seed=1)
-    true, told = Queries.of(patients).counts(wheres), Queries.of(release).counts(wheres)
-    assert np.all(told.certain <= true.expected)
-    assert np.all(true.expected <= told.possible)
-    away = np.abs(told.expected - true.expected).sum() / true.expected.sum()
-    assert away < 0.2
+    true, estimated = Queries.of(patients).counts(wheres), Queries.of(release).counts(wheres)
+    assert np.all(estimated.certain <= true.expected)
+    assert np.all(true.expected <= estimated.possible)
+    error = np.abs(estimated.expected - true.expected).sum() / true.expected.sum()
+    assert error < 0.2
 
 
-def test_as_many_items_are_expected_as_are_held(patients: pa.Table, release: mottle.Release):
+def test_the_expected_number_of_items_is_the_number_held(
+    patients: pa.Table, release: mottle.Release
+):
     cells = Queries.of(release).column("diagnoses")
     assert isinstance(cells, ItemCells)
     assert cells.flip < EVEN
-    told = sum(cells.holding(item)[cells.of_row].sum() for item in cells.items.values.to_pylist())
+    items = cells.items.values.to_pylist()
+    expected = sum(cells.holding(item)[cells.of_row].sum() for item in items)
     held = sum(len(items or ()) for items in patients.column("diagnoses").to_pylist())
-    assert told == pytest.approx(held, rel=0.1)
+    assert expected == pytest.approx(held, rel=0.1)
 
 
-def test_sql_asks_for_items(release: mottle.Release):
-    asked = "SELECT count(*) FROM release WHERE diagnoses = 'migraine' AND sex = 'female'"
-    answer = release.query(asked).to_pylist()[0]
+def test_sql_conditions_on_items(release: mottle.Release):
+    sql = "SELECT count(*) FROM release WHERE diagnoses = 'migraine' AND sex = 'female'"
+    answer = release.query(sql).to_pylist()[0]
     counted = release.count({"diagnoses": "migraine", "sex": "female"})
     assert answer["count"] == pytest.approx(counted.expected)
     either = "SELECT count(*) FROM release WHERE diagnoses IN ('migraine', 'asthma')"
@@ -214,9 +219,9 @@ def test_sql_asks_for_items(release: mottle.Release):
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("query", "words"),
     [
-        (lambda release: release.group_by(["diagnoses"]), "make no groups"),
+        (lambda release: release.group_by(["diagnoses"]), "cannot be grouped by"),
         (lambda release: release.average("diagnoses"), "cannot be added up"),
         (lambda release: release.count({"diagnoses": ("a", "b")}), "have no order"),
         (
@@ -227,12 +232,14 @@ def test_sql_asks_for_items(release: mottle.Release):
         ),
     ],
 )
-def test_what_sets_cannot_answer_is_refused(release: mottle.Release, ask: object, words: str):
+def test_queries_that_sets_cannot_answer_are_refused(
+    release: mottle.Release, query: object, words: str
+):
     with pytest.raises(UsageError, match=words):
-        ask(release)
+        query(release)
 
 
-def test_models_learn_from_items(patients: pa.Table, release: mottle.Release):
+def test_models_can_be_trained_on_items(patients: pa.Table, release: mottle.Release):
     for training in ("samples", "ranges"):
         found = learn(
             release,
@@ -246,12 +253,14 @@ def test_models_learn_from_items(patients: pa.Table, release: mottle.Release):
         assert found[0].auc > 0.6
 
 
-def test_releases_compare(patients: pa.Table, release: mottle.Release):
+def test_a_release_with_sets_is_equal_to_itself(patients: pa.Table, release: mottle.Release):
     assert compare(release, release) is Ordering.EQUAL
 
 
-def test_all_pairs_of_items_are_answered(release: mottle.Release, patients: pa.Table):
+def test_counts_of_pairs_of_items_lie_within_their_bounds(
+    release: mottle.Release, patients: pa.Table
+):
     for one, other in product(["migraine", "asthma"], ["back pain", "none such"]):
         both = (Condition(values=(one,)), Condition(values=(other,)))
-        told, true = (Queries.of(each).count({"diagnoses": both}) for each in (release, patients))
-        assert told.certain <= true.expected <= told.possible
+        found, true = (Queries.of(each).count({"diagnoses": both}) for each in (release, patients))
+        assert found.certain <= true.expected <= found.possible

@@ -1,4 +1,4 @@
-"""Degrees guessed by width make answers better, and never change what is certain or possible."""
+"""Degrees guessed from cell widths improve answers and never change the bounds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mottle.hierarchy.tree import Hierarchy
 from mottle.queries import Queries
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.degrees import (
-    MOST_CLASSES,
-    by_rank,
+    MAX_DEGREES,
+    degrees_by_width,
     guess_degrees,
     relative_widths,
-    tell_apart,
+    split_cells_by_degree,
 )
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
@@ -62,17 +62,17 @@ def without_records(release: Release) -> Release:
     return replace(release, certificate=certificate(degree=degree))
 
 
-# ------------------------------------------------------------------------------------- the guess
+# ----------------------------------------------------------------------------- guessed degrees
 
 
 def ranked_slowly(widths: list[int], fewest: list[int], records: dict[int, int]) -> list[int]:
-    """One record after the other, from the narrowest on, to the lowest degree that has room."""
+    """Assign each record, narrowest first, to the lowest degree that has room left."""
     found = [max(records)] * len(widths)
     room = dict(records)
     for degree in sorted(records)[:-1]:
         for row in sorted(range(len(widths)), key=lambda row: (widths[row], row)):
-            is_waiting = found[row] == max(records) and fewest[row] <= degree
-            if is_waiting and room[degree] > 0:
+            is_unassigned = found[row] == max(records) and fewest[row] <= degree
+            if is_unassigned and room[degree] > 0:
                 found[row] = degree
                 room[degree] -= 1
     return found
@@ -89,18 +89,18 @@ def test_the_widest_records_get_the_highest_degrees(
     )
     records = {degree: degrees.count(degree) for degree in degrees}
     widths, fewest = (list(part) for part in zip(*rows, strict=True))
-    found = by_rank(np.array(widths, np.float64), np.array(fewest), records)
+    found = degrees_by_width(np.array(widths, np.float64), np.array(fewest), records)
     assert found.tolist() == ranked_slowly(widths, fewest, records)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.data())
-def test_every_degree_is_given_as_often_as_it_occurs_where_cells_allow_it(
+def test_every_degree_is_assigned_as_often_as_it_occurs_if_cells_allow_it(
     widths: list[int], data: st.DataObject
 ) -> None:
     true = data.draw(st.lists(st.integers(1, 12), min_size=len(widths), max_size=len(widths)))
     fewest = [data.draw(st.integers(1, degree)) for degree in true]
     records = {degree: true.count(degree) for degree in sorted(true)}
-    found = by_rank(np.array(widths, np.float64), np.array(fewest), records)
+    found = degrees_by_width(np.array(widths, np.float64), np.array(fewest), records)
     assert sorted(found.tolist()) == sorted(true)
     assert np.all(found >= fewest)
 
@@ -115,13 +115,13 @@ def widths_by_row(cells: Any) -> list[float]:
     return relative_widths(cells)[cells.of_row].tolist()
 
 
-def test_widths_run_from_a_single_value_to_the_whole_column() -> None:
+def test_widths_are_0_for_a_single_value_and_1_for_the_whole_column() -> None:
     whole = (10, 20, False), (12, 12, False), (15, 20, False)
     assert widths_by_row(range_cells(pa.int64(), *whole)) == pytest.approx([1, 0, 0.5])
     finer = [(low / 16, high / 16, missing) for low, high, missing in whole]
     assert widths_by_row(range_cells(pa.float64(), *finer)) == pytest.approx([1, 0, 0.5])
-    beside = (0, 8, True), (3, 3, True), (None, None, True), (4, 4, False)
-    assert widths_by_row(range_cells(pa.int64(), *beside)) == pytest.approx([1, 1 / 9, 0, 0])
+    with_missing = (0, 8, True), (3, 3, True), (None, None, True), (4, 4, False)
+    assert widths_by_row(range_cells(pa.int64(), *with_missing)) == pytest.approx([1, 1 / 9, 0, 0])
     sets = [["a", "b", "c"], ["a"], ["b", "c"], ["a", None], [None]]
     described = column(Form.SET)
     cells = cells_of(pa.chunked_array([pa.array(sets, described.field().type)]), described)
@@ -134,7 +134,7 @@ def test_one_value_alone_has_no_width() -> None:
 
 
 def test_many_ends_inside_a_range_do_not_widen_it() -> None:
-    """A thousand single values between 0 and 1 are as many atoms; the range 1..100 has two."""
+    """A thousand single values between 0 and 1 are a thousand atoms; the range 1..100 has two."""
     fine = [(place / 1000, place / 1000, False) for place in range(1000)]
     cells = range_cells(pa.float64(), (0.0, 0.999, False), (1.0, 100.0, False), *fine)
     crowded, empty, *_ = widths_by_row(cells)
@@ -142,7 +142,7 @@ def test_many_ends_inside_a_range_do_not_widen_it() -> None:
     assert empty == pytest.approx(0.99)
 
 
-def test_nodes_are_as_wide_as_their_leaves_and_not_told_apart() -> None:
+def test_nodes_are_as_wide_as_their_leaves_and_not_split_by_degree() -> None:
     hierarchy = Hierarchy.from_rows(
         [
             ["Rome", "Italy", "*"],
@@ -157,23 +157,23 @@ def test_nodes_are_as_wide_as_their_leaves_and_not_told_apart() -> None:
     labels = pa.chunked_array([pa.array(["Rome", "Italy", "*"])])
     cells = cells_of(labels, described)
     assert widths_by_row(cells) == pytest.approx([0, 1 / 4, 1])
-    apart, degrees = tell_apart(cells, np.array([2, 3, 9]))
-    assert apart is cells
+    split, degrees = split_cells_by_degree(cells, np.array([2, 3, 9]))
+    assert split is cells
     assert degrees.tolist() == [9] * len(cells.first)
 
 
-def test_few_degrees_are_told_apart() -> None:
+def test_the_number_of_distinguished_degrees_is_limited() -> None:
     rows = 40
     cells = range_cells(pa.int64(), *((0, high, False) for high in range(rows)))
     records = [[degree, 1] for degree in range(1, rows + 1)]
     degrees = guess_degrees([cells], {"degree": {"min": 1, "records": records}}, rows)
     assert degrees is not None
-    assert len(np.unique(degrees)) == MOST_CLASSES
+    assert len(np.unique(degrees)) == MAX_DEGREES
     assert np.all(np.diff(degrees) >= 0)
 
 
-def test_records_that_are_too_often_alike_are_not_taken_for_groups() -> None:
-    """Twelve equal pairs may be groups of two; twelve records in two kinds are no groups of two."""
+def test_too_many_equal_records_are_not_treated_as_groups() -> None:
+    """Twelve pairs of equal records may be groups of two; two sets of twelve are not."""
     certificate = {"degree": {"min": 2, "max": 4, "records": [[2, 16], [4, 8]]}}
     paired = range_cells(pa.int64(), *((row // 2, 20 + row // 2, False) for row in range(24)))
     degrees = guess_degrees([paired], certificate, 24)
@@ -185,7 +185,7 @@ def test_records_that_are_too_often_alike_are_not_taken_for_groups() -> None:
     assert degrees.tolist() == [2] * 16 + [4] * 8
 
 
-# ----------------------------------------------------------------------------------- the answers
+# ------------------------------------------------------------------------------------- answers
 
 
 @st.composite
@@ -217,12 +217,12 @@ def of_rings(
 
 
 @given(rings(), st.booleans(), st.integers(0, 9), st.sampled_from(VALUES))
-def test_bounds_stay_and_expected_counts_lie_between_them(
+def test_bounds_do_not_change_and_expected_counts_lie_between_them(
     drawn: tuple[Any, Any], known: bool, number: int, value: str
 ) -> None:
     release = of_rings(*drawn, known=known)
     rows = release.table.num_rows
-    asked, before = Queries.of(release), Queries.of(without_records(release))
+    queries, before = Queries.of(release), Queries.of(without_records(release))
     wheres: list[Any] = [
         {"x": value},
         {"y": (None, number)},
@@ -231,31 +231,31 @@ def test_bounds_stay_and_expected_counts_lie_between_them(
         {},
     ]
     for where in wheres:
-        now, then = asked.count(where), before.count(where)
+        now, then = queries.count(where), before.count(where)
         assert (now.certain, now.possible) == (then.certain, then.possible)
         assert now.certain - 1e-9 <= now.expected <= now.possible + 1e-9
-    by_value = [asked.count({"x": one}).expected for one in VALUES]
+    by_value = [queries.count({"x": one}).expected for one in VALUES]
     assert sum(by_value) == pytest.approx(rows)
 
 
 @given(rings(), st.booleans())
 def test_groups_and_sums_are_those_of_single_counts(drawn: tuple[Any, Any], known: bool) -> None:
     release = of_rings(*drawn, known=known)
-    asked = Queries.of(release)
-    for row in asked.group_by(["x", "illness"]).to_pylist():
-        found = asked.count({"x": row["x"], "illness": row["illness"]})
+    queries = Queries.of(release)
+    for row in queries.group_by(["x", "illness"]).to_pylist():
+        found = queries.count({"x": row["x"], "illness": row["illness"]})
         assert row["expected"] == pytest.approx(found.expected, abs=1e-9)
         assert (row["certain"], row["possible"]) == (found.certain, found.possible)
-    levels = asked.cube(["x", "illness"]).to_pylist()
+    levels = queries.cube(["x", "illness"]).to_pylist()
     assert levels[0]["expected"] == pytest.approx(release.table.num_rows)
-    total = asked.total("y")
-    singly = [number * asked.count({"y": number}).expected for number in range(10)]
+    total = queries.total("y")
+    singly = [number * queries.count({"y": number}).expected for number in range(10)]
     assert total.expected == pytest.approx(sum(singly), abs=1e-6)
     assert total.certain - 1e-9 <= total.expected <= total.possible + 1e-9
 
 
 def two_degrees() -> Release:
-    """Pairs {a, b} with two originals behind each; and sets of all with a hundred, mostly a."""
+    """Sets {a, b} with two originals behind each; sets of all values with a hundred, mostly a."""
     rows = [["a", "b"]] * 40 + [list(VALUES)] * 200
     groups = ["narrow"] * 40 + ["wide"] * 200
     totals = Totals(tuple(VALUES), (20 + 192, 20, 2, 2, 2, 2, 0))
@@ -263,8 +263,8 @@ def two_degrees() -> Release:
     return released(columns, [rows, groups], {2: 40, 100: 200})
 
 
-def test_what_occurs_behind_few_originals_has_its_share() -> None:
-    """Of two originals behind a pair, one is a and one is b: 20 of each, whatever totals say."""
+def test_values_behind_few_originals_have_their_full_share() -> None:
+    """Of two originals behind {a, b}, one is a and one is b: 20 each, whatever the totals."""
     release = two_degrees()
     assert release.count({"x": "b", "group": "narrow"}).expected == pytest.approx(20)
     assert release.count({"x": "a", "group": "narrow"}).expected == pytest.approx(20)
@@ -273,7 +273,7 @@ def test_what_occurs_behind_few_originals_has_its_share() -> None:
     assert release.count({"x": "b"}).expected == pytest.approx(22, abs=0.5)  # 2 of the 200, 1/100
 
 
-def test_worlds_are_drawn_by_the_same_chances() -> None:
+def test_samples_are_drawn_with_the_same_probabilities() -> None:
     release = two_degrees()
     tables = [Queries.of(table) for table in release.sample(200, seed=3)]
     for where in ({"x": "b", "group": "narrow"}, {"x": "a"}, {"x": "c", "group": "wide"}):
@@ -293,7 +293,7 @@ def test_degrees_of_other_records_are_not_used() -> None:
 
 
 def degrees_of(release: Release) -> tuple[Any, Any]:
-    """The true degrees of all records, and those guessed."""
+    """The true and the guessed degrees of all records."""
     assert release.links is not None
     graph = release.links.graph
     true = np.repeat(graph.degrees, graph.sizes)[release.links.position_of_row]
@@ -302,7 +302,7 @@ def degrees_of(release: Release) -> tuple[Any, Any]:
     return true, guess_degrees(cells, release.certificate, release.table.num_rows)
 
 
-def test_plain_groups_are_known_by_their_sizes() -> None:
+def test_degrees_of_plain_groups_are_their_sizes() -> None:
     points = np.random.default_rng(1).integers(0, 10**6, (2, 500))
     table = pa.table({"east": points[0], "north": points[1]})
     schema = Schema.of(quasi_identifying=["east", "north"])
@@ -312,7 +312,7 @@ def test_plain_groups_are_known_by_their_sizes() -> None:
     assert np.array_equal(guessed, true)
 
 
-def test_answers_are_nearer_to_the_truth_where_degrees_differ() -> None:
+def test_answers_are_closer_to_the_truth_if_degrees_differ() -> None:
     people = mottle.datasets.population(3000, seed=1).select([*NAMES, "diagnosis"])
     schema = Schema.of(quasi_identifying=NAMES, sensitive=["diagnosis"])
     release = mottle.anonymize(people, schema, BetaLikeness(8), method="buckets", effort=0, seed=1)

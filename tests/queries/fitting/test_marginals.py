@@ -1,4 +1,4 @@
-"""Fitted chances stay inside cells, add up, meet the totals, and follow sensitive values."""
+"""Fitted probabilities stay inside cells, sum to 1, match totals, and follow sensitive values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import mottle
 from mottle import Form, KAnonymity, Kind, Release, Role, Schema
 from mottle.evaluation import query_error, random_counts
 from mottle.queries import Queries
-from mottle.queries.fitting.sensitive_lift import contexts_of
+from mottle.queries.fitting.sensitive_lift import sensitive_contexts
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 
@@ -45,7 +45,7 @@ def released(
 
 @st.composite
 def boxes(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
-    """Originals behind every record, each in as many records: rings of three."""
+    """The originals behind every record, each behind three records: rings of degree three."""
     originals = draw(st.lists(st.sampled_from(VALUES), min_size=4, max_size=25))
     size = len(originals)
     behind = [[originals[(row + step) % size] for step in range(3)] for row in range(size)]
@@ -53,7 +53,7 @@ def boxes(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
 
 
 @given(boxes(), st.randoms(use_true_random=False))
-def test_sets_meet_the_totals_of_the_originals(
+def test_fitted_sets_match_the_totals_of_the_originals(
     drawn: tuple[list[list[str]], list[list[str]]], random: Any
 ) -> None:
     behind, (originals,) = drawn
@@ -69,7 +69,7 @@ def test_sets_meet_the_totals_of_the_originals(
 
 
 @given(st.lists(st.integers(0, 12), min_size=6, max_size=30), st.data())
-def test_ranges_meet_totals_that_are_counted_together(values: list[int], data: Any) -> None:
+def test_fitted_ranges_match_totals_of_merged_values(values: list[int], data: Any) -> None:
     order = sorted(values)
     size = len(order)
     behind = [[order[(row + step) % size] for step in range(3)] for row in range(size)]
@@ -98,8 +98,8 @@ def test_totals_of_other_records_are_not_used() -> None:
     assert release.count({"x": "a"}).expected == pytest.approx(2)
 
 
-def test_sensitive_values_tell_cells_apart() -> None:
-    """Of the records whose cell is a single value, those with flu have a, the others b."""
+def test_sensitive_values_change_the_probabilities_inside_cells() -> None:
+    """Among records with a single value, those with flu have a, the others b."""
     cells = [["a"]] * 400 + [["b"]] * 400 + [["a", "b"]] * 200
     illness = ["flu"] * 400 + ["cold"] * 400 + ["flu", "cold"] * 100
     totals = Totals(("a", "b"), (500, 500, 0))
@@ -119,12 +119,12 @@ def test_sensitive_values_tell_cells_apart() -> None:
 def test_combinations_of_sensitive_values_are_limited() -> None:
     table = pa.table({"few": ["a", "b"] * 500, "many": [str(row) for row in range(1000)]})
     queries = Queries.of(table)
-    contexts = contexts_of([queries.column("few"), queries.column("many")], 1000)
+    contexts = sensitive_contexts([queries.column("few"), queries.column("many")], 1000)
     assert np.array_equal(contexts, queries.column("few").of_row)
 
 
 @pytest.mark.parametrize("method", ["nh", "mondrian"])
-def test_fitted_answers_are_nearer_to_the_truth(method: str) -> None:
+def test_fitted_answers_are_closer_to_the_truth(method: str) -> None:
     people = mottle.datasets.population(3000, seed=1)
     names = ["age", "sex", "origin", "workclass"]
     people = people.select([*names, "diagnosis"])

@@ -1,4 +1,4 @@
-"""SQL means what the same question in Python means, and reaches nothing but the release."""
+"""SQL gives the same answers as the same query in Python, and can access only the release."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def answer(release: Release, where: str) -> Estimate:
         ("release.age = 27", {"age": 27}),
     ],
 )
-def test_conditions_mean_what_they_mean_in_python(
+def test_sql_conditions_mean_the_same_as_in_python(
     release: Release, sql: str, where: dict[str, Any]
 ) -> None:
     assert answer(release, sql) == release.count(where)
@@ -89,7 +89,7 @@ def test_groups_cubes_order_and_limit(release: Release) -> None:
     assert sum(row["count"] for row in everything) == pytest.approx(40)
 
 
-def test_sums_in_a_cube_are_those_of_their_group(release: Release) -> None:
+def test_sums_in_a_cube_are_those_of_their_groups(release: Release) -> None:
     rows = release.query("SELECT sex, sum(age) FROM release GROUP BY CUBE(sex)").to_pylist()
     assert rows[0]["sum_age"] == pytest.approx(release.total("age").expected)
     for row in rows[1:]:
@@ -114,7 +114,7 @@ def test_sums_in_a_cube_are_those_of_their_group(release: Release) -> None:
         ("SELECT count(*) FROM release WHERE sex = NULL", "IS NULL"),
         ("SELECT count(*) FROM release WHERE age = 1 + 2", "Write the value"),
         ("SELECT count(*) FROM release WHERE age = sex", "two columns"),
-        ("SELECT count(*) FROM release WHERE upper(sex) = 'F'", "as they are"),
+        ("SELECT count(*) FROM release WHERE upper(sex) = 'F'", "column itself"),
         ("SELECT count(*) FROM release WHERE age IN (SELECT 1)", "subquery"),
         ("SELECT count(*) FROM release a, release b", "joins"),
         ("SELECT count(*) FROM (SELECT * FROM release)", "subqueries"),
@@ -130,14 +130,12 @@ def test_sums_in_a_cube_are_those_of_their_group(release: Release) -> None:
         ("SELECT count(*) FROM release LIMIT 10%", "LIMIT"),
     ],
 )
-def test_what_cannot_be_estimated_is_refused_by_name(
-    release: Release, sql: str, words: str
-) -> None:
+def test_unsupported_sql_is_refused_by_name(release: Release, sql: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         release.query(sql)
 
 
-def test_plain_sql_sees_the_cells_and_has_shares(release: Release) -> None:
+def test_plain_sql_runs_on_the_cells_and_has_share_macros(release: Release) -> None:
     table = release.query(
         "SELECT sum(share(age, 30, 40)) AS expected, sum(certain(age, 30, 40)::INT) AS certain,"
         " sum(possible(age, 30, 40)::INT) AS possible, sum(share_of(sex, 'f')) AS women"
@@ -152,10 +150,10 @@ def test_plain_sql_sees_the_cells_and_has_shares(release: Release) -> None:
     assert row["women"] == pytest.approx(women.expected)
 
 
-def test_plain_sql_reaches_nothing_but_the_release(release: Release, tmp_path: Path) -> None:
+def test_plain_sql_can_access_only_the_release(release: Release, tmp_path: Path) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    in_scope = release.table  # a table of Python that DuckDB could find by its name
+    in_scope = release.table  # a Python variable that DuckDB could find by its name
     for sql in (
         f"SELECT * FROM '{secret}'",
         f"SELECT * FROM read_text('{secret}')",
@@ -171,7 +169,7 @@ def test_plain_sql_reaches_nothing_but_the_release(release: Release, tmp_path: P
     assert [file.name for file in tmp_path.iterdir()] == ["secret.csv"]
 
 
-def test_two_tables_can_be_joined_plainly_and_estimated(tmp_path: Path) -> None:
+def test_two_tables_joined_in_plain_sql_give_the_estimated_count(tmp_path: Path) -> None:
     people = mottle.datasets.population(200, seed=3).select(["age", "sex", "diagnosis"])
     schema = mottle.Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     release = mottle.anonymize(people, schema, mottle.LDiversity(2), method="anatomy", seed=1)

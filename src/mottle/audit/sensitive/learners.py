@@ -44,7 +44,7 @@ def log_likelihoods(
     alpha: float,
     people: Int64Array,
 ) -> Float64Array:
-    """ln Pr[v] Π Pr[t_j | v] of people, [people, values], as in HET §6.
+    """Ln Pr[v] Π Pr[t_j | v] of people, [people, values], as in HET §6.
 
     Pr[t_j | v] = (count(t_j | v) + α) / (count(v) + α · |QI_j|).
     """

@@ -1,1 +1,1 @@
-"""Published cells as distributions over elementary values."""
+"""Published cells as distributions over the atoms of their column."""

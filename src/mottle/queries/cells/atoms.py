@@ -1,8 +1,9 @@
-"""The pieces that the cells of a column are made of, and how much of each a condition covers.
+"""Atoms: the indivisible pieces of a column's cells, and how much of each a condition covers.
 
 All cells of a column are unions of *atoms*: the values of a category, the leaves of a hierarchy,
-or, for numbers and dates, the stretches between the ends of all published ranges (`stretches`). A
-condition may end inside a stretch and cover a part of it; no cell ever ends inside one.
+or, for numbers and dates, the intervals between the ends of all published ranges
+(`mottle.queries.cells.interval_atoms`). A condition may end inside an interval and cover a part of
+it; no cell ever ends inside one.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ import pyarrow.compute as pc
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
-from mottle.queries._literals import as_scalar, check_numbers
+from mottle.queries._literals import as_scalar, check_numeric
 from mottle.queries.conditions import Condition, Conditions
 from mottle.typing import BoolArray, Float64Array, Int64Array
 
 
 class Covered(NamedTuple):
-    """What conditions cover of every atom."""
+    """How much of every atom satisfies conditions."""
 
-    share: Float64Array  # [atoms]: from 0 to 1
-    full: BoolArray  # [atoms]: whether all of the atom satisfies them
-    touched: BoolArray  # [atoms]: whether a part of it does
+    share: Float64Array  # [atoms]: the share that does, from 0 to 1
+    full: BoolArray  # [atoms]: whether the whole atom does
+    touched: BoolArray  # [atoms]: whether at least a part of it does
 
 
 class Numbers(NamedTuple):
     """The numbers in the covered part of every atom; arbitrary where nothing is covered."""
 
-    mean: Float64Array
-    square: Float64Array  # mean of the squares
-    lowest: Float64Array
-    highest: Float64Array
+    mean: Float64Array  # [atoms]
+    square: Float64Array  # [atoms]: mean of the squares
+    lowest: Float64Array  # [atoms]
+    highest: Float64Array  # [atoms]
 
 
 class Atoms(Protocol):
-    """The atoms of one column, ascending where its values have an order."""
+    """The atoms of one column, in ascending order if its values have an order."""
 
     @property
     def measure(self) -> Float64Array:
@@ -49,77 +50,77 @@ class Atoms(Protocol):
 
     @property
     def prior(self) -> Float64Array:
-        """[atoms]: a positive weight of each, from which fitting begins."""
+        """[atoms]: a positive weight of each, with which fitting starts."""
 
     @property
     def missing_measure(self) -> float:
-        """The measure of the missing value, beside these; 0 for half of the cell's measure."""
+        """The measure of the missing value on the same scale; 0: half of the cell's measure."""
 
     def covered(self, conditions: Conditions) -> Covered:
-        """What conditions that all have to hold cover, of known values."""
+        """Return how much of the atoms satisfies all conditions, for known values."""
 
     def takes_missing(self, condition: Condition) -> bool:
-        """Whether the missing value satisfies a condition."""
+        """Return whether the missing value satisfies a condition."""
 
     def numbers(self, conditions: Conditions) -> Numbers:
-        """The numbers in the covered parts; raises if these are no numbers."""
+        """Return the numbers in the covered parts; raise if the values are not numbers."""
 
     def points(self) -> pa.Array:
-        """Every single value, to group by; raises if there are too many."""
+        """Return every single value, to group by; raise if there are too many."""
 
     def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """A value out of each of the atoms given."""
+        """Draw a value from each of the given atoms."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """Single values: of a category, an order, a hierarchy's leaves, or exact ones."""
+    """Atoms that are single values: categories, ordered values, leaves or exact values."""
 
     name: str
-    values: pa.Array  # [atoms], distinct; by rank, place in the order, or in-order position
-    ordered: bool = False  # whether their places here, not the values themselves, are the order
+    values: pa.Array  # [atoms], distinct; sorted, in the declared order, or in tree order
+    ordered: bool = False  # whether the position, not the value itself, gives the order
     hierarchy: Hierarchy | None = None
 
     missing_measure = 1.0
 
     @property
     def measure(self) -> Float64Array:
-        """All alike."""
+        """[atoms]: 1 for every value."""
         return np.ones(len(self.values))
 
     prior = measure
 
     def covered(self, conditions: Conditions) -> Covered:
-        """Every value satisfies the conditions or does not."""
+        """Return which values satisfy all conditions; no value does so in part."""
         fits = np.ones(len(self.values), np.bool_)
         for condition in conditions:
             fits &= self._fits(condition)
         return Covered(fits.astype(np.float64), fits, fits)
 
     def takes_missing(self, condition: Condition) -> bool:
-        """If it says so, or asks for the root of a hierarchy, below which it hangs."""
+        """Return whether it does: if stated, or if the root of a hierarchy is among the values."""
         root = None if self.hierarchy is None else self.hierarchy.labels[self.hierarchy.root]
         return condition.missing or (root is not None and root in (condition.values or ()))
 
     def numbers(self, conditions: Conditions) -> Numbers:
-        """The values themselves."""
-        check_numbers(self.name, self.values.type)
+        """Return the values themselves."""
+        check_numeric(self.name, self.values.type)
         numbers = pc.cast(self.values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return Numbers(numbers, numbers**2, numbers, numbers)
 
     def points(self) -> pa.Array:
-        """The values themselves."""
+        """Return the values themselves."""
         return self.values
 
     def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """The values asked for."""
+        """Return the values of the given atoms."""
         return self.values.take(pa.array(atoms))
 
     def _fits(self, condition: Condition) -> BoolArray:
         fits = np.full(len(self.values), condition.known)
         if pa.types.is_null(self.values.type):
             return fits
-        if condition.compares:
+        if condition.has_range:
             fits &= self._between(condition)
         if condition.values is not None:
             fits &= self._among(condition.values)
@@ -130,7 +131,7 @@ class Values:
     def _between(self, condition: Condition) -> BoolArray:
         if self.hierarchy is not None:
             raise UsageError(
-                f"The values of column '{self.name}' have a hierarchy and no order.",
+                f"Column '{self.name}' has a hierarchy, and its values have no order.",
                 "Name values or nodes of the hierarchy instead of a range.",
             )
         values, low, high = self.values, condition.low, condition.high
@@ -148,7 +149,7 @@ class Values:
         return fits
 
     def _place(self, value: object) -> int:
-        """The place of a value in the order."""
+        """The position of a value in the order."""
         texts = pc.cast(self.values, pa.string()).to_pylist()
         if str(value) not in texts:
             raise UsageError(
@@ -170,7 +171,7 @@ class Values:
         return fits
 
     def strangers(self, wanted: Sequence[object]) -> list[object]:
-        """Those values asked for that no cell holds."""
+        """Return those of the wanted values that no cell holds."""
         return [value for value in wanted if not self._among((value,)).any()]
 
     @cached_property
@@ -196,5 +197,5 @@ class Values:
 
 
 def truth(flags: pa.Array) -> BoolArray:
-    """Flags as NumPy; null is false."""
+    """Convert flags to NumPy; null becomes False."""
     return np.array(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)

@@ -1,4 +1,4 @@
-"""The distinct cells of one column over its atoms: how likely each satisfies a condition."""
+"""Distributions of the distinct cells of one column over its atoms."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from mottle.queries.cells.atoms import Atoms, Covered
 from mottle.queries.conditions import Conditions
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
-IMPOSSIBLE = -1.0  # the share of a cell that cannot satisfy a condition; 1 is for certain
+IMPOSSIBLE = -1.0  # the share of a cell that cannot satisfy a condition; 1 means certainty
 _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 class Moments(NamedTuple):
-    """The numbers of every cell, as far as they satisfy conditions."""
+    """The numbers of every cell that satisfy conditions."""
 
-    share: Float64Array  # as of `Cells.shares`, the number known
-    first: Float64Array  # expected value of the number, taken as 0 where the conditions do not hold
-    second: Float64Array  # of its square
-    lowest: Float64Array  # of the numbers that satisfy the conditions; 0 where there are none
-    highest: Float64Array
+    share: Float64Array  # [cells]: `CellDistribution.shares`, for numbers that are not missing
+    first: Float64Array  # [cells]: expected number, counted as 0 where the conditions do not hold
+    second: Float64Array  # [cells]: the same for its square
+    lowest: Float64Array  # [cells]: of the numbers that satisfy the conditions; 0 if there are none
+    highest: Float64Array  # [cells]: likewise
 
 
 class Occurs(StrEnum):
-    """Which values of a cell at least one original behind it has: what made the cell so large."""
+    """Which values of a cell are known to occur among the originals behind it."""
 
-    NONE = "none"  # of a node: there may be leaves that nobody has
-    ENDS = "ends"  # of a range: the lowest and the highest
+    NONE = "none"  # of a node: none for certain, since some leaves may have no original
+    ENDS = "ends"  # of a range: the lowest and the highest value, which made it as wide as it is
     EVERY = "every"  # of a set: all members
 
 
@@ -42,28 +42,29 @@ class Occurs(StrEnum):
 class CellDistribution:
     """The distinct cells of one published column.
 
-    A cell is a run of *slots*, ascending, each of which is an atom. For ranges, nodes and exact
-    values the slots are the atoms themselves; sets have one slot for each member of each set.
+    A cell is a contiguous run of ascending *slots*, each of which refers to an atom. For ranges,
+    nodes and exact values the slots are the atoms themselves; sets have one slot for each member of
+    each set.
     """
 
     name: str
     atoms: Atoms
-    slots: Int64Array | None  # [slots]: the atom of each; None when slots are the atoms
+    slots: Int64Array | None  # [slots]: the atom of each; None if slots are the atoms
     slot_weights: Float64Array  # [slots]: how likely each is, relative to the others of its cell
     first: Int64Array  # [cells]: the first slot
-    last: Int64Array  # [cells]: one after the last slot
+    last: Int64Array  # [cells]: the last slot + 1
     missing: BoolArray  # [cells]: whether the value may be missing
     missing_weights: Float64Array  # [cells]: how likely that is, relative to the slots
     of_row: Int32Array  # [n]: the cell of every record
     occurs: Occurs = Occurs.EVERY  # which values of a cell are known to occur behind it
-    occurring: Float64Array | None = (
-        None  # [cells]: the chance of each of these, beside the weights
-    )
-    before: CellDistribution | None = None  # the same cells before records were told apart …
-    before_of: Int64Array | None = None  # … and which of those each cell was
+    # [cells]: the probability of each of these values, in addition to what the weights give.
+    occurring: Float64Array | None = None
+    # The cells before they were split by properties of their records (degree, sensitive value).
+    before: CellDistribution | None = None
+    before_of: Int64Array | None = None  # [cells]: the cell of `before` that each was split from
 
     def shares(self, conditions: Conditions) -> Float64Array:
-        """How likely each cell satisfies conditions: exactly 1 for certain, -1 for impossible."""
+        """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
         covered = self.atoms.covered(conditions)
         expected = self._mean(covered.share)
         with_missing = all(self.atoms.takes_missing(condition) for condition in conditions)
@@ -76,7 +77,7 @@ class CellDistribution:
         return shares
 
     def _bounds(self, covered: Covered, with_missing: bool) -> tuple[BoolArray, BoolArray]:
-        """Whether each cell satisfies conditions for certain, and whether it may."""
+        """[cells]: whether each satisfies conditions for certain, and whether it may."""
         if self.before is not None:
             certain, possible = self.before._bounds(covered, with_missing)
             return certain[self.before_of], possible[self.before_of]
@@ -87,7 +88,7 @@ class CellDistribution:
         return certain & ~self.missing, possible
 
     def moments(self, conditions: Conditions) -> Moments:
-        """The numbers of the cells that satisfy conditions; a missing value satisfies none."""
+        """Return the numbers of the cells that satisfy conditions; a missing value never does."""
         known = tuple(replace(condition, missing=False) for condition in conditions)
         covered, numbers = self.atoms.covered(known), self.atoms.numbers(known)
         first, second = (
@@ -106,7 +107,7 @@ class CellDistribution:
     def fitted(
         self, weights: Float64Array, missing_weight: float, occurring: Float64Array | None
     ) -> CellDistribution:
-        """The same cells with other weights of the atoms and of the missing value."""
+        """Return the same cells with other weights of the atoms and of the missing value."""
         return replace(
             self,
             slot_weights=weights if self.slots is None else weights[self.slots],
@@ -116,7 +117,7 @@ class CellDistribution:
 
     @cached_property
     def fixed(self) -> Float64Array:
-        """The chance that each value known to occur has by that alone, in every cell."""
+        """[cells]: the probability that each value has because it is known to occur."""
         known = self.occurring_values
         if self.occurring is None:
             return np.zeros(len(known))
@@ -124,12 +125,12 @@ class CellDistribution:
 
     @cached_property
     def free(self) -> Float64Array:
-        """The chance of every cell that is shared out by the weights."""
+        """[cells]: the probability that remains to be distributed by the weights."""
         free: Float64Array = 1.0 - self.fixed * self.occurring_values
         return free
 
     def chances(self, cell_of: Int64Array, slots: Int64Array) -> Float64Array:
-        """How likely slots are in their cells."""
+        """Return how likely slots are in their cells."""
         chances = self.free[cell_of] * self.slot_weights[slots] / self.mass[cell_of]
         if self.occurs is Occurs.EVERY:
             chances += self.fixed[cell_of]
@@ -139,7 +140,7 @@ class CellDistribution:
         return chances
 
     def draw(self, random: np.random.Generator) -> pa.Array:
-        """A value out of every record's cell; null for missing."""
+        """Draw a value from every record's cell; null for missing."""
         rows = self.of_row
         first, last = self.first[rows], self.last[rows]
         sums = np.concatenate([[0.0], np.cumsum(self.slot_weights)])
@@ -160,7 +161,7 @@ class CellDistribution:
 
     @cached_property
     def occurring_values(self) -> Int64Array:
-        """How many values are known to occur behind each cell."""
+        """[cells]: how many values are known to occur among the originals behind each."""
         sizes = self.last - self.first
         if self.occurs is Occurs.NONE:
             return np.zeros(len(sizes), np.int64)
@@ -169,20 +170,20 @@ class CellDistribution:
 
     @cached_property
     def chance_of_missing(self) -> Float64Array:
-        """How likely every cell hides no value at all."""
+        """[cells]: how likely the value is missing."""
         fixed = np.where(self.missing, self.fixed, 0.0)
         chance: Float64Array = self.free * self.missing_weights / self.mass + fixed
         return chance
 
     def _mean(self, by_atom: Float64Array) -> Float64Array:
-        """The expected value, over the values of every cell, of a number given by atom."""
-        if self.slots is not None and self.occurring is None:  # cells that lie apart: one pass
+        """[cells]: the expected value of ``by_atom`` over the values of each."""
+        if self.slots is not None and self.occurring is None:  # no two cells share slots: one pass
             sums = _sums(self.slots, self.slot_weights, self.first, self.last, by_atom)
             return sums / self.mass
         by_slot = self._of_slots(by_atom)
-        shared_out = self._total(by_slot * self.slot_weights) / self.mass
+        by_weights = self._total(by_slot * self.slot_weights) / self.mass
         if self.occurring is None:
-            return shared_out
+            return by_weights
         if self.occurs is Occurs.ENDS:
             some, several = self.last > self.first, self.last > self.first + 1
             occurring = np.zeros(len(some))
@@ -190,24 +191,25 @@ class CellDistribution:
             occurring[several] += by_slot[self.last[several] - 1]
         else:
             occurring = self._total(by_slot)
-        return self.free * shared_out + self.fixed * occurring
+        return self.free * by_weights + self.fixed * occurring
 
     @cached_property
     def mass(self) -> Float64Array:
-        """The weight of each cell, to divide by."""
+        """[cells]: the total weight of each, to divide by; 1 instead of 0."""
         mass: Float64Array = self._total(self.slot_weights) + self.missing_weights
         return np.where(mass > 0, mass, 1.0)
 
     @property
     def measured(self) -> Float64Array:
-        """The measure of the known values of each cell."""
+        """[cells]: the measure of the known values of each."""
         return self._total(self._of_slots(self.atoms.measure))
 
     def _of_slots(self, by_atom: NDArray[Any]) -> NDArray[Any]:
+        """Per slot what ``by_atom`` gives per atom."""
         return by_atom if self.slots is None else by_atom[self.slots]
 
     def _total(self, by_slot: NDArray[Any]) -> Float64Array:
-        """The sum over the slots of every cell; exact for flags."""
+        """[cells]: the sum over the slots of each; exact for flags."""
         sums = np.zeros(len(by_slot) + 1)
         np.cumsum(by_slot, out=sums[1:])
         return sums[self.last] - sums[self.first]
@@ -221,7 +223,7 @@ def _sums(
     last: Int64Array,
     by_atom: Float64Array,
 ) -> Float64Array:
-    """The weighted sum of a number given by atom over the slots of every cell."""
+    """[cells]: the weighted sum of ``by_atom`` over the slots of each."""
     sums = np.empty(len(first))
     for cell in range(len(first)):
         total = 0.0

@@ -1,4 +1,4 @@
-"""Published columns as cells over atoms: what every question about a release is computed on."""
+"""Build the cell distributions of published columns, on which all queries are computed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from mottle.release.column import PublishedColumn
 from mottle.schema.model import SEPARATOR, Kind, Role
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
-_WHOLE = 2.0**53  # floats up to here can be told to be whole
-_WIDEST = 2**62  # of a grid
+_WHOLE = 2.0**53  # above this all floats are whole, whatever the column holds
+_WIDEST = 2**62  # largest position on a grid
 
 
 def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistribution:
-    """The cells of one published column."""
+    """Return the cells of one published column."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     together = values.combine_chunks()
@@ -47,7 +47,7 @@ def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistributi
 
 
 def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:
-    """A column of an ordinary table, described as if it had been published unchanged."""
+    """Describe a column of an ordinary table as if it had been published unchanged."""
     return PublishedColumn.of_unchanged(name, Role.INSENSITIVE, values)
 
 
@@ -55,7 +55,7 @@ def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:
 
 
 def _of_exact(values: pa.Array, column: PublishedColumn) -> CellDistribution:
-    """Every distinct value is a cell, and the missing one another."""
+    """Every distinct value is a cell, and so is the missing value."""
     codes, atoms = _coded(values, column)
     size = len(atoms.values)
     places = np.append(np.arange(size), size)
@@ -73,6 +73,7 @@ def _of_exact(values: pa.Array, column: PublishedColumn) -> CellDistribution:
 
 
 def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> CellDistribution:
+    """Every distinct set of values is a cell."""
     members, atoms = _coded(cells.flatten(), column)
     sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy().astype(np.int64)
     row_of = np.repeat(np.arange(len(sizes)), sizes)
@@ -99,7 +100,7 @@ def _of_sets(cells: pa.ListArray, column: PublishedColumn) -> CellDistribution:
 def _distinct_sets(
     members: Int32Array, sizes: Int64Array, missing: BoolArray
 ) -> tuple[Int32Array, Int64Array, Int64Array, BoolArray]:
-    """Sets that occur, once each: the set of every row, all members, their offsets, missing."""
+    """Number the distinct sets: the set of every row, all members, their offsets, missing."""
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     of_row = np.empty(len(sizes), np.int32)
     slots: list[Int64Array] = []
@@ -123,7 +124,7 @@ def _distinct_sets(
 
 
 def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32Array, Values]:
-    """Values by their place among the distinct ones, -1 for missing and NaN."""
+    """Code values by their position among the distinct ones; -1 for missing and NaN."""
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 and 0.0 are one value
@@ -143,7 +144,7 @@ def _coded(values: pa.Array, column: PublishedColumn) -> tuple[Int32Array, Value
 
 
 def _of_nodes(cells: pa.Array, column: PublishedColumn) -> CellDistribution:
-    """A node is the run of its leaves; the root may hide a missing value as well."""
+    """A node is the run of its leaves; the root may stand for a missing value as well."""
     hierarchy = column.hierarchy
     if hierarchy is None:
         raise _not_carried(column.name, "hierarchy")
@@ -152,7 +153,7 @@ def _of_nodes(cells: pa.Array, column: PublishedColumn) -> CellDistribution:
     begin, end = hierarchy.extents
     distinct, of_row = np.unique(nodes, return_inverse=True)
     only_missing = distinct < 0
-    # The release does not tell whether the column has missing values, unless a cell is one.
+    # Whether the column has missing values is visible only if some cell is missing.
     hidden = 1.0 if only_missing.any() else 0.0
     missing = only_missing | (distinct == hierarchy.root)
     return CellDistribution(
@@ -173,6 +174,7 @@ def _of_nodes(cells: pa.Array, column: PublishedColumn) -> CellDistribution:
 
 
 def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> CellDistribution:
+    """A range is a run of intervals, or of ordered values."""
     lowest, highest, missing = cells.flatten()
     known = truth(pc.is_valid(lowest))
     if not known.any():
@@ -183,7 +185,7 @@ def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> CellDistributi
         begin, end = (_places(part, order)[known] for part in (lowest, highest))
         end = end + 1
     else:
-        atoms, begin, end = _stretches(lowest.drop_null(), highest.drop_null(), column)
+        atoms, begin, end = _interval_atoms(lowest.drop_null(), highest.drop_null(), column)
     return _runs(column.name, atoms, known, begin, end, truth(missing))
 
 
@@ -195,7 +197,7 @@ def _runs(
     end: Int64Array,
     missing: BoolArray,
 ) -> CellDistribution:
-    """Cells that are runs of atoms, or nothing but missing where no value is known."""
+    """Cells that are runs of atoms; only the missing value where ``known`` is False."""
     keys = np.zeros((len(known), 3), np.int64)
     keys[known, 0], keys[known, 1] = begin, end
     keys[:, 2] = missing
@@ -205,9 +207,9 @@ def _runs(
     first, last, flags = keys[places].T
     slots, weights, first, last = _with_single_points(atoms, first, last)
     mass = np.concatenate([[0.0], np.cumsum(weights)])
-    beside = np.full(len(first), atoms.missing_measure)
+    missing_weights = np.full(len(first), atoms.missing_measure)
     if atoms.missing_measure == 0.0:  # as likely as each end of the range
-        beside = np.where(last - first > 1, (mass[last] - mass[first]) / 2, 1.0)
+        missing_weights = np.where(last - first > 1, (mass[last] - mass[first]) / 2, 1.0)
     return CellDistribution(
         name=name,
         atoms=atoms,
@@ -216,7 +218,7 @@ def _runs(
         first=first,
         last=last,
         missing=flags > 0,
-        missing_weights=np.where(flags > 0, beside, 0.0),
+        missing_weights=np.where(flags > 0, missing_weights, 0.0),
         of_row=of_row.astype(np.int32),
         occurs=Occurs.ENDS,
     )
@@ -225,7 +227,7 @@ def _runs(
 def _with_single_points(
     atoms: Atoms, first: Int64Array, last: Int64Array
 ) -> tuple[Int64Array | None, Float64Array, Int64Array, Int64Array]:
-    """Give cells of one point without length a slot of their own, in which it has weight."""
+    """Give cells that are one point without length a slot of their own, with weight 1."""
     weights = atoms.measure
     single = last - first == 1
     single[single] = weights[first[single]] == 0
@@ -239,12 +241,12 @@ def _with_single_points(
     return slots, weights, first, last
 
 
-def _stretches(
+def _interval_atoms(
     lowest: pa.Array, highest: pa.Array, column: PublishedColumn
 ) -> tuple[Atoms, Int64Array, Int64Array]:
-    """Atoms of a number or date column, and the run of atoms of every range."""
+    """The atoms of a number or date column, and the run of atoms of every range."""
     value_type, ranges = column.value_type, len(lowest)
-    if column.totals is not None:  # no stretch may have parts in two groups of them
+    if column.totals is not None:  # no interval may lie in two groups that are counted
         counted = pc.cast(pa.array(column.totals.values, pa.string()), value_type)
         lowest, highest = (
             pa.concat_arrays([pc.cast(part, value_type), counted]) for part in (lowest, highest)
@@ -265,7 +267,7 @@ def _stretches(
 def on_grid(
     lowest: pa.Array, highest: pa.Array, value_type: pa.DataType
 ) -> tuple[Fraction, Int64Array, Int64Array] | None:
-    """The ends of ranges as steps of a grid and the width of a step; None if there is no grid."""
+    """Return the width of a grid step and the ends of ranges in steps; None without a grid."""
     unit = Fraction(1)
     if pa.types.is_date(value_type):
         days = [pc.cast(part, pa.date32()).cast(pa.int32()) for part in (lowest, highest)]
@@ -297,12 +299,13 @@ def on_grid(
 
 
 def as_floats(values: pa.Array) -> Float64Array:
-    """Numbers as floats, to the nearest one."""
+    """Convert numbers to the nearest floats."""
     floats: Float64Array = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
 
 
 def _order(column: PublishedColumn) -> Values:
+    """The values of an ordered column as atoms."""
     if column.order is None:
         raise _not_carried(column.name, "order")
     known = pc.cast(pa.array(column.order, pa.string()), column.value_type)
@@ -310,11 +313,13 @@ def _order(column: PublishedColumn) -> Values:
 
 
 def _places(values: pa.Array, atoms: Values) -> Int64Array:
+    """The atoms of values; -1 for missing."""
     found = pc.fill_null(pc.index_in(values, value_set=atoms.values), -1)
     return np.asarray(found.to_numpy(), np.int64)
 
 
 def _not_carried(name: str, what: str) -> UsageError:
+    """An error about an order or hierarchy that a file of the release does not hold."""
     return UsageError(
         f"The release does not carry the {what} of column '{name}'.",
         "Read it from release.parquet, which does.",

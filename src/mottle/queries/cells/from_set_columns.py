@@ -1,4 +1,4 @@
-"""Columns of sets as cells: published worlds, and ordinary lists, for which all is certain."""
+"""Build the cells of set columns: published possible worlds, or ordinary lists (all certain)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mottle.typing import Int64Array
 
 
 def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
-    """The distinct cells of a published column of sets."""
+    """Return the distinct cells of a published column of sets."""
     texts = pc.fill_null(to_text(cells, Form.WORLDS), "").dictionary_encode()
     of_row = texts.indices.to_numpy().astype(np.int32)
     _, first = np.unique(of_row, return_index=True)
@@ -51,7 +51,7 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
 
 
 def cells_of_exact_sets(name: str, lists: pa.Array) -> ItemCells:
-    """The distinct sets of an ordinary column of lists, each certain."""
+    """Return the distinct sets of an ordinary column of lists, each of them certain."""
     known = lists.is_valid()
     nothing = pc.if_else(known, pa.scalar([], LISTS), pa.scalar(None, LISTS))
     parts = [
@@ -65,11 +65,12 @@ def cells_of_exact_sets(name: str, lists: pa.Array) -> ItemCells:
 
 
 def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64Array]:
-    """All items of all lists, and the list of each."""
+    """All items of all lists, and the list that each belongs to."""
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     return lists.flatten(), np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _holding(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
+    """Index the cells by item."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=universe))])
     return Holding(starts.astype(np.int64), cells[np.argsort(items, kind="stable")])

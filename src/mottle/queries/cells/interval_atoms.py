@@ -1,7 +1,7 @@
-"""Atoms of numbers and dates: the stretches between the ends of all published ranges.
+"""Atoms of numbers and dates: the intervals between the ends of all published ranges.
 
-Whole numbers, decimals and days lie on a grid and are counted (`DiscreteIntervals`); other numbers
-are measured by length (`RealIntervals`).
+Whole numbers, decimals and days lie on a grid, whose steps are counted (`DiscreteIntervals`); other
+numbers are measured by length (`RealIntervals`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.errors import UsageError
-from mottle.queries._literals import check_numbers, exact_number
+from mottle.queries._literals import check_numeric, exact_number
 from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.conditions import Condition, Conditions
 from mottle.typing import BoolArray, Float64Array, Int64Array
@@ -29,7 +29,7 @@ _FARTHEST = 2**62  # grid positions are 64-bit integers
 
 @dataclass(frozen=True)
 class DiscreteIntervals:
-    """Stretches of a grid: stretch i has the steps ``starts[i] .. starts[i + 1] - 1``."""
+    """Intervals of a grid: interval i has the steps ``starts[i] .. starts[i + 1] - 1``."""
 
     name: str
     value_type: pa.DataType
@@ -40,24 +40,24 @@ class DiscreteIntervals:
 
     @property
     def measure(self) -> Float64Array:
-        """The number of steps."""
+        """[atoms]: the number of steps."""
         return np.diff(self.starts).astype(np.float64)
 
     prior = measure
 
     def covered(self, conditions: Conditions) -> Covered:
-        """The share of each stretch's steps that satisfy the conditions."""
+        """Return the share of each interval's steps that satisfies the conditions."""
         steps = np.diff(self.starts)
         inside = self._inside(conditions)
         return Covered(inside / np.maximum(steps, 1), inside == steps, inside > 0)
 
     def takes_missing(self, condition: Condition) -> bool:
-        """If it says so."""
+        """Return whether it does: only if the condition says so."""
         return condition.missing
 
     def numbers(self, conditions: Conditions) -> Numbers:
-        """By the sums over all steps between the ends, less those left out."""
-        check_numbers(self.name, self.value_type)
+        """Return the moments of the steps, from sums over whole intervals less excluded steps."""
+        check_numeric(self.name, self.value_type)
         low, high, listed, excluded = self._read(conditions)
         first = np.maximum(self.starts[:-1], low)
         last = np.minimum(self.starts[1:] - 1, high)
@@ -75,7 +75,7 @@ class DiscreteIntervals:
         return Numbers(total / count * unit, squares / count * unit**2, first * unit, last * unit)
 
     def points(self) -> pa.Array:
-        """Every step."""
+        """Return every step as a value."""
         if self.starts[-1] - self.starts[0] > MOST_POINTS:
             raise UsageError(
                 f"Column '{self.name}' has more than {MOST_POINTS:,} single values to group by.",
@@ -84,11 +84,11 @@ class DiscreteIntervals:
         return self._values(np.arange(self.starts[0], self.starts[-1]))
 
     def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """A step of each stretch, all equally likely."""
+        """Draw a step of each interval, all equally likely."""
         return self._values(random.integers(self.starts[atoms], self.starts[atoms + 1]))
 
     def _values(self, steps: Int64Array) -> pa.Array:
-        """Steps as values of the column."""
+        """Convert steps to values of the column."""
         if pa.types.is_decimal(self.value_type):
             scale = self.value_type.scale
             return pa.array(
@@ -99,7 +99,7 @@ class DiscreteIntervals:
         return pc.cast(pa.array(steps), self.value_type)
 
     def _inside(self, conditions: Conditions) -> Int64Array:
-        """How many steps of each stretch satisfy the conditions."""
+        """[atoms]: how many steps of each interval satisfy the conditions."""
         low, high, listed, excluded = self._read(conditions)
         if listed is not None:
             return self._tally(listed).astype(np.int64)
@@ -110,7 +110,7 @@ class DiscreteIntervals:
         return inside
 
     def _read(self, conditions: Conditions) -> tuple[int, int, Int64Array | None, Int64Array]:
-        """Conditions in steps: first and last, those listed if any are, those left out."""
+        """Conditions in steps: first and last, listed ones (None: no list), excluded ones."""
         low, high = int(self.starts[0]), int(self.starts[-1]) - 1
         listed: set[int] | None = None
         excluded: set[int] = set()
@@ -131,7 +131,7 @@ class DiscreteIntervals:
         return low, high, within, _sorted(step for step in excluded if low <= step <= high)
 
     def _first_step(self, value: object, is_open: bool, sign: int = 1) -> int:
-        """The first step that is not below a value, or on the mirrored axis."""
+        """The first step that is not below a value; on the mirrored axis if ``sign`` is -1."""
         exact = exact_number(value, self.value_type, self.name)
         if isinstance(exact, float):
             return _FARTHEST if sign * exact > 0 else -_FARTHEST
@@ -140,6 +140,7 @@ class DiscreteIntervals:
         return max(-_FARTHEST, min(_FARTHEST, step))
 
     def _on_grid(self, values: tuple[object, ...]) -> set[int]:
+        """The steps of those values that lie on the grid."""
         steps = [exact_number(value, self.value_type, self.name) / self.unit for value in values]
         return {
             int(step)
@@ -148,7 +149,7 @@ class DiscreteIntervals:
         }
 
     def _tally(self, steps: Int64Array, weights: NDArray[np.number] | None = None) -> Float64Array:
-        """How many of the steps (or how much of their weight) lie in each stretch."""
+        """[atoms]: how many of the steps (or how much of their weight) lie in each interval."""
         place = np.searchsorted(self.starts, steps, side="right") - 1
         inside = (place >= 0) & (place < len(self.starts) - 1)
         chosen = None if weights is None else weights[inside]
@@ -156,6 +157,7 @@ class DiscreteIntervals:
         return counted.astype(np.float64)
 
     def _of_listed(self, listed: Int64Array) -> Numbers:
+        """The moments of listed steps."""
         unit = float(self.unit)
         count = np.maximum(self._tally(listed), 1)
         place = np.searchsorted(self.starts, listed, side="right") - 1
@@ -173,34 +175,34 @@ class DiscreteIntervals:
 
 @dataclass(frozen=True)
 class RealIntervals:
-    """Ends of ranges, each a point, and the open stretches between neighbouring ones.
+    """Ends of ranges, each a point, and the open intervals between neighbouring ones.
 
-    Atom 2i is the point ``ends[i]``, atom 2i + 1 the stretch up to the next one. Points have no
-    length, so that a cell of a single value is the only one in which they count.
+    Atom 2i is the point ``ends[i]``, atom 2i + 1 the interval up to the next one. Points have no
+    length, so they count only in a cell of a single value.
     """
 
     name: str
     value_type: pa.DataType
     ends: Float64Array  # ascending, distinct
 
-    missing_measure = 0.0  # a length has nothing to compare the missing value with
+    missing_measure = 0.0  # the missing value has no measure that compares with a length
 
     @property
     def measure(self) -> Float64Array:
-        """The lengths."""
+        """[atoms]: the lengths."""
         lengths = np.zeros(max(2 * len(self.ends) - 1, 0))
         lengths[1::2] = np.diff(self.ends)
         return lengths
 
     @property
     def prior(self) -> Float64Array:
-        """Half by length, half on the ends, which are values that do occur."""
+        """[atoms]: half by length, half on the ends, which are values that do occur."""
         weights: Float64Array = self.measure / max(self.measure.sum(), np.finfo(np.float64).tiny)
         weights[::2] = 1 / max(len(self.ends), 1)
         return weights
 
     def covered(self, conditions: Conditions) -> Covered:
-        """The share of each stretch's length between the ends of the conditions."""
+        """Return the share of each interval's length that lies between the conditions' ends."""
         low, high, open_low, open_high, listed, excluded = self._read(conditions)
         share = np.zeros(len(self.measure))
         full, touched = np.zeros((2, len(share)), np.bool_)
@@ -224,12 +226,12 @@ class RealIntervals:
         return Covered(share, full, touched)
 
     def takes_missing(self, condition: Condition) -> bool:
-        """If it says so."""
+        """Return whether it does: only if the condition says so."""
         return condition.missing
 
     def numbers(self, conditions: Conditions) -> Numbers:
-        """The middle of what is covered of each stretch."""
-        check_numbers(self.name, self.value_type)
+        """Return the moments of a uniform number in the covered part of each interval."""
+        check_numeric(self.name, self.value_type)
         low, high, *_ = self._read(conditions)
         lowest, highest = np.repeat(self.ends[None, :], 2, axis=0).repeat(2, axis=1)[:, :-1]
         highest[1::2] = self.ends[1:]
@@ -238,21 +240,21 @@ class RealIntervals:
         return Numbers((lowest + highest) / 2, square, lowest, highest)
 
     def points(self) -> pa.Array:
-        """There are too many."""
+        """Raise: there are too many."""
         raise UsageError(
-            f"The numbers in column '{self.name}' are not whole: there are no single values to"
+            f"The numbers in column '{self.name}' are not whole, so there are no single values to"
             " group by.",
             f"Group by ranges: breaks={{'{self.name}': [...]}}.",
         )
 
     def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """The point, or a place in the stretch, all equally likely."""
+        """Return the point, or draw uniformly from the interval."""
         starts, stops = self.ends[atoms // 2], self.ends[(atoms + 1) // 2]
         drawn = np.clip(starts + random.random(len(atoms)) * (stops - starts), starts, stops)
         return pc.cast(pa.array(drawn), self.value_type, safe=False)
 
     def _holds_one(self, values: Float64Array) -> BoolArray:
-        """Which of the open stretches hold one of the values."""
+        """Which of the open intervals hold at least one of the values."""
         before = np.searchsorted(values, self.ends[:-1], side="right")
         upto = np.searchsorted(values, self.ends[1:], side="left")
         holds: BoolArray = upto > before
@@ -261,7 +263,7 @@ class RealIntervals:
     def _read(
         self, conditions: Conditions
     ) -> tuple[float, float, bool, bool, Float64Array | None, Float64Array]:
-        """Conditions as numbers: low, high, whether they are open, those listed, those left out."""
+        """Conditions as numbers: low, high, whether these are open, listed and excluded values."""
         low, high, open_low, open_high = -np.inf, np.inf, False, False
         listed: Float64Array | None = None
         excluded = np.empty(0)
@@ -285,9 +287,10 @@ class RealIntervals:
         return low, high, open_low, open_high, listed, excluded
 
     def _number(self, value: object) -> float:
+        """A literal as a float, rounded to the precision of the column."""
         number = float(exact_number(value, self.value_type, self.name))
         if pa.types.is_float32(self.value_type):
-            return float(np.float32(number))  # 0.1 as the column has it
+            return float(np.float32(number))  # 0.1 as the column stores it
         return number
 
 

@@ -1,1 +1,1 @@
-"""Distributions inside cells, fitted to what a release states."""
+"""Distributions inside cells, fitted to the information in a release."""

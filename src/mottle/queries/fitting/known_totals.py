@@ -1,4 +1,4 @@
-"""What a release says about how often values occur, on the atoms of a column."""
+"""Published totals of how often values occur, projected onto the atoms of a column."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mottle.typing import Float64Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class TotalsByAtom:
-    """Records by groups of atoms."""
+    """Numbers of records, by groups of atoms that are counted together."""
 
     group_of: Int64Array  # [atoms + 1]: the group of every atom, and of the missing value
-    counts: Float64Array  # [groups]
+    counts: Float64Array  # [groups]: the number of records
 
     @classmethod
     def of(cls, cells: CellDistribution, column: PublishedColumn) -> TotalsByAtom | None:
-        """The totals of a column; None if there are none, or not of these records."""
+        """Project a column's totals; None if it has none, or they are for other records."""
         totals = column.totals
         if totals is None or sum(totals.counts) != len(cells.of_row):
             return None
@@ -41,13 +41,13 @@ class TotalsByAtom:
         return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
 
     def by_group(self, by_atom: Float64Array) -> Float64Array:
-        """The sum of a number over the atoms of every group."""
+        """[groups]: the sum of ``by_atom`` over the atoms of each group."""
         sums = np.bincount(self.group_of, by_atom, minlength=len(self.counts))
         return sums.astype(np.float64)
 
 
 def _by_start(cells: CellDistribution, values: pa.Array) -> Int64Array:
-    """The group of every atom, groups beginning at values; no atom has parts in two of them."""
+    """[atoms]: the group of each, where groups begin at ``values``; no atom lies in two groups."""
     atoms = cells.atoms
     if isinstance(atoms, DiscreteIntervals):
         grid = on_grid(values, values, atoms.value_type)
@@ -55,7 +55,7 @@ def _by_start(cells: CellDistribution, values: pa.Array) -> Int64Array:
         begin, starts = grid[1], atoms.starts[:-1]
         return _last_before(begin, starts)
     if isinstance(atoms, RealIntervals):
-        points = np.repeat(atoms.ends, 2)[:-1]  # a stretch begins at the point before it
+        points = np.repeat(atoms.ends, 2)[:-1]  # an interval begins at the point before it
         return _last_before(as_floats(values), points)
     assert isinstance(atoms, Values)
     places = pc.index_in(values.cast(atoms.values.type), value_set=atoms.values).to_numpy()
@@ -63,5 +63,6 @@ def _by_start(cells: CellDistribution, values: pa.Array) -> Int64Array:
 
 
 def _last_before(begin: Int64Array | Float64Array, places: Int64Array | Float64Array) -> Int64Array:
+    """[places]: the last of the starts ``begin`` that is not above each place."""
     found: Int64Array = np.maximum(np.searchsorted(begin, places, side="right") - 1, 0)
     return found

@@ -1,16 +1,17 @@
-"""How often each value occurs, fitted to the ranges and sets of a release.
+"""Fit how often each value of a column occurs to the ranges and sets of a release.
 
-The uniform assumption takes all values of a cell as equally likely. A release says more. Behind
-every record stand m originals, any of which is the true one with equal chance (m, its degree, is
-read off the certificate, `degrees`). What makes a cell as large as it is occurs among them: both
-ends of a range, every member of a set; each of these has the chance 1/m by that alone. The rest
-follows the distribution of the column.
+The uniform assumption treats all values of a cell as equally likely. A release contains more
+information. Behind every record stand m originals, each of which is the true one with the same
+probability (m, its degree, is derived from the certificate, see `mottle.queries.fitting.degrees`).
+The values that make a cell as large as it is occur among them: both ends of a range, every member
+of a set; each of these has probability 1/m for that reason alone. The rest follows the distribution
+of the column.
 
-Where the release says how often values occur (`mottle.release.value_totals`), the distribution is
-the one with which all records together give these totals (iterative proportional fitting).
+If the release states how often values occur (`mottle.release.value_totals`), the distribution is
+the one for which all records together give these totals (iterative proportional fitting).
 Otherwise, and within groups of values that are counted together, it is fitted by expectation
-maximization (Turnbull 1976, for censored data): share every record out over its cell in proportion
-to the distribution so far, add up, repeat.
+maximization (Turnbull 1976, for censored data): distribute every record over its cell in proportion
+to the current distribution, add up, repeat.
 """
 
 from __future__ import annotations
@@ -22,22 +23,27 @@ from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.typing import Float64Array, Int64Array
 
 ROUNDS = 200
-_CHANGE = 1e-6  # stop when no value's share changes by more than this …
-_OFF = 0.05  # … and no total is off by more records
-_UNIFORM = 0.05  # of the records taken as spread evenly, so that no value is ruled out by chance
-_STEP = 5.0  # a round multiplies a group's weight by at most this
-_LEAST = 1e-12  # weight: nothing that may be is ever ruled out
+# Iteration stops when no value's share changes by more than `_SHARE_TOLERANCE` and no total is off
+# by more than `_TOTAL_TOLERANCE` records.
+_SHARE_TOLERANCE = 1e-6
+_TOTAL_TOLERANCE = 0.05
+# Share of the records that is spread evenly, so that no value is ruled out by chance.
+_UNIFORM_SHARE = 0.05
+# A round multiplies the weight of a group by at most this factor.
+_MAX_FACTOR = 5.0
+# Lowest weight: no possible value is ever ruled out.
+_MIN_WEIGHT = 1e-12
 
 
 def fit_marginal(
-    cells: CellDistribution, degrees: Int64Array, known: TotalsByAtom | None = None
+    cells: CellDistribution, degrees: Int64Array, totals: TotalsByAtom | None = None
 ) -> CellDistribution:
-    """The cells with their values weighted by the column's fitted distribution.
+    """Return the cells with their values weighted by the column's fitted distribution.
 
-    ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if not known.
+    ``degrees`` [cells] are the numbers of originals behind the records of each, 0 if unknown.
     """
     even = cells.atoms.prior / max(cells.atoms.prior.sum(), np.finfo(np.float64).tiny)
-    even = np.append(even, 0.0)  # the missing value is the last
+    even = np.append(even, 0.0)  # the missing value comes last
     weights = even.copy()
     weights[-1] = 1.0 / len(weights) if cells.missing_weights.any() else 0.0
     occurring = np.where(degrees > 0, 1 / np.maximum(degrees, 1), 0.0) if degrees.any() else None
@@ -47,45 +53,45 @@ def fit_marginal(
     if records.sum() == 0:
         return fitted
     wanted = np.empty(0)
-    if known is not None:
-        wanted = np.maximum(known.counts - known.by_group(_occurring(fitted, rows)), 0.0)
+    if totals is not None:
+        wanted = np.maximum(totals.counts - totals.by_group(_occurring(fitted, rows)), 0.0)
     for _ in range(ROUNDS):
-        shared = shared_out(cells, records / fitted.mass) * weights
-        better = shared + _UNIFORM * records.sum() * even
+        shared = sum_by_atom(cells, records / fitted.mass) * weights
+        better = shared + _UNIFORM_SHARE * records.sum() * even
         off = 0.0
-        if known is not None:
-            off = np.abs(known.by_group(shared) - wanted).max(initial=0.0)
-            better = _matched(known, wanted, weights, shared, better)
+        if totals is not None:
+            off = np.abs(totals.by_group(shared) - wanted).max(initial=0.0)
+            better = _match_totals(totals, wanted, weights, shared, better)
         better /= better.sum()
         change = np.abs(better - weights).max(initial=0.0)
         weights = better
         fitted = cells.fitted(weights[:-1], weights[-1], occurring)
-        if change < _CHANGE and off < _OFF:
+        if change < _SHARE_TOLERANCE and off < _TOTAL_TOLERANCE:
             break
     return fitted
 
 
-def _matched(
-    known: TotalsByAtom,
+def _match_totals(
+    totals: TotalsByAtom,
     wanted: Float64Array,
     weights: Float64Array,
     shared: Float64Array,
     better: Float64Array,
 ) -> Float64Array:
-    """Weights whose groups come nearer to the records wanted, shared out within them as before."""
-    found = known.by_group(shared)
-    ratio = wanted / np.maximum(found, _LEAST)
-    of_group = known.by_group(weights) * np.clip(ratio, 1 / _STEP, _STEP)
-    within = better / np.maximum(known.by_group(better), _LEAST)[known.group_of]
+    """Move the weights of groups towards the totals; keep the proportions of ``better`` within."""
+    found = totals.by_group(shared)
+    ratio = wanted / np.maximum(found, _MIN_WEIGHT)
+    of_group = totals.by_group(weights) * np.clip(ratio, 1 / _MAX_FACTOR, _MAX_FACTOR)
+    within = better / np.maximum(totals.by_group(better), _MIN_WEIGHT)[totals.group_of]
     possible = better > 0
-    return np.where(possible, np.maximum(of_group[known.group_of] * within, _LEAST), 0.0)
+    return np.where(possible, np.maximum(of_group[totals.group_of] * within, _MIN_WEIGHT), 0.0)
 
 
 def _occurring(cells: CellDistribution, rows: Float64Array) -> Float64Array:
-    """[atoms + 1]: records by values that are known to occur behind them."""
+    """[atoms + 1]: expected records that each value has because it is known to occur."""
     by_cell = rows * cells.fixed
     if cells.occurs is not Occurs.ENDS:
-        return shared_out(cells, by_cell)
+        return sum_by_atom(cells, by_cell)
     some, several = cells.last > cells.first, cells.last > cells.first + 1
     ends = np.concatenate([cells.first[some], cells.last[several] - 1])
     by_end = np.concatenate([by_cell[some], by_cell[several]])
@@ -94,8 +100,8 @@ def _occurring(cells: CellDistribution, rows: Float64Array) -> Float64Array:
     return np.append(counted, by_cell[cells.missing].sum())
 
 
-def shared_out(cells: CellDistribution, by_cell: Float64Array) -> Float64Array:
-    """[atoms + 1]: for every value, the missing one last, the sum of a number over its cells."""
+def sum_by_atom(cells: CellDistribution, by_cell: Float64Array) -> Float64Array:
+    """[atoms + 1]: the sum of ``by_cell`` over the cells of each atom; the missing value last."""
     slots = len(cells.slot_weights)
     steps = np.bincount(cells.first, by_cell, minlength=slots + 1)
     steps -= np.bincount(cells.last, by_cell, minlength=slots + 1)

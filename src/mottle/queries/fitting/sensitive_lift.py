@@ -1,11 +1,11 @@
-"""What a record's sensitive value says about its other cells.
+"""Adjust the distributions inside a record's cells to its sensitive value (co-occurrence lift).
 
-Sensitive values are published as they are, and some occur with some quasi-identifiers more often
-than with others. How much more often is the *lift* of a value v by a sensitive value s: the share
-of v among the records with s, divided by its share among all. A record's chances are multiplied by
-the lifts and made to add up to 1; counting with these chances gives better lifts, and so on. Few
-records tell little, so every lift is drawn towards 1. What the table as a whole holds of each value
-stays as it was.
+Sensitive values are published unchanged, and some of them occur with some quasi-identifying values
+more often than with others. The *lift* of a value v by a sensitive value s measures how much more
+often: the share of v among the records with s, divided by its share among all records. A record's
+probabilities are multiplied by the lifts and normalized; counting with these probabilities gives
+better lifts, and so on. Few records are weak evidence, so every lift is shrunk towards 1. The total
+of each value over the whole table does not change.
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ from numba import njit
 from mottle.queries.cells.cells import CellDistribution
 from mottle.typing import Float64Array, Int64Array
 
-MOST_CONTEXTS = 500  # combinations of sensitive values that are told apart
+MAX_CONTEXTS = 500  # combinations of sensitive values that are distinguished
 ROUNDS = 25
-_TOWARDS_ONE = 80.0  # records' worth of "no lift" in every lift
-_MOST_ENTRIES = 8_000_000  # values of cells, and lifts; beyond, a column is left as it is
-_STEP = 2.0
+_PRIOR_RECORDS = 80.0  # shrinkage: records without any lift that are added to every estimate
+_MAX_ENTRIES = 8_000_000  # values of cells, and lifts; a larger column is left unchanged
+_MAX_FACTOR = 2.0  # a round corrects the total of a value by at most this factor
 _TINY = 1e-300
 
 
-def contexts_of(sensitive: Sequence[CellDistribution], records: int) -> Int64Array:
-    """[n]: a number for each combination of sensitive values, of as many columns as are not many.
+def sensitive_contexts(sensitive: Sequence[CellDistribution], records: int) -> Int64Array:
+    """[n]: the number of each record's combination of sensitive values.
 
-    >>> contexts_of([], 3)
+    A column that would make more than `MAX_CONTEXTS` combinations is left out.
+
+    >>> sensitive_contexts([], 3)
     array([0, 0, 0])
     """
     contexts = np.zeros(records, np.int64)
     for cells in sensitive:
         joint = contexts * len(cells.first) + cells.of_row
         values, places = np.unique(joint, return_inverse=True)
-        if len(values) <= MOST_CONTEXTS:
+        if len(values) <= MAX_CONTEXTS:
             contexts = places.ravel()
     return contexts
 
 
-def lift(cells: CellDistribution, contexts: Int64Array) -> CellDistribution:
-    """The cells told apart by context, the chances of their values multiplied by lifts."""
+def apply_lift(cells: CellDistribution, contexts: Int64Array) -> CellDistribution:
+    """Split cells by context and multiply the probabilities of their values by lifts."""
     number = int(contexts.max(initial=0)) + 1
     keys = cells.of_row * np.int64(number) + contexts
     distinct, of_row = np.unique(keys, return_inverse=True)
@@ -52,7 +54,7 @@ def lift(cells: CellDistribution, contexts: Int64Array) -> CellDistribution:
     atoms = len(cells.atoms.measure)
     entries = int(sizes.sum())
     exact = np.all(cells.last - cells.first + cells.missing <= 1)
-    if exact or max(entries, number * (atoms + 1)) > _MOST_ENTRIES:
+    if exact or max(entries, number * (atoms + 1)) > _MAX_ENTRIES:
         return cells
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pair_of_slot = np.repeat(np.arange(len(sizes)), sizes)
@@ -100,7 +102,7 @@ def _iterate(
     lifted: Float64Array,
     lifted_missing: Float64Array,
 ) -> None:
-    """Improve ``lifted`` and ``lifted_missing``, which begin as the chances without lifts."""
+    """Improve ``lifted`` and ``lifted_missing``, initially the probabilities without lifts."""
     number, atoms = sizes
     totals, found = np.zeros(atoms + 1), np.empty(atoms + 1)
     _add_up(offsets, atom_of, rows, lifted, lifted_missing, totals)
@@ -120,8 +122,8 @@ def _iterate(
         for context in range(number):
             for atom in range(atoms + 1):
                 share = max(totals[atom] / records, _TINY)
-                evidence = lifts[context, atom] + _TOWARDS_ONE * share
-                lifts[context, atom] = evidence / ((held[context] + _TOWARDS_ONE) * share)
+                evidence = lifts[context, atom] + _PRIOR_RECORDS * share
+                lifts[context, atom] = evidence / ((held[context] + _PRIOR_RECORDS) * share)
         for again in range(2):
             for pair in range(len(rows)):
                 own = lifts[context_of[pair]]
@@ -130,7 +132,7 @@ def _iterate(
                     atom = atom_of[entry]
                     lifted[entry] = chances[entry] * own[atom] * correction[atom]
                     total += lifted[entry]
-                if total <= 0.0:  # no value has any chance: as it was
+                if total <= 0.0:  # no value is left with a positive probability: undo
                     for entry in range(offsets[pair], offsets[pair + 1]):
                         lifted[entry] = chances[entry]
                     lifted_missing[pair] = missing[pair]
@@ -143,7 +145,7 @@ def _iterate(
                 _add_up(offsets, atom_of, rows, lifted, lifted_missing, found)
                 for atom in range(atoms + 1):
                     ratio = totals[atom] / max(found[atom], _TINY)
-                    correction[atom] *= min(max(ratio, 1 / _STEP), _STEP)
+                    correction[atom] *= min(max(ratio, 1 / _MAX_FACTOR), _MAX_FACTOR)
 
 
 @njit(cache=True, nogil=True)
@@ -155,7 +157,7 @@ def _add_up(
     missing: Float64Array,
     sums: Float64Array,
 ) -> None:
-    """Expected records by value, the missing one last."""
+    """Add the expected number of records of each value to ``sums``; the missing value last."""
     for pair in range(len(rows)):
         for entry in range(offsets[pair], offsets[pair + 1]):
             sums[atom_of[entry]] += rows[pair] * chances[entry]

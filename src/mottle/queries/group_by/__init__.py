@@ -1,1 +1,1 @@
-"""Counts by group."""
+"""Counts by group, with bounds and a standard error."""

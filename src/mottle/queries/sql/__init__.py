@@ -1,1 +1,1 @@
-"""SQL on a release: parsed by DuckDB, answered by estimates."""
+"""SQL on a release: parsed by DuckDB, answered with estimates."""

@@ -1,8 +1,9 @@
-"""SQL questions to a release: DuckDB reads them, the ranges answer them.
+"""Answer SQL queries on a release with estimates; DuckDB parses them.
 
 ``SELECT`` of counts, sums and averages ``FROM release``, ``WHERE`` conditions on columns joined by
 ``AND``, ``GROUP BY`` columns (``CUBE``, ``ROLLUP``, ``GROUPING SETS``), ``ORDER BY``, ``LIMIT``.
-Everything else is refused with its name, and can be asked of DuckDB itself (`sql_plain`).
+Everything else is refused by name, and can be run by DuckDB itself on the published cells
+(`mottle.queries.sql.plain`).
 """
 
 from __future__ import annotations
@@ -22,78 +23,80 @@ from mottle.queries.estimate import Estimate
 from mottle.queries.group_by.all_groups import PARTS, grouping_sets
 from mottle.queries.sql.parse import (
     Aggregate,
-    Question,
+    SelectQuery,
     answer_columns,
-    merged,
-    read_question,
+    merge_conditions,
+    parse_query,
 )
 
-MOST_GROUPS = 2000  # whose sums are taken one by one
+MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
 
 
 def query(queries: Queries, sql: str) -> pa.Table:
-    """Answer a question: each count, sum or average with ``_low``, ``_high`` and ``_error``."""
-    question = read_question(sql, queries.columns)
-    answer = _grouped(queries, question) if question.groups else _ungrouped(queries, question)
-    return _ordered(answer, question)
+    """Answer a query: each count, sum or average with ``_low``, ``_high`` and ``_error``."""
+    select = parse_query(sql, queries.columns)
+    answer = _answer_groups(queries, select) if select.groups else _answer_one(queries, select)
+    return _order_and_limit(answer, select)
 
 
 def notes(queries: Queries, sql: str) -> list[str]:
-    """What a person who asked this may want to know: values that occur nowhere, perhaps typos."""
+    """Return notes for the author of a query: values that occur nowhere may be typos."""
     found = []
-    for name, wanted in read_question(sql, queries.columns).where.items():
+    for name, wanted in parse_query(sql, queries.columns).where.items():
         atoms = queries.column(name).atoms
         if not isinstance(atoms, Values | Items):
             continue
-        asked = [value for one in wanted for value in (*(one.values or ()), *one.excluded)]
-        known = [str(value) for value in atoms.values.to_pylist()]
+        values = [value for one in wanted for value in (*(one.values or ()), *one.excluded)]
+        existing = [str(value) for value in atoms.values.to_pylist()]
         found += [
-            f"No cell of column '{name}' holds '{value}'. {did_you_mean(str(value), known)}"
-            for value in atoms.strangers(asked)
+            f"No cell of column '{name}' holds '{value}'. {did_you_mean(str(value), existing)}"
+            for value in atoms.strangers(values)
         ]
     return found
 
 
-def _ungrouped(queries: Queries, question: Question) -> pa.Table:
+def _answer_one(queries: Queries, select: SelectQuery) -> pa.Table:
+    """The one row of a query without GROUP BY."""
     columns: dict[str, list[float]] = {}
-    for aggregate in question.aggregates:
-        columns |= _columns(aggregate, [_answer(queries, aggregate, question.where)])
+    for aggregate in select.aggregates:
+        columns |= _columns(aggregate, [_answer(queries, aggregate, select.where)])
     return pa.table(columns)
 
 
-def _grouped(queries: Queries, question: Question) -> pa.Table:
+def _answer_groups(queries: Queries, select: SelectQuery) -> pa.Table:
     """A row for every group that may have a record."""
-    where = _as_where(question.where)
-    table = grouping_sets(queries, question.groups, question.subsets, where)
+    where = _as_where(select.where)
+    table = grouping_sets(queries, select.groups, select.subsets, where)
     counts = [
         Estimate(*(float(value) for value in row))
         for row in zip(*(table.column(part).to_pylist() for part in PARTS), strict=True)
     ]
-    columns: dict[str, Any] = {name: table.column(name) for name in question.groups}
-    for aggregate in question.aggregates:
+    columns: dict[str, Any] = {name: table.column(name) for name in select.groups}
+    for aggregate in select.aggregates:
         if aggregate.kind == "count" and aggregate.column is None and not aggregate.filter:
             answers = counts
         else:
-            answers = list(_by_group(queries, question, aggregate, table))
+            answers = list(_by_group(queries, select, aggregate, table))
         columns |= _columns(aggregate, answers)
-    names = [name for item in question.selected for name in answer_columns(item)]
-    kept = [*names, *(name for name in question.groups if name not in names)]
+    names = [name for item in select.selected for name in answer_columns(item)]
+    kept = [*names, *(name for name in select.groups if name not in names)]
     return pa.table(columns).select(kept)
 
 
 def _by_group(
-    queries: Queries, question: Question, aggregate: Aggregate, table: pa.Table
+    queries: Queries, select: SelectQuery, aggregate: Aggregate, table: pa.Table
 ) -> Iterator[Estimate]:
-    if table.num_rows > MOST_GROUPS:
+    """The estimates of one aggregate, group by group."""
+    if table.num_rows > MAX_GROUPS:
         raise UsageError(
-            f"There are {table.num_rows:,} groups, too many for sums and averages of each.",
-            f"Group by fewer columns; {MOST_GROUPS:,} groups are the most.",
+            f"There are {table.num_rows:,} groups, too many for a sum or average of each.",
+            f"Group by fewer columns, so that there are at most {MAX_GROUPS:,} groups.",
         )
     grouped_by = table.column("grouped_by").to_pylist()
-    for row, names in zip(table.select(list(question.groups)).to_pylist(), grouped_by, strict=True):
-        chosen = [name for name in question.groups if name in names.split(", ")]
+    for row, names in zip(table.select(list(select.groups)).to_pylist(), grouped_by, strict=True):
+        chosen = [name for name in select.groups if name in names.split(", ")]
         group = {name: (Condition.of(row[name], name),) for name in chosen}
-        yield _answer(queries, aggregate, merged(question.where, group))
+        yield _answer(queries, aggregate, merge_conditions(select.where, group))
 
 
 def _answer(
@@ -124,9 +127,9 @@ def _columns(aggregate: Aggregate, answers: Sequence[Estimate]) -> dict[str, lis
     }
 
 
-def _ordered(answer: pa.Table, question: Question) -> pa.Table:
-    if question.order:
-        keys = [(name, "descending" if down else "ascending") for name, down in question.order]
+def _order_and_limit(answer: pa.Table, select: SelectQuery) -> pa.Table:
+    if select.order:
+        keys = [(name, "descending" if down else "ascending") for name, down in select.order]
         answer = answer.sort_by(keys)
-    names = [name for item in question.selected for name in answer_columns(item)]
-    return answer.select(names).slice(question.first, question.rows)
+    names = [name for item in select.selected for name in answer_columns(item)]
+    return answer.select(names).slice(select.first, select.rows)

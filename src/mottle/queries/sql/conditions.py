@@ -1,4 +1,4 @@
-"""SQL conditions, as DuckDB's parser reads them, as conditions on single columns."""
+"""Translate SQL conditions, as parsed by DuckDB, into conditions on single columns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from mottle.errors import UsageError
 from mottle.queries.conditions import Condition, Conditions
 
-Node = dict[str, Any]  # of the syntax tree
-Resolve = Callable[[Node], str]  # the column that a reference names
+Node = dict[str, Any]  # a node of the syntax tree
+Resolve = Callable[[Node], str]  # returns the column that a reference names
 
-PLAIN = "Ask DuckDB itself with --plain (plain=True in Python), which sees ranges as ranges."
+PLAIN = "Let DuckDB run the query on the published cells, with --plain (plain=True in Python)."
 
 _COMPARISONS: dict[str, Callable[[Any], Condition]] = {
     "COMPARE_EQUAL": lambda value: Condition(values=(value,)),
@@ -32,20 +32,21 @@ _MIRRORED = {
 _DATES = ("DATE", "TIMESTAMP")
 
 
-def read_conditions(expression: Node | None, resolve: Resolve) -> dict[str, Conditions]:
-    """Conditions that all have to hold, by column."""
+def parse_conditions(expression: Node | None, resolve: Resolve) -> dict[str, Conditions]:
+    """Return the conditions by column; all of them have to hold."""
     found: dict[str, Conditions] = {}
     for column, condition in _conjunction(expression, resolve):
         found[column] = (*found.get(column, ()), condition)
     return found
 
 
-def refused(what: str, remedy: str = PLAIN) -> UsageError:
-    """An error that names what cannot be asked of ranges."""
-    return UsageError(f"Estimates are not made for {what}.", remedy)
+def unsupported(what: str, remedy: str = PLAIN) -> UsageError:
+    """An error that names the SQL for which there are no estimates."""
+    return UsageError(f"Estimates do not support {what}.", remedy)
 
 
 def _conjunction(expression: Node | None, resolve: Resolve) -> list[tuple[str, Condition]]:
+    """The conditions joined by AND."""
     if expression is None:
         return []
     if expression["type"] == "CONJUNCTION_AND":
@@ -58,6 +59,7 @@ def _conjunction(expression: Node | None, resolve: Resolve) -> list[tuple[str, C
 
 
 def _single(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
+    """A condition without AND: the column, and what it has to be."""
     kind = expression["type"]
     if kind in _COMPARISONS:
         return _comparison(expression, resolve)
@@ -76,30 +78,32 @@ def _single(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
         return _negation(expression["children"][0], resolve)
     if kind == "CONJUNCTION_OR":
         return _alternatives(expression, resolve)
-    raise refused(f"the condition {_described(expression)}")
+    raise unsupported(f"the condition {_described(expression)}")
 
 
 def _comparison(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
+    """A comparison of a column with a value, in either order."""
     kind, left, right = expression["type"], expression["left"], expression["right"]
     if left["class"] != "COLUMN_REF" and right["class"] == "COLUMN_REF":
         kind, left, right = _MIRRORED.get(kind, kind), right, left
     if right["class"] == "COLUMN_REF":
-        raise refused("comparisons of two columns")
+        raise unsupported("comparisons of two columns")
     return _column(left, resolve), _COMPARISONS[kind](constant(right))
 
 
 def _negation(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
+    """NOT of a single condition."""
     if expression["type"] == "CONJUNCTION_OR" or expression["type"] == "CONJUNCTION_AND":
-        raise refused("NOT of several conditions", "Write what has to hold, joined by AND.")
+        raise unsupported("NOT of several conditions", "Write what has to hold, joined by AND.")
     column, condition = _single(expression, resolve)
     if condition.values is not None:
         return column, Condition(excluded=condition.values)
     if condition.excluded:
         return column, Condition(values=condition.excluded)
-    if not condition.compares:
+    if not condition.has_range:
         return column, replace(condition, known=not condition.known, missing=not condition.missing)
     if condition.low is not None and condition.high is not None:
-        raise refused("NOT BETWEEN", "Ask for what lies below and what lies above, and add up.")
+        raise unsupported("NOT BETWEEN", "Count the values below and those above, and add up.")
     return column, Condition(
         low=condition.high,
         high=condition.low,
@@ -109,34 +113,35 @@ def _negation(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
 
 
 def _alternatives(expression: Node, resolve: Resolve) -> tuple[str, Condition]:
-    """OR, as far as it lists values of one column."""
+    """OR, if it lists values of one column."""
     parts = [_single(child, resolve) for child in expression["children"]]
     columns = {column for column, _ in parts}
     listing = [part.values for _, part in parts if part.values is not None]
     missing = [part for _, part in parts if not part.known]
     if len(columns) > 1 or len(listing) + len(missing) < len(parts):
-        raise refused(
+        raise unsupported(
             "OR between columns or ranges",
-            "Ask for each by itself and add up (less what both have), or ask with --plain.",
+            "Count each alternative and add up (less what satisfies both), or use --plain.",
         )
     values = tuple(value for part in listing for value in part)
     return columns.pop(), Condition(values=values, known=bool(listing), missing=bool(missing))
 
 
 def _column(expression: Node, resolve: Resolve) -> str:
+    """The column of a comparison."""
     if expression["class"] != "COLUMN_REF":
-        raise refused(
-            f"{_described(expression)} of a column", "Compare columns with values as they are."
+        raise unsupported(
+            f"{_described(expression)} of a column", "Compare the column itself with values."
         )
     return resolve(expression)
 
 
 def constant(expression: Node) -> Any:
-    """The value of a literal; dates stay text, which columns of dates read."""
+    """Return the value of a literal; dates stay text, which is parsed for date columns."""
     if expression["class"] == "CAST" and expression["type_expr"]["type_name"] in _DATES:
         expression = expression["child"]
     if expression["class"] != "CONSTANT":
-        raise refused(f"comparison with {_described(expression)}", "Write the value itself.")
+        raise unsupported(f"comparison with {_described(expression)}", "Write the value itself.")
     literal = expression["literal"]
     kind, text = literal["kind"], literal["text"]
     if kind == "NULL_LITERAL":
@@ -151,6 +156,7 @@ def constant(expression: Node) -> Any:
 
 
 def _described(expression: Node) -> str:
+    """The SQL name of an expression, for messages."""
     names = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE"}
     if expression["class"] == "FUNCTION":
         name = str(expression["function_name"])

@@ -1,4 +1,4 @@
-"""SQL questions taken apart, by DuckDB's own parser, or refused by the name of what is too much."""
+"""Parse SQL queries with DuckDB's parser, and refuse by name what cannot be estimated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import duckdb
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.conditions import Condition, Conditions
-from mottle.queries.sql.conditions import PLAIN, Node, Resolve, constant, read_conditions, refused
+from mottle.queries.sql.conditions import (
+    PLAIN,
+    Node,
+    Resolve,
+    constant,
+    parse_conditions,
+    unsupported,
+)
 
 TABLE = "release"
 _EXAMPLE = "For instance: SELECT count(*) FROM release WHERE age BETWEEN 30 AND 40"
@@ -19,7 +26,7 @@ _AGGREGATES = {"count_star": "count", "count": "count", "sum": "sum", "avg": "av
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A count, sum or average in the list after SELECT."""
+    """A count, sum or average in the SELECT list."""
 
     label: str
     kind: str  # count, sum or avg
@@ -27,42 +34,42 @@ class Aggregate:
     filter: Mapping[str, Conditions]
 
     def where(self, conditions: Mapping[str, Conditions]) -> dict[str, Conditions]:
-        """All conditions on the records it adds up."""
-        joined = merged(conditions, self.filter)
+        """All conditions on the records that it aggregates."""
+        joined = merge_conditions(conditions, self.filter)
         if self.kind == "count" and self.column is not None:
-            return merged(joined, {self.column: (Condition(),)})
+            return merge_conditions(joined, {self.column: (Condition(),)})
         return joined
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked."""
+class SelectQuery:
+    """A parsed query."""
 
-    selected: tuple[str | Aggregate, ...]  # columns that are grouped by, and aggregates
+    selected: tuple[str | Aggregate, ...]  # SELECT list: columns grouped by, and aggregates
     where: Mapping[str, Conditions]
-    groups: tuple[str, ...]
-    subsets: tuple[tuple[str, ...], ...]  # the sets of columns that are grouped by
+    groups: tuple[str, ...]  # all columns after GROUP BY
+    subsets: tuple[tuple[str, ...], ...]  # the grouping sets
     order: tuple[tuple[str, bool], ...]  # columns of the answer, and whether descending
-    first: int
-    rows: int | None
+    first: int  # OFFSET
+    rows: int | None  # LIMIT
 
     @property
     def aggregates(self) -> list[Aggregate]:
-        """The counts, sums and averages asked for."""
+        """The counts, sums and averages in the SELECT list."""
         return [item for item in self.selected if isinstance(item, Aggregate)]
 
 
-def merged(
+def merge_conditions(
     first: Mapping[str, Conditions], second: Mapping[str, Conditions]
 ) -> dict[str, Conditions]:
-    """Conditions that hold together."""
+    """Return conditions of which all have to hold, those of both arguments."""
     names = [*first, *(name for name in second if name not in first)]
     return {name: (*first.get(name, ()), *second.get(name, ())) for name in names}
 
 
-def read_question(sql: str, columns: Sequence[str]) -> Question:
-    """Take a question apart, or refuse it by the name of what is too much."""
-    node = _parsed(sql)
+def parse_query(sql: str, columns: Sequence[str]) -> SelectQuery:
+    """Parse a query, or raise a `UsageError` that names the unsupported part."""
+    node = _syntax_tree(sql)
     _refuse_clauses(node)
 
     def resolve(reference: Node) -> str:
@@ -78,12 +85,12 @@ def read_question(sql: str, columns: Sequence[str]) -> Question:
         groups = [resolve(part) for part in node["select_list"] if part["class"] == "COLUMN_REF"]
     selected = tuple(_labelled(_selected(node["select_list"], groups, resolve)))
     if not any(isinstance(item, Aggregate) for item in selected):
-        raise refused("a SELECT without count, sum or avg", f"{_EXAMPLE}. {PLAIN}")
+        raise unsupported("a SELECT without count, sum or avg", f"{_EXAMPLE}. {PLAIN}")
     sets = node["group_sets"] or [list(range(len(groups)))]
     order, first, rows = _modifiers(node["modifiers"], selected)
-    return Question(
+    return SelectQuery(
         selected=selected,
-        where=read_conditions(node["where_clause"], resolve),
+        where=parse_conditions(node["where_clause"], resolve),
         groups=tuple(groups),
         subsets=tuple(tuple(groups[place] for place in chosen) for chosen in sets),
         order=order,
@@ -92,7 +99,8 @@ def read_question(sql: str, columns: Sequence[str]) -> Question:
     )
 
 
-def _parsed(sql: str) -> Node:
+def _syntax_tree(sql: str) -> Node:
+    """The syntax tree of one SELECT statement, by DuckDB."""
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         row = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
     assert row is not None
@@ -101,39 +109,41 @@ def _parsed(sql: str) -> Node:
         message = str(tree["error_message"]).removesuffix(".").replace("!", "")
         raise UsageError(f"The SQL cannot be read: {message}.", f"{_EXAMPLE}.")
     if len(tree["statements"]) != 1:
-        raise UsageError(f"There are {len(tree['statements'])} statements.", "Ask one at a time.")
+        raise UsageError(f"There are {len(tree['statements'])} statements.", "Run one at a time.")
     node: Node = tree["statements"][0]["node"]
     return node
 
 
 def _refuse_clauses(node: Node) -> None:
+    """Raise for clauses that estimates do not support."""
     if node["type"] != "SELECT_NODE":
-        raise refused("UNION and other combinations of queries", "Ask each by itself.")
+        raise unsupported("UNION and other combinations of queries", "Run each query separately.")
     if node["cte_map"]["map"]:
-        raise refused("WITH")
+        raise unsupported("WITH")
     source = node["from_table"]
     if source["type"] != "BASE_TABLE":
-        raise refused("anything but FROM release (joins, subqueries)")
+        raise unsupported("anything but FROM release (joins, subqueries)")
     if source["table_name"].lower() != TABLE or source["schema_name"] or source["catalog_name"]:
         raise UsageError(
             f"There is no table '{source['table_name']}'.", f"The release is named '{TABLE}'."
         )
     for clause, name in (("having", "HAVING"), ("qualify", "QUALIFY"), ("sample", "a sample")):
         if node[clause] is not None:
-            raise refused(name)
+            raise unsupported(name)
     if source["sample"] is not None:
-        raise refused("a sample")
+        raise unsupported("a sample")
 
 
 def _group(part: Node, node: Node, resolve: Resolve) -> str:
+    """The column of one GROUP BY expression, which may be its position in the SELECT list."""
     if part["class"] == "CONSTANT":
         place = constant(part)
         listed = node["select_list"]
         if not isinstance(place, int) or not 1 <= place <= len(listed):
-            raise UsageError(f"GROUP BY {place} is no place in the list after SELECT.")
+            raise UsageError(f"GROUP BY {place} is not a valid position in the SELECT list.")
         part = listed[place - 1]
     if part["class"] != "COLUMN_REF":
-        raise refused(
+        raise unsupported(
             "GROUP BY anything but columns",
             "Group numbers by ranges in Python: release.group_by(['age'], breaks={'age': [30]}).",
         )
@@ -143,6 +153,7 @@ def _group(part: Node, node: Node, resolve: Resolve) -> str:
 def _selected(
     listed: Sequence[Node], groups: Sequence[str], resolve: Resolve
 ) -> Iterator[str | Aggregate]:
+    """The items of the SELECT list."""
     for item in listed:
         if item["class"] == "COLUMN_REF":
             column = resolve(item)
@@ -151,33 +162,34 @@ def _selected(
                     f"Column '{column}' is selected, but not grouped by.", f"GROUP BY {column}."
                 )
             if item["alias"] and item["alias"] != column:
-                raise refused("other names of columns", "Leave AS out.")
+                raise unsupported("renamed columns", "Leave out AS.")
             yield column
         elif item["class"] == "FUNCTION" and item["function_name"] in _AGGREGATES:
             yield _aggregate(item, resolve)
         elif item["class"] == "STAR":
-            raise refused("SELECT *", f"{_EXAMPLE}. {PLAIN}")
+            raise unsupported("SELECT *", f"{_EXAMPLE}. {PLAIN}")
         else:
             what = item.get("function_name", item["class"].lower())
-            raise refused(f"'{what}' after SELECT", f"There are count, sum and avg. {PLAIN}")
+            raise unsupported(f"'{what}' in the SELECT list", f"Use count, sum or avg. {PLAIN}")
 
 
 def _aggregate(item: Node, resolve: Resolve) -> Aggregate:
+    """One count, sum or average."""
     kind = _AGGREGATES[item["function_name"]]
     if item["distinct"]:
-        raise refused("DISTINCT")
+        raise unsupported("DISTINCT")
     arguments = [argument["expression"] for argument in item["arguments"]]
     column = None
     if item["function_name"] != "count_star":
         if len(arguments) != 1 or arguments[0]["class"] != "COLUMN_REF":
-            raise refused(f"{kind} of anything but a column")
+            raise unsupported(f"{kind} of anything but a column")
         column = resolve(arguments[0])
     label = item["alias"] or (kind if column is None else f"{kind}_{column}")
-    return Aggregate(label, kind, column, read_conditions(item["filter"], resolve))
+    return Aggregate(label, kind, column, parse_conditions(item["filter"], resolve))
 
 
 def _labelled(items: Iterator[str | Aggregate]) -> Iterator[str | Aggregate]:
-    """Check that no two columns of the answer have one name."""
+    """Check that no two columns of the answer have the same name."""
     used: set[str] = set()
     for item in items:
         names = answer_columns(item)
@@ -190,7 +202,7 @@ def _labelled(items: Iterator[str | Aggregate]) -> Iterator[str | Aggregate]:
 
 
 def answer_columns(item: str | Aggregate) -> list[str]:
-    """The columns of the answer that something after SELECT becomes."""
+    """Return the columns of the answer for an item of the SELECT list."""
     if isinstance(item, str):
         return [item]
     return [item.label, *(f"{item.label}_{part}" for part in ("low", "high", "error"))]
@@ -210,35 +222,36 @@ def _modifiers(
                 for part in modifier["orders"]
             ]
         elif modifier["type"] == "LIMIT_MODIFIER" and modifier["limit_type"] == "ROW_COUNT":
-            first, asked = (
+            first, limit = (
                 0 if modifier[part] is None else constant(modifier[part])
                 for part in ("offset", "limit")
             )
-            rows = None if modifier["limit"] is None else asked
+            rows = None if modifier["limit"] is None else limit
         else:
-            raise refused(str(modifier["type"]).split("_")[0])
+            raise unsupported(str(modifier["type"]).split("_")[0])
     return tuple(order), int(first), rows
 
 
 def _order_column(
     expression: Node, selected: Sequence[str | Aggregate], columns: Sequence[str]
 ) -> str:
+    """The column of the answer that an ORDER BY expression names."""
     if expression["class"] == "CONSTANT":
         place = constant(expression)
         if isinstance(place, int) and 1 <= place <= len(columns):
             return columns[place - 1]
     names = [name for item in selected for name in answer_columns(item)]
     if expression["class"] == "COLUMN_REF":
-        asked = str(expression["column_names"][-1]).lower()
-        found = [name for name in names if name.lower() == asked]
+        name = str(expression["column_names"][-1]).lower()
+        found = [column for column in names if column.lower() == name]
         if found:
             return found[0]
         raise UsageError(
-            f"The answer has no column '{asked}' to order by.", did_you_mean(asked, names)
+            f"The answer has no column '{name}' to order by.", did_you_mean(name, names)
         )
     if expression["class"] == "FUNCTION" and expression["function_name"] in _AGGREGATES:
         kind = _AGGREGATES[expression["function_name"]]
         matching = [item for item in selected if isinstance(item, Aggregate) and item.kind == kind]
         if len(matching) == 1:
             return matching[0].label
-    raise refused("this ORDER BY", f"Order by a column of the answer: {', '.join(names)}.")
+    raise unsupported("this ORDER BY", f"Order by a column of the answer: {', '.join(names)}.")

@@ -1,4 +1,4 @@
-"""Plain DuckDB SQL over the published cells, shut off from everything but the release."""
+"""Plain DuckDB SQL on the published cells, without access to anything but the release."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pyarrow as pa
 from mottle.errors import UsageError
 from mottle.queries.sql.parse import TABLE
 
-# A range covers low..high: whole numbers and days are counted, other numbers measured.
+# Shares of a range within low..high: whole numbers and days are counted, others are measured by
+# length.
 _MACROS = """
 CREATE MACRO possible(cell, low, high) AS coalesce(cell.lo <= high AND cell.hi >= low, false);
 CREATE MACRO certain(cell, low, high) AS
@@ -27,7 +28,7 @@ CREATE MACRO share_of(cell, value) AS
 
 
 def query_plain(table: pa.Table, sensitive: pa.Table | None, sql: str) -> pa.Table:
-    """Run SQL on the tables ``release`` (and ``sensitive``), with nothing else in reach."""
+    """Run SQL on the tables ``release`` and ``sensitive`` (if given), and on nothing else."""
     with duckdb.connect() as connection:
         for name, contents in ((TABLE, table), ("sensitive", sensitive)):
             if contents is not None:
