@@ -1,4 +1,4 @@
-"""Hamming distance of records, on packed bitmaps or on sorted item lists."""
+"""Hamming distances between records, on packed bitmaps or on sorted item lists."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mottle.utils import parallel
 def steps(sets: Sets, order: Int64Array) -> Int32Array:
     """Distances from each record of an order to the next, and from the last back to the first.
 
-    >>> from mottle.itemsets.data import SetData
-    >>> steps(SetData.of(["ab", "bc", "bcd"]).sets(), np.arange(3))
+    >>> from mottle.itemsets.data import ItemSets
+    >>> steps(ItemSets.of(["ab", "bc", "bcd"]).sets(), np.arange(3))
     array([2, 1, 3], dtype=int32)
     """
     found = np.empty(len(order), np.int32)
@@ -49,9 +49,9 @@ def distances_within(sets: Sets, records: Int64Array, distance: Int32Array) -> N
     for one in range(records.size):
         distance[one, one] = 0
         for other in range(one):
-            apart = hamming(sets, records[one], records[other])
-            distance[one, other] = apart
-            distance[other, one] = apart
+            between = hamming(sets, records[one], records[other])
+            distance[one, other] = between
+            distance[other, one] = between
 
 
 @njit(cache=True, nogil=True)
