@@ -20,8 +20,25 @@ __all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get"
 
 
 def get(name: str) -> Method:
-    """The method registered under ``name``.
+    """Return the method registered under ``name``.
 
+    Parameters
+    ----------
+    name : str
+        Name of the method, as listed by `registered`.
+
+    Returns
+    -------
+    Method
+        The registered method.
+
+    Raises
+    ------
+    UsageError
+        If there is no method of that name.
+
+    Examples
+    --------
     >>> get("nh").paper
     'NH10'
     >>> get("nhh")

@@ -25,9 +25,9 @@ from mottle.guarantees.exposure import exposure
 from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.buckets import buckets as module
 from mottle.methods.buckets import records
-from mottle.methods.buckets.buckets import best_cut, buckets, scout_counts, tiers_for
+from mottle.methods.buckets.buckets import best_cut, buckets, pilot_counts, tiers_for
 from mottle.methods.buckets.filling import fill_blocks
-from mottle.methods.buckets.plan import Values
+from mottle.methods.buckets.plan import SensitiveValues
 from mottle.methods.buckets.tiers import Tier
 from mottle.schema.model import Representation
 
@@ -162,7 +162,7 @@ def test_belief_stays_within_caps_with_scouts(monkeypatch):
     monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
     demand = demand_of(list("aabb"), LDiversity(2))
-    assert scout_counts(demand, demand.counts, 2).tolist() == [1, 1]
+    assert pilot_counts(demand, demand.counts, 2).tolist() == [1, 1]
     assert highest_belief_over_cap(codes, list("aabb"), LDiversity(2)) <= 1
 
 
@@ -189,7 +189,7 @@ def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
     lead to them by equally many lots.
     """
     caps = np.array([2 / 3, 1 / 3, 1 / 3])
-    known = Values(np.arange(3, dtype=np.int32)[:, None], caps, np.empty((3, 0)), 2)
+    known = SensitiveValues(np.arange(3, dtype=np.int32)[:, None], caps, np.empty((3, 0)), 2)
 
     @cache
     def layouts(world: tuple[int, ...]) -> Counter:

@@ -8,16 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle.guarantees.demand import allowed
-from mottle.methods.buckets.plan import Values, is_group, make_plan
+from mottle.methods.buckets.plan import SensitiveValues, is_group, make_plan
 
 
-def values_of(caps, profiles=None, marks=None, least=1) -> Values:
+def values_of(caps, profiles=None, marks=None, least=1) -> SensitiveValues:
     caps = np.asarray(caps, float)
     marks = np.arange(len(caps), dtype=np.int32)[:, None] if marks is None else marks
-    return Values(marks, caps, np.empty((len(marks), 0)) if profiles is None else profiles, least)
+    return SensitiveValues(
+        marks, caps, np.empty((len(marks), 0)) if profiles is None else profiles, least
+    )
 
 
-def check(counts, values: Values, buckets: int) -> None:
+def check(counts, values: SensitiveValues, buckets: int) -> None:
     plan = make_plan(np.array(counts, np.int64), values, buckets)
     placed = plan.group + sum(table.sum(axis=1) for table in plan.tables)
     assert placed.tolist() == list(counts)

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Caps, Schema
-from mottle.methods.buckets.plan import Values, is_group, make_plan
+from mottle.methods.buckets.plan import SensitiveValues, is_group, make_plan
 from mottle.methods.buckets.tiers import Tier, edges_per_record, tiers_of
 
 
-def likeness(counts: np.ndarray, beta: float) -> Values:
+def likeness(counts: np.ndarray, beta: float) -> SensitiveValues:
     caps = np.minimum(1.0, (1 + beta) * counts / counts.sum())
     marks = np.arange(len(counts), dtype=np.int32)[:, None]
-    return Values(marks, caps, np.empty((len(counts), 0)), 2)
+    return SensitiveValues(marks, caps, np.empty((len(counts), 0)), 2)
 
 
-def planned_loss(tiers: list[Tier], values: Values) -> float:
+def planned_loss(tiers: list[Tier], values: SensitiveValues) -> float:
     return sum(make_plan(tier.counts, values, tier.buckets).loss for tier in tiers)
 
 
@@ -57,7 +57,7 @@ def test_rare_values_get_a_tier_with_many_buckets_and_the_others_few():
 def test_equal_caps_need_no_tiers():
     counts = np.array([500, 100, 80, 60, 500, 20])
     marks = np.arange(6, dtype=np.int32)[:, None]
-    (tier,) = tiers_of(counts, Values(marks, np.full(6, 0.4), np.empty((6, 0)), 2))
+    (tier,) = tiers_of(counts, SensitiveValues(marks, np.full(6, 0.4), np.empty((6, 0)), 2))
     assert tier.counts.tolist() == counts.tolist()
     assert tier.buckets == 3
 
@@ -73,7 +73,7 @@ def test_several_columns_are_parted_by_the_lowest_cap_of_each_value():
     counts = np.array([900, 800, 900, 850, 700, 900, 12, 8])
     shares = [counts, np.bincount(first, counts), np.bincount(second, counts)]
     caps = np.concatenate([np.minimum(4 * share / counts.sum(), 1) for share in shares])
-    values = Values(marks, caps, np.empty((8, 0)), 2)
+    values = SensitiveValues(marks, caps, np.empty((8, 0)), 2)
     tiers = tiers_of(counts, values)
     assert np.array_equal(sum(tier.counts for tier in tiers), counts)
     for tier in tiers:
