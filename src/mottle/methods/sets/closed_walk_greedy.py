@@ -71,9 +71,7 @@ class Walk(NamedTuple):
     postimage: Int64Array  # by edge
     latest: Int64Array  # by preimage: its latest edge, or _NONE
     earlier: Int64Array  # by discovering edge: the preimage's discovering edge before, or _NONE
-    discovery: (
-        Int64Array  # by preimage: its latest edge to a postimage not reached before, or _NONE
-    )
+    discovery: Int64Array  # by preimage: its latest edge to a newly reached postimage, or _NONE
     tried: Int64Array  # by preimage: the distance up to which it has tried reached postimages
     resort: Int64Array  # by preimage: the postimage it took at that distance, or _NONE
     reached: BoolArray  # by postimage: whether the walk has reached it
