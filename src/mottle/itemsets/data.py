@@ -208,12 +208,29 @@ class ItemSets:
         return replace(self, labels=labels, label_name=name)
 
     def record(self, number: int) -> list[str]:
-        """Return the items of record ``number`` as text."""
+        """Return the items of one record as text.
+
+        Parameters
+        ----------
+        number : int
+            Index of the record.
+
+        Returns
+        -------
+        list of str
+            Its items, in the order of their codes.
+        """
         codes = self.items[self.starts[number] : self.starts[number + 1]]
         return [str(name) for name in self.names.take(pa.array(codes)).to_pylist()]
 
     def sets(self) -> Sets:
-        """Return the records for kernels, with bitmaps if those are faster to compare."""
+        """Return the records in the form that kernels take.
+
+        Returns
+        -------
+        Sets
+            The records, with bitmaps if those are faster to compare.
+        """
         lists = Sets(self.starts, self.items, NO_BITMAPS, self.universe)
         words = words_for(self.universe) * self.records
         if 8 * words <= _LARGEST_BITMAPS and words <= _WORDS_PER_ITEM * len(self.items):

@@ -79,8 +79,8 @@ def average_class_size(graph: Graph, k: int) -> float:
 def classification(graph: Graph, labels: Labels) -> float:
     """CM: the share of originals whose class label a reader of the release would get wrong.
 
-    The reader takes every published record for one of the majority class among its preimages, and
-    an original stands behind each of its matches equally often. For groups it is the share of
+    The reader assigns every published record to the majority class of its preimages, and an
+    original is the true one of each of its matches with equal chance. For groups it is the share of
     records outside the majority of their group (Iyengar 2002).
     """
     if len(labels) != graph.records:

@@ -20,22 +20,22 @@ __all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get"
 
 
 def get(name: str) -> Method:
-    """Return the method registered under ``name``.
+    """Return the method that is registered under a name.
 
     Parameters
     ----------
     name : str
-        Name of the method, as listed by `registered`.
+        A name that ``mottle methods`` lists.
 
     Returns
     -------
     Method
-        The registered method.
+        What it gives, where it comes from, what it costs, and the function that runs it.
 
     Raises
     ------
     UsageError
-        If there is no method of that name.
+        There is no such method; the message suggests similar names.
 
     Examples
     --------
