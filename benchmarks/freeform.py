@@ -23,7 +23,7 @@ from _shared import ROOT, markdown_table, report, require_data
 import mottle
 from mottle.encoding.encode import encode
 from mottle.kernels.ncp_growth import scales
-from mottle.methods.freeform import layouts, match_in_blocks
+from mottle.methods.freeform import block_orders, match_in_blocks
 from mottle.methods.refinement import mean_loss
 from mottle.pipeline.anonymize import Progress, seconds_of_anonymizing
 from mottle.schema.model import Representation
@@ -448,7 +448,7 @@ def orders() -> None:
         metric = scales(codes)
         nh = run(adult_table(rows), 10, "nh").gcp
         row: list[object] = [f"{rows:,}"]
-        for layout in layouts(codes, 10):
+        for layout in block_orders(codes, 10):
             ordered = codes.matrix[layout.order]
             boxes = match_in_blocks(metric, ordered, layout.starts, 10)
             row.append(f"{layout.name} {mean_loss(metric, ordered, boxes) / nh:.3f}")

@@ -70,7 +70,7 @@ def test_any_single_changed_edge_is_caught(block, data):
 
 
 def test_repeated_preimages_are_caught_even_when_all_counts_are_right():
-    """Every original has two matches and every record two preimages, but nobody hides."""
+    """Every original has two matches and every record two preimages, but they are not distinct."""
     with pytest.raises(PrivacyError, match="not regular"):
         explicit(3, 2, [[0, 0], [1, 1], [2, 2]]).check_regular(2)
 

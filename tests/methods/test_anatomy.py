@@ -56,7 +56,7 @@ def test_largest_buckets_are_emptied_first():
 
 
 def test_which_records_of_a_value_go_together_is_drawn():
-    """Over many lots, each of the four b's is as often in the group of record 0 as any other."""
+    """Over many random orders, each of the four b's is equally often in the group of record 0."""
     values = list("aaaabbbb")
     partners = Counter()
     for seed in range(400):

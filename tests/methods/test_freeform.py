@@ -62,7 +62,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 
 
 class _Stopper:
-    """Raises KeyboardInterrupt, as Ctrl-C does, when the loss is told the given time."""
+    """Raises KeyboardInterrupt, as Ctrl-C does, at the given report of the loss."""
 
     def __init__(self, after: int) -> None:
         self.losses: list[float] = []

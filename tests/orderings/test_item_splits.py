@@ -16,12 +16,12 @@ records = st.lists(st.sets(st.sampled_from("abcdef")), min_size=1, max_size=30)
 
 
 @given(records, st.integers(1, 5), st.integers(0, 100))
-def test_every_record_has_one_place_whatever_the_taste(
+def test_every_record_has_one_place_whatever_the_item_weights(
     lists: list[set[str]], piece: int, seed: int
 ) -> None:
     data = ItemSets.of(lists)
-    taste = np.random.default_rng(seed).random(data.universe)
-    order = split_order(data.sets(), np.ones(data.records, np.int32), piece, taste)
+    item_weights = np.random.default_rng(seed).random(data.universe)
+    order = split_order(data.sets(), np.ones(data.records, np.int32), piece, item_weights)
     assert sorted(order.tolist()) == list(range(data.records))
 
 

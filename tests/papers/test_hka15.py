@@ -20,7 +20,7 @@ AGE = [59, 57, 39, 28, 41, 37, 40, 53]
 SALARY = [25, 27, 47, 41, 20, 59, 35, 34]
 TABLE = pa.table({"Age": AGE, "Salary": SALARY})
 SCHEMA = Schema.of(quasi_identifying=["Age", "Salary"])
-# the published tuples t'_0 … t'_7 and, beside them, the originals the paper says they match
+# The published tuples t'_0 … t'_7, each with the originals that the paper says it matches.
 RANGES = {
     "Age": [(53, 59), (53, 59), (28, 39), (28, 41), (40, 59), (28, 39), (39, 41), (40, 57)],
     "Salary": [(25, 34), (25, 34), (41, 59), (20, 59), (20, 35), (41, 59), (20, 47), (27, 35)],

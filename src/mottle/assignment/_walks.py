@@ -1,4 +1,4 @@
-"""What the walks share: edges seen from the originals, random picks, and the check of the result.
+"""Helpers that the walks share: edges by original, random picks, and the check of the result.
 
 *Originals* and *slots* (published records) are numbered by their place in the block.
 """
@@ -9,15 +9,37 @@ import numpy as np
 from numba import njit
 
 from mottle.errors import PrivacyError
-from mottle.graph.model import Graph, is_order, preimage
+from mottle.graph.model import Graph, is_complete, is_order, preimage
 from mottle.typing import Int32Array, Int64Array, UInt32Array
 from mottle.utils import parallel
-from mottle.utils.csprng import below, shuffle
+from mottle.utils.csprng import Purpose, below, open_stream, shuffle
+
+_WALK = int(Purpose.WALK)
+
+
+@njit(cache=True, nogil=True)
+def assign_if_complete(
+    graph: Graph, block: int, key: UInt32Array, stream: UInt32Array, truth: Int32Array
+) -> bool:
+    """Open the block's random stream; if the block is complete, assign it and return true."""
+    open_stream(stream, key, _WALK, block)
+    if not is_complete(graph, block):
+        return False
+    _permute_block(graph, block, stream, truth)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def write_block(graph: Graph, block: int, holder_of: Int32Array, truth: Int32Array) -> None:
+    """Write the assignment of a block, given as the original that holds each slot."""
+    start = graph.starts[block]
+    for slot in range(holder_of.size):
+        truth[start + slot] = start + holder_of[slot]
 
 
 @njit(cache=True, nogil=True)
 def slots_of_originals(graph: Graph, block: int) -> Int32Array:
-    """Slots every original may take, [size, degree]: the edges of a block turned around."""
+    """[size, degree]: the slots that each original may take, the edges of a block by original."""
     size = graph.starts[block + 1] - graph.starts[block]
     degree = np.int64(graph.degrees[block])
     free = np.empty((size, degree), np.int32)
@@ -34,9 +56,9 @@ def slots_of_originals(graph: Graph, block: int) -> Int32Array:
 def pick_unvisited(
     stream: UInt32Array, slots: Int32Array, first: int, last: int, visited: Int64Array, walk: int
 ) -> int:
-    """Index in ``slots[first:last]`` of a slot not visited in this walk, from a random one on.
+    """Index in ``slots[first:last]`` of a slot not visited in this walk; -1 when all are visited.
 
-    -1 when all are visited.
+    The search starts at a random index.
     """
     if first == last:
         return -1
@@ -51,7 +73,7 @@ def pick_unvisited(
 
 
 @njit(cache=True, nogil=True)
-def permute_block(graph: Graph, block: int, stream: UInt32Array, truth: Int32Array) -> None:
+def _permute_block(graph: Graph, block: int, stream: UInt32Array, truth: Int32Array) -> None:
     """Assign a complete block by a uniformly random permutation: every edge has chance 1/size."""
     start, end = graph.starts[block], graph.starts[block + 1]
     places = np.arange(end - start)
@@ -61,24 +83,41 @@ def permute_block(graph: Graph, block: int, stream: UInt32Array, truth: Int32Arr
 
 
 def check_assignment(graph: Graph, truth: Int32Array) -> int:
-    """Invariant 3: the assignment is one-to-one along edges of the graph.
+    """Check invariant 3: the assignment is one-to-one along edges of the graph.
 
-    Returns the number of records, or raises `PrivacyError`.
+    Parameters
+    ----------
+    graph : Graph
+        The graph that the assignment was drawn from.
+    truth : Int32Array
+        [n]: the position of the true original of every published record.
+
+    Returns
+    -------
+    int
+        Number of records.
+
+    Raises
+    ------
+    PrivacyError
+        If an original is assigned never or twice, or to a record that may not stand for it.
     """
     if len(truth) != graph.records or not is_order(truth):
         raise PrivacyError("Invariant 3: the assignment is not one-to-one.")
-    astray = sum(
-        parallel.over_blocks(lambda first, last: _astray(graph, truth, first, last), graph.starts)
+    outside = sum(
+        parallel.over_blocks(
+            lambda first, last: _count_outside(graph, truth, first, last), graph.starts
+        )
     )
-    if astray:
-        raise PrivacyError(f"Invariant 3: {astray} records are assigned outside the graph.")
+    if outside:
+        raise PrivacyError(f"Invariant 3: {outside} records are assigned outside the graph.")
     return graph.records
 
 
 @njit(cache=True, nogil=True)
-def _astray(graph: Graph, truth: Int32Array, first: int, last: int) -> int:
+def _count_outside(graph: Graph, truth: Int32Array, first: int, last: int) -> int:
     """Count published records whose true original is not among their preimages."""
-    astray = 0
+    outside = 0
     for block in range(first, last):
         start, end = graph.starts[block], graph.starts[block + 1]
         degree = graph.degrees[block]
@@ -89,5 +128,5 @@ def _astray(graph: Graph, truth: Int32Array, first: int, last: int) -> int:
                 if preimage(graph, block, position - start, layer) == place:
                     found = True
                     break
-            astray += not found
-    return astray
+            outside += not found
+    return outside

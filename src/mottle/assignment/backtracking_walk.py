@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.assignment._walks import permute_block, pick_unvisited, slots_of_originals
-from mottle.graph.model import Graph, is_complete
+from mottle.assignment._walks import (
+    assign_if_complete,
+    pick_unvisited,
+    slots_of_originals,
+    write_block,
+)
+from mottle.graph.model import Graph
 from mottle.typing import BoolArray, Int32Array, Int64Array, UInt32Array
-from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
-
-_WALK = int(Purpose.WALK)
+from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 
 @njit(cache=True, nogil=True)
@@ -26,15 +29,14 @@ def backtracking_walk(
     Line numbers in comments are those of the figure. Cost O(k · |P|²) for one assignment in the
     worst case: each cycle may visit every slot and settle a single original.
 
-    ``free[i, :left]`` are the slots original i may still take. ``slot_of`` and ``holder_of`` are
-    the current assignment, one-to-one but not valid everywhere; ``settled`` says where it is, and
-    there the slot stands last, at ``free[i, left - 1]``. The others are ``waiting[:count]``.
+    ``free[i, :left]`` are the slots that original i may still take. ``slot_of`` and ``holder_of``
+    are the current assignment, which is one-to-one but may use slots that are not free for their
+    original. ``settled`` marks the originals whose slot is valid; that slot then stands last, at
+    ``free[i, left - 1]``. The other originals are ``waiting[:count]``.
     """
     stream = np.empty(STREAM_WORDS, np.uint32)
     for block in range(first, last):
-        open_stream(stream, key, _WALK, block)
-        if is_complete(graph, block):
-            permute_block(graph, block, stream, truth)
+        if assign_if_complete(graph, block, key, stream, truth):
             continue
         size = graph.starts[block + 1] - graph.starts[block]
         degree = graph.degrees[block]
@@ -58,7 +60,7 @@ def backtracking_walk(
                 while visited[goal] != walk:  # line 8
                     end = left - 1 if settled[original] else left
                     choice = pick_unvisited(stream, free[original], 0, end, visited, walk)
-                    if choice < 0:  # lines 13-14: a dead end, back to whoever came here
+                    if choice < 0:  # lines 13-14: a dead end, return to the original before it
                         original = taken_by[slot_of[original]]
                     else:  # lines 6, 12, 16
                         slot = free[original, choice]
@@ -87,9 +89,7 @@ def backtracking_walk(
                     if original == start:
                         break
                     slot = freed
-        offset = graph.starts[block]
-        for slot in range(size):
-            truth[offset + slot] = offset + holder_of[slot]
+        write_block(graph, block, holder_of, truth)
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +103,7 @@ def _begin(
     waiting: Int32Array,
     place_in_waiting: Int32Array,
 ) -> int:
-    """Start from a random permutation (NH10 §5.2.1); returns how many originals have to wait."""
+    """Start from a random permutation (NH10 §5.2.1); return the number of waiting originals."""
     size = slot_of.size
     for original in range(size):
         slot_of[original] = original
@@ -139,7 +139,7 @@ def _settle(
     waiting: Int32Array,
     place_in_waiting: Int32Array,
 ) -> int:
-    """Give ``original`` the slot ``free[original, choice]``; returns how many still wait."""
+    """Give ``original`` the slot ``free[original, choice]``; return how many are still waiting."""
     slot = free[original, choice]
     free[original, choice] = free[original, left - 1]
     free[original, left - 1] = slot

@@ -1,4 +1,4 @@
-"""SET12's closed walk: extract assignments by walks that may revisit, never backtrack.
+"""SET12's closed walk: extract assignments by walks that may revisit slots but never backtrack.
 
 Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal Recoding (KDD 2012),
 §4.2, Algorithm 1.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.assignment._walks import permute_block, slots_of_originals
-from mottle.graph.model import Graph, is_complete
+from mottle.assignment._walks import assign_if_complete, slots_of_originals, write_block
+from mottle.graph.model import Graph
 from mottle.typing import Int32Array, Int64Array, UInt32Array
-from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
+from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
-_WALK = int(Purpose.WALK)
 _NOBODY = -1
 
 
@@ -24,34 +23,32 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
 
     The walk starts at a random original that has no slot yet, takes a random slot, sends that
     slot's holder to a random slot of its own, and so on until it closes. It prefers slots it has
-    not visited; where there is none it revisits one over an edge it has not used, and only the
-    last choice of each original counts, so the detour (a *deviant cycle*) is forgotten. Every
-    original has as many ways in as out, so the walk is never stuck (Theorem 4.1).
+    not visited; if there is none, it revisits one over an edge it has not used. Only the last
+    choice of each original counts, so the detour (a *deviant cycle*) is forgotten. Every original
+    has as many incoming as outgoing edges, so the walk is never stuck (Theorem 4.1).
 
-    One deviation, for speed: the paper starts from an arbitrary assignment of the originals still
-    waiting and closes a walk at the slot its first original holds there. That assignment being
-    arbitrary, we decide it as late as possible: whichever slot without a settled holder the walk
-    reaches first *is* the one its first original held. The walks are then short, about |P|/w steps
-    while w originals wait, and one assignment costs O(|P| log |P|) steps on average instead of
-    O(k · |P|²) (Goel, Kapralov, Khanna, Perfect Matchings in O(n log n) Time in Regular Bipartite
-    Graphs, SIAM J. Comput. 2013).
+    One deviation, for speed: the paper starts from an arbitrary assignment of the originals that
+    are still waiting, and closes a walk at the slot that its first original holds there. Because
+    that assignment is arbitrary, we decide it as late as possible: the first slot without a settled
+    holder that the walk reaches *is* the one its first original held. The walks are then short,
+    about |P|/w steps while w originals wait, and one assignment costs O(|P| log |P|) steps on
+    average instead of O(k · |P|²) (Goel, Kapralov, Khanna, Perfect Matchings in O(n log n) Time in
+    Regular Bipartite Graphs, SIAM J. Comput. 2013).
     """
     stream = np.empty(STREAM_WORDS, np.uint32)
     for block in range(first, last):
-        open_stream(stream, key, _WALK, block)
-        if is_complete(graph, block):
-            permute_block(graph, block, stream, truth)
+        if assign_if_complete(graph, block, key, stream, truth):
             continue
         size = graph.starts[block + 1] - graph.starts[block]
         degree = graph.degrees[block]
-        # free[i, :left] are the slots original i may still take; the one it holds stands last.
+        # free[i, :left] are the slots that original i may still take; the one it holds is last.
         free = slots_of_originals(graph, block)
         holder_of = np.empty(size, np.int32)  # by slot
         settled = np.empty(size, np.bool_)  # by original: whether it holds a slot
         waiting = np.arange(size)
         visited = np.zeros(size, np.int64)  # by slot: the last walk that took it
-        used = np.zeros(size, np.int32)  # by original: free[i, :used[i]] was walked already …
-        used_in = np.zeros(size, np.int64)  # … in this walk
+        used = np.zeros(size, np.int32)  # by original: free[i, :used[i]] was taken in walk used_in
+        used_in = np.zeros(size, np.int64)  # by original: the last walk that ``used`` refers to
         walk = 0
         chosen = below(stream, degree)  # which of the assignments becomes the true one
         for left in range(degree, degree - chosen - 1, -1):
@@ -74,7 +71,7 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
                     visited[slots[begin]] = walk
                     original = holder_of[slots[begin]]
                 original = start
-                while original != _NOBODY:  # follow everybody's last choice to the open slot
+                while original != _NOBODY:  # follow the last choices to the slot without holder
                     slots = free[original]
                     choice = used[original] - 1
                     slot = slots[choice]
@@ -83,9 +80,7 @@ def closed_walk(graph: Graph, first: int, last: int, key: UInt32Array, truth: In
                     displaced = holder_of[slot]
                     holder_of[slot] = original
                     original = displaced
-        offset = graph.starts[block]
-        for slot in range(size):
-            truth[offset + slot] = offset + holder_of[slot]
+        write_block(graph, block, holder_of, truth)
 
 
 @njit(cache=True, nogil=True)
@@ -98,7 +93,10 @@ def _pick(
     visited: Int64Array,
     walk: int,
 ) -> np.int64:
-    """Index of the next slot, looking from a random one on: open, else unvisited, else that one."""
+    """Index of the next slot: one without holder, else an unvisited one, else a random one.
+
+    The search starts at a random index.
+    """
     offset = begin + below(stream, end - begin)
     unvisited = np.int64(-1)
     for step in range(end - begin):

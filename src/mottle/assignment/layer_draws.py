@@ -1,9 +1,9 @@
-"""Draws for graphs that were built with sensitive values in mind: buckets permuted, rings turned.
+"""Draws for graphs whose edges depend on sensitive values: permute buckets, or rotate rings.
 
 A random walk mixes the given assignments into new ones, in which an individual's matches may
-repeat a sensitive value other than its own; whoever knows the algorithm strikes those out. Here
-the matches of an individual always carry values from different buckets (or from different places
-of the ring), whatever was drawn. Every edge still has chance 1/degree.
+repeat a sensitive value other than its own; an adversary who knows the algorithm rules those out.
+Here the matches of an individual always carry values from different buckets (or from different
+places of the ring), whatever was drawn. Every edge still has chance 1/degree.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.assignment._walks import permute_block
+from mottle.assignment._walks import assign_if_complete
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.typing import Int32Array, UInt32Array
 from mottle.utils import parallel
-from mottle.utils.csprng import STREAM_WORDS, Purpose, below, open_stream, shuffle
-
-_WALK = int(Purpose.WALK)
+from mottle.utils.csprng import STREAM_WORDS, below, shuffle
 
 
 @njit(cache=True, nogil=True)
@@ -33,9 +31,7 @@ def bucket_permutation(
     """
     stream = np.empty(STREAM_WORDS, np.uint32)
     for block in range(first, last):
-        open_stream(stream, key, _WALK, block)
-        if is_complete(graph, block):
-            permute_block(graph, block, stream, truth)
+        if assign_if_complete(graph, block, key, stream, truth):
             continue
         start, end = graph.starts[block], graph.starts[block + 1]
         bucket_size = (end - start) // graph.degrees[block]
@@ -51,9 +47,7 @@ def rotation(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32
     """Assign blocks ``first .. last - 1`` each by one of its layers, drawn uniformly."""
     stream = np.empty(STREAM_WORDS, np.uint32)
     for block in range(first, last):
-        open_stream(stream, key, _WALK, block)
-        if is_complete(graph, block):
-            permute_block(graph, block, stream, truth)
+        if assign_if_complete(graph, block, key, stream, truth):
             continue
         start, end = graph.starts[block], graph.starts[block + 1]
         layer = int(below(stream, graph.degrees[block]))
@@ -62,16 +56,27 @@ def rotation(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32
 
 
 @njit(cache=True, nogil=True)
-def stay(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
-    """Every record stays itself: nothing is drawn where sensitive values are published apart."""
+def identity(graph: Graph, first: int, last: int, key: UInt32Array, truth: Int32Array) -> None:
+    """Assign every record to itself: with sensitive values in a second table nothing is drawn."""
     for position in range(graph.starts[first], graph.starts[last]):
         truth[position] = position
 
 
 def check_layers(graph: Graph, *, buckets: bool) -> None:
-    """Raise `PrivacyError` unless the graph is layered as `bucket_permutation` or `rotation` needs.
+    """Check that the layers of the graph are what `bucket_permutation` or `rotation` needs.
 
-    ``buckets``: layer b of every record lies in bucket b; otherwise every layer is an assignment.
+    Parameters
+    ----------
+    graph : Graph
+        The graph to check.
+    buckets : bool
+        If true, layer b of every record must lie in bucket b (`bucket_permutation`); otherwise
+        every layer must be an assignment (`rotation`).
+
+    Raises
+    ------
+    PrivacyError
+        If the layers of a block are not of that form.
     """
     broken = parallel.over_blocks(
         lambda first, last: _unlayered_blocks(graph, first, last, buckets), graph.starts
@@ -90,7 +95,7 @@ def _unlayered_blocks(graph: Graph, first: int, last: int, buckets: bool) -> int
         degree = graph.degrees[block]
         bucket_size = size // degree if buckets else size
         good = not buckets or size % degree == 0
-        seen_by = np.full((degree, size), -1, np.int32)  # by layer and original: bucket it went to
+        seen_by = np.full((degree, size), -1, np.int32)  # by layer and original: the last bucket
         for place in range(size if good else 0):
             for layer in range(degree):
                 original = preimage(graph, block, place, layer)

@@ -1,9 +1,9 @@
-"""Bit voting: what is published of a record that may stand for several sets (SET12 §4).
+"""Bit voting: what is published for a record that may stand for several sets (SET12 §4).
 
 An item is in the *base* set if more than half of the preimages hold it (a tie counts as absent),
 and *uncertain* if some do and some do not. The *distance* is that of the preimage which differs
 most from the base set. The record may then stand for every set that differs from the base in
-uncertain items only, and in at most so many of them; all preimages are among these.
+uncertain items only, and in at most ``distance`` of them; all preimages are among these.
 
 A preimage whose set is missing, as in a column of a table, does not vote.
 """
@@ -25,32 +25,31 @@ _ALL_VOTE = np.empty(0, np.bool_)
 
 
 class Votes(NamedTuple):
-    """The outcome, once per *row*: the records of a complete block all have the same."""
+    """The outcome, stored once per *row*: all records of a complete block share one row."""
 
     row_of: Int32Array  # [n]: the row of every published record
-    block_of: Int32Array  # [rows]: the block of the graph that a row belongs to …
-    place_of: Int32Array  # [rows]: … and the place there whose preimages voted
+    block_of: Int32Array  # [rows]: the block of the graph that the row belongs to
+    place_of: Int32Array  # [rows]: the place in that block whose preimages voted
     base_starts: Int64Array  # [rows + 1]
     base: Int32Array  # items, ascending within a row
     uncertain_starts: Int64Array  # [rows + 1]
     uncertain: Int32Array  # items, ascending within a row
     distance: Int32Array  # [rows]
-    voters: Int32Array  # [rows]: preimages that have a set
-    wrong: (
-        Int64Array  # [rows]: items told wrongly, over all preimages; being missing is one more item
-    )
+    voters: Int32Array  # [rows]: number of preimages that have a set
+    # [rows]: number of misreported items over all preimages; "missing" counts as one more item
+    wrong: Int64Array
 
     @property
     def multiplicity(self) -> Int64Array:
-        """How many published records have each row."""
+        """Number of published records that share each row."""
         return np.bincount(self.row_of, minlength=len(self.block_of))
 
 
 def vote(graph: Graph, sets: Sets, present: BoolArray = _ALL_VOTE) -> Votes:
     """Let the preimages of every published record vote.
 
-    ``present`` [n] says which records have a set; without it, all. Cost O(n · degree · items),
-    memory O(universe) per core besides the result.
+    ``present`` [n] marks the records that have a set; by default all do. Cost O(n · degree ·
+    items), memory O(universe) per core in addition to the result.
 
     >>> from mottle.itemsets.data import ItemSets
     >>> data = ItemSets.of([{1, 2}, {1, 3, 4}, {2, 4}])  # 1100, 1011, 0101
@@ -87,9 +86,9 @@ def vote(graph: Graph, sets: Sets, present: BoolArray = _ALL_VOTE) -> Votes:
 
 
 def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: BoolArray = _ALL_VOTE) -> int:
-    """Invariant 2: every preimage is a possible world of its published record.
+    """Check invariant 2: every preimage is a possible world of its published record.
 
-    Returns the number of pairs looked at, or raises `PrivacyError`.
+    Returns the number of pairs that were checked, or raises `PrivacyError`.
     """
     stated = (votes.row_of, votes.block_of, votes.place_of)
     if not all(map(np.array_equal, rows_of(graph), stated)):
@@ -100,7 +99,7 @@ def check_worlds(graph: Graph, sets: Sets, votes: Votes, present: BoolArray = _A
     )
     if sum(outside):
         raise PrivacyError(
-            f"Invariant 2: {sum(outside)} preimages are no possible world of their record."
+            f"Invariant 2: {sum(outside)} preimages are not a possible world of their record."
         )
     return int((graph.sizes * graph.degrees).sum())
 
@@ -115,9 +114,9 @@ def _tally(
     counts: Int32Array,
     seen: Int32Array,
 ) -> tuple[int, int]:
-    """Count every item's votes; ``seen[:distinct]`` are the items that have any.
+    """Count the votes for every item; ``seen[:distinct]`` are the items with at least one vote.
 
-    Returns distinct and the number of voters.
+    Returns ``distinct`` and the number of voters.
     """
     start = graph.starts[block]
     distinct, voters = 0, 0
@@ -203,7 +202,7 @@ def _fill(
 
 @njit(cache=True, nogil=True)
 def _sort(numbers: Int32Array, size: int) -> None:
-    """Ascending, in place, by Shell's method."""
+    """Sort ``numbers[:size]`` in place, ascending (Shell sort)."""
     gap = 1
     while gap < size // 3:
         gap = 3 * gap + 1

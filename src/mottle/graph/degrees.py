@@ -1,4 +1,4 @@
-"""How many published records have how many originals behind them: the degrees of a release."""
+"""The degrees of a release: how many originals each published record may stand for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from mottle.graph.model import Graph
 
-MOST_LISTED = 64  # different degrees on a certificate
+MOST_LISTED = 64  # at most this many different degrees are listed on a certificate
 
 
 def records_by_degree(graph: Graph) -> dict[int, int]:
-    """For every degree that occurs, ascending, how many published records have it."""
+    """Number of published records by degree, in ascending order of degree."""
     degrees, place_of = np.unique(graph.degrees, return_inverse=True)
     records = np.zeros(len(degrees), np.int64)
     np.add.at(records, place_of, graph.sizes)
@@ -21,7 +21,7 @@ def records_by_degree(graph: Graph) -> dict[int, int]:
 
 
 def describe_degrees(records: Mapping[int, int]) -> dict[str, Any]:
-    """For the certificate: lowest, highest, and how many records have each, or one up to it.
+    """Lowest and highest degree and the number of records by (coarsened) degree, as certified.
 
     >>> describe_degrees({4: 120, 7: 60, 84: 3})
     {'min': 4, 'max': 84, 'records': [[4, 120], [7, 60], [84, 3]]}
@@ -35,10 +35,11 @@ def describe_degrees(records: Mapping[int, int]) -> dict[str, Any]:
 
 
 def coarsen_degrees(records: Mapping[int, int], most: int) -> dict[int, int]:
-    """At most so many degrees, ascending: records count as of a higher degree than they have.
+    """Reduce to at most ``most`` degrees, ascending, by counting records under a higher degree.
 
-    That is the safe side, since what occurs behind a record of degree m has at least the chance
-    1/m. Neighbours are merged one after the other where this gives away least of these chances.
+    That is the safe side, because a value that occurs among the preimages of a record of degree m
+    has at least the chance 1/m. Neighbouring degrees are merged one pair at a time, each time the
+    pair that understates these chances least.
 
     >>> coarsen_degrees({4: 120, 5: 2, 7: 60, 84: 3}, 3)
     {4: 120, 7: 62, 84: 3}

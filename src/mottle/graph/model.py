@@ -1,9 +1,9 @@
 """The generalization graph: which originals each published record may stand for.
 
-Records are laid out in *block order*: position p holds original ``members[p]``, and published
-record p is the one generalized around it. A block is a run of positions; all edges stay inside
-their block. Within a block every published record has the same number of preimages (its degree),
-and for a valid graph every original has that many matches too: the block is regular.
+Records are in *block order*: position p holds original ``members[p]``, and published record p is
+the one generalized around it. A block is a range of consecutive positions; every edge stays inside
+its block. Within a block every published record has the same number of preimages (its degree), and
+in a valid graph every original has that many matches too: the block is regular.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Graph(NamedTuple):
 
     @classmethod
     def rings(cls, members: Int32Array, starts: Int64Array, degrees: Int32Array) -> Graph:
-        """Every block a ring of its own degree."""
+        """Make every block a ring of its own degree."""
         return cls(
             np.ascontiguousarray(members, np.int32),
             np.ascontiguousarray(starts, np.int64),
@@ -48,7 +48,7 @@ class Graph(NamedTuple):
     def explicit(
         cls, members: Int32Array, starts: Int64Array, degrees: Int32Array, edges: Int32Array
     ) -> Graph:
-        """Edges written out: block after block, published record after published record."""
+        """Make a graph from all its edges, by block and then by published record."""
         return cls(
             np.ascontiguousarray(members, np.int32),
             np.ascontiguousarray(starts, np.int64),
@@ -59,12 +59,12 @@ class Graph(NamedTuple):
 
     @property
     def records(self) -> int:
-        """Number of records on either side."""
+        """Number of originals, which is also the number of published records."""
         return len(self.members)
 
     @property
     def sizes(self) -> Int64Array:
-        """Records in each block."""
+        """Number of records in each block."""
         return np.diff(self.starts)
 
     def preimages(self, position: int) -> Int32Array:
@@ -78,9 +78,9 @@ class Graph(NamedTuple):
         return np.array([start + place for place in places], np.int32)
 
     def check_regular(self, least: int) -> tuple[int, int]:
-        """Invariant 1: every block is regular with distinct preimages and degree ≥ ``least``.
+        """Check invariant 1: blocks are regular, with distinct preimages and degree ≥ ``least``.
 
-        Returns the smallest and largest degree, or raises `PrivacyError`.
+        Returns the smallest and the largest degree, or raises `PrivacyError`.
         """
         covers = len(self.starts) > 1 and self.starts[0] == 0 and self.starts[-1] == self.records
         if self.records == 0 or not covers:
@@ -108,7 +108,7 @@ class Graph(NamedTuple):
 
 
 def join(graphs: Sequence[Graph]) -> Graph:
-    """Explicit graphs over different rows of one table, block after block."""
+    """Join explicit graphs over different rows of one table, block after block."""
     ends = np.cumsum([0, *[graph.records for graph in graphs]])
     starts = [graph.starts[1:] + end for graph, end in zip(graphs, ends[:-1], strict=True)]
     return Graph.explicit(
@@ -120,14 +120,14 @@ def join(graphs: Sequence[Graph]) -> Graph:
 
 
 def _edge_starts(starts: Int64Array, degrees: Int32Array) -> Int64Array:
-    """Where each block's edges begin when they are written out."""
+    """Where each block's edges begin in a graph with explicit edges."""
     return np.concatenate([[0], np.cumsum(np.diff(starts) * degrees)]).astype(np.int64)
 
 
 def rows_of(graph: Graph) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """Rows of a cover: one per complete block, whose records are alike, one per record elsewhere.
+    """Rows of a cover: one for a complete block, whose records are all alike, else one per record.
 
-    Returns the row of every published record, and the block and place of every row.
+    Returns the row of every published record, and the block and the place of every row.
     """
     sizes = graph.sizes
     complete = graph.degrees == sizes
@@ -142,7 +142,7 @@ def rows_of(graph: Graph) -> tuple[Int32Array, Int32Array, Int32Array]:
 
 
 def is_order(items: Int32Array | Int64Array) -> bool:
-    """Whether ``items`` holds each of 0 .. len - 1 exactly once.
+    """Whether ``items`` contains each of 0 .. len - 1 exactly once.
 
     >>> is_order(np.array([2, 0, 1])), is_order(np.array([0, -1])), is_order(np.array([0, 0]))
     (True, False, False)
@@ -154,7 +154,7 @@ def is_order(items: Int32Array | Int64Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def preimage(graph: Graph, block: int, place: int, layer: int) -> np.int64:
-    """Place of the original that stands in ``layer`` of the published record at ``place``."""
+    """Place of the original in layer ``layer`` of the published record at ``place``."""
     if graph.edges.size == 0:
         size = graph.starts[block + 1] - graph.starts[block]
         around = place + layer
@@ -170,13 +170,13 @@ def is_complete(graph: Graph, block: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _irregular_blocks(graph: Graph, first: int, last: int) -> int:
-    """Count blocks in which some preimages repeat or some original has not ``degree`` matches."""
+    """Count blocks where a preimage repeats or an original does not have ``degree`` matches."""
     irregular = 0
     for block in range(first, last):
         size = graph.starts[block + 1] - graph.starts[block]
         degree = np.int64(graph.degrees[block])
         if graph.edges.size == 0 and degree == size:
-            continue  # a ring as long as its block: every record appears in every place once
+            continue  # a complete ring: every record is a preimage of every record exactly once
         matches = np.zeros(size, np.int64)
         seen_by = np.full(size, -1, np.int64)
         regular = True

@@ -1,4 +1,4 @@
-"""Columns of lists, or of text with separators between the items, as sets."""
+"""Item sets from Arrow columns of lists, or of text with a separator between the items."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ BLANKS = " \t"
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether values of a type are lists."""
+    """Whether a type is a list type."""
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
 
 
 def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> ItemSets:
-    """Records from a column of lists; a missing list holds nothing.
+    """Make records from a column of lists; a missing list counts as empty.
 
-    ``trim`` takes blanks around items away, and items of which nothing is left.
+    ``trim`` removes blanks around items, and items that are empty after that.
     """
     record_of: list[Int64Array] = []
     items: list[pa.Array] = []
@@ -44,7 +44,7 @@ def of_lists(lists: pa.ChunkedArray, *, trim: bool) -> ItemSets:
 
 
 def of_text(values: pa.ChunkedArray, name: str, separator: str) -> ItemSets:
-    """Records from a column of plain values, as text with a separator between items.
+    """Make records from a column of plain values, read as text with a separator between items.
 
     >>> of_text(pa.chunked_array([["b; a;", ";", None]]), "visited", ";").starts
     array([0, 2, 2, 2])

@@ -1,4 +1,4 @@
-"""Bits of packed item sets."""
+"""Bit operations on packed item sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def popcount(word: np.uint64) -> np.int64:
-    """Number of bits set, by adding up ever wider fields."""
+    """Number of bits that are set, by adding up fields of increasing width."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)

@@ -1,8 +1,8 @@
 """Set-valued data: an item dictionary, and every record's items as a sorted list of codes.
 
-All records' lists lie one after the other in one array, so that a million baskets over a hundred
-thousand items take a few bytes per item held, and no matrix. Where records hold a good part of all
-items, kernels work on packed bitmaps instead; `Sets` carries whichever is faster.
+The lists of all records are stored one after another in one array, so that a million baskets over
+a hundred thousand items take a few bytes per item held, and no matrix. If records hold a large part
+of all items, kernels work on packed bitmaps instead; `Sets` carries whichever is faster.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from mottle.utils.arrow import as_text, is_plain
 
 NO_BITMAPS = np.empty((0, 0), np.uint64)
 _WORD = 64
-_WORDS_PER_ITEM = 16  # so many words of bitmaps are compared in the time of one item of lists
+_WORDS_PER_ITEM = 16  # words of bitmaps that are compared in the time of one item of lists
 _LARGEST_BITMAPS = 1 << 28  # bytes
 
 
 class Sets(NamedTuple):
-    """Records as sets of item codes, in the form kernels take."""
+    """Records as sets of item codes, in the form that kernels take."""
 
     starts: Int64Array  # [n + 1]: where each record's items begin
     items: Int32Array  # codes, ascending and distinct within a record
-    words: (
-        UInt64Array  # [n, words]: the same as packed bitmaps, item 0 in the lowest bit; or [0, 0]
-    )
+    # [n, words]: the same sets as packed bitmaps, item 0 in the lowest bit; or [0, 0] for none
+    words: UInt64Array
     universe: int  # number of different items
 
     @property
@@ -45,11 +44,11 @@ class Sets(NamedTuple):
 
     @property
     def sizes(self) -> Int64Array:
-        """Items of every record."""
+        """Number of items of every record."""
         return np.diff(self.starts)
 
     def take(self, rows: Int64Array | Int32Array) -> Sets:
-        """The records ``rows``, in that order."""
+        """Return the records ``rows``, in that order."""
         sizes = self.sizes[rows]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         moved = np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
@@ -62,6 +61,8 @@ class Sets(NamedTuple):
 class ItemSets:
     """Records that are sets of items, each with or without a sensitive label.
 
+    Examples
+    --------
     >>> data = ItemSets.of([["milk", "bread"], [], ["bread", "bread"]])
     >>> data.names.to_pylist(), data.starts.tolist(), data.items.tolist()
     (['bread', 'milk'], [0, 2, 2, 3], [0, 1, 0])
@@ -69,13 +70,13 @@ class ItemSets:
     ('1 repeated item of a record was merged.',)
     """
 
-    names: pa.Array  # text of every item, by code
+    names: pa.Array  # the text of every item, by code
     starts: Int64Array  # [n + 1]: where each record's items begin
     items: Int32Array  # item codes, ascending and distinct within a record
     labels: pa.ChunkedArray | None = None  # [n]: the sensitive label of every record
     label_name: str = "label"
-    column: str = "items"  # the name of the sets in a release
-    notes: tuple[str, ...] = field(default=())  # what a reader should know; no items
+    column: str = "items"  # name of the column that holds the sets in a release
+    notes: tuple[str, ...] = field(default=())  # remarks on the data; they never quote an item
 
     def __post_init__(self) -> None:
         if self.records == 0:
@@ -95,7 +96,27 @@ class ItemSets:
         labels: Sequence[object] | None = None,
         label_name: str = "label",
     ) -> ItemSets:
-        """Records from Python collections; items are kept as their text."""
+        """Make records from Python collections; items are stored as text.
+
+        Parameters
+        ----------
+        sets : iterable of iterables
+            The items of each record.
+        labels : sequence, optional
+            The sensitive label of each record.
+        label_name : str, default "label"
+            Name of the label column in a release.
+
+        Returns
+        -------
+        ItemSets
+            The records; repeated items of a record are merged.
+
+        Raises
+        ------
+        DataError
+            If there are no records, or not one label for every record.
+        """
         lists = [[str(item) for item in record] for record in sets]
         record_of = np.repeat(np.arange(len(lists)), [len(record) for record in lists])
         values = pa.array([item for record in lists for item in record], pa.large_string())
@@ -106,7 +127,22 @@ class ItemSets:
     def of_pairs(
         cls, records: int, record_of: Int64Array, values: pa.ChunkedArray | pa.Array
     ) -> ItemSets:
-        """Records from (record number, item) pairs in any order; null items hold nothing."""
+        """Make records from (record number, item) pairs in any order; null items are left out.
+
+        Parameters
+        ----------
+        records : int
+            Number of records.
+        record_of : Int64Array
+            The record number of each pair.
+        values : pa.ChunkedArray or pa.Array
+            The item of each pair.
+
+        Returns
+        -------
+        ItemSets
+            The records, with notes on items that were left out or merged.
+        """
         notes = []
         if values.null_count:
             present = pc.is_valid(values)
@@ -139,11 +175,29 @@ class ItemSets:
 
     @property
     def sizes(self) -> Int64Array:
-        """Items of every record."""
+        """Number of items of every record."""
         return np.diff(self.starts)
 
     def with_labels(self, labels: pa.ChunkedArray | pa.Array, name: str) -> ItemSets:
-        """The same records, each with a sensitive label."""
+        """Return the same records, each with a sensitive label.
+
+        Parameters
+        ----------
+        labels : pa.ChunkedArray or pa.Array
+            [n]: the label of every record.
+        name : str
+            Name of the label column in a release.
+
+        Returns
+        -------
+        ItemSets
+            A copy with labels.
+
+        Raises
+        ------
+        DataError
+            If the labels have a nested type, or not one label belongs to every record.
+        """
         if not is_plain(labels.type):
             raise DataError(
                 f"The labels '{name}' are {labels.type} values, which release.csv cannot hold.",
@@ -154,12 +208,29 @@ class ItemSets:
         return replace(self, labels=labels, label_name=name)
 
     def record(self, number: int) -> list[str]:
-        """The items of one record as text."""
+        """Return the items of one record as text.
+
+        Parameters
+        ----------
+        number : int
+            Index of the record.
+
+        Returns
+        -------
+        list of str
+            Its items, in the order of their codes.
+        """
         codes = self.items[self.starts[number] : self.starts[number + 1]]
         return [str(name) for name in self.names.take(pa.array(codes)).to_pylist()]
 
     def sets(self) -> Sets:
-        """The records for kernels; as bitmaps too where those are faster to compare."""
+        """Return the records in the form that kernels take.
+
+        Returns
+        -------
+        Sets
+            The records, with bitmaps if those are faster to compare.
+        """
         lists = Sets(self.starts, self.items, NO_BITMAPS, self.universe)
         words = words_for(self.universe) * self.records
         if 8 * words <= _LARGEST_BITMAPS and words <= _WORDS_PER_ITEM * len(self.items):
@@ -168,21 +239,22 @@ class ItemSets:
 
 
 def words_for(universe: int) -> int:
-    """UInt64Array of a bitmap over so many items."""
+    """Number of 64-bit words in a bitmap over ``universe`` items."""
     return max(-(-universe // _WORD), 1)
 
 
 def bitmaps(sets: Sets) -> UInt64Array:
-    """The records as packed bitmaps."""
+    """Return the records as packed bitmaps."""
     packed = np.zeros((sets.records, words_for(sets.universe)), np.uint64)
     parallel.over_rows(lambda first, last: _pack(sets, first, last, packed), sets.records)
     return packed
 
 
 def frequent_items(sets: Sets, lists: Sets, count: int) -> NDArray[np.float64]:
-    """[records, count + 1]: 1 where a record of ``lists`` holds one of the items frequent in sets.
+    """[records, count + 1]: 1 where a record of ``lists`` holds an item frequent in ``sets``.
 
-    Columns are the ``count`` most frequent items, fewer if there are fewer, and one more of zeros.
+    Columns are the ``count`` most frequent items of ``sets`` (fewer if there are fewer), followed
+    by one column of zeros.
 
     >>> sets = ItemSets.of(["ab", "b", ""]).sets()
     >>> frequent_items(sets, sets, 1).tolist()
@@ -201,7 +273,7 @@ def frequent_items(sets: Sets, lists: Sets, count: int) -> NDArray[np.float64]:
 
 
 def _times(count: int, thing: str) -> str:
-    """'1 repeated item was', '2 repeated items were'.
+    """Subject and verb for a count of things, such as '2 repeated items were'.
 
     >>> _times(1, "missing item"), _times(2, "missing item")
     ('1 missing item was', '2 missing items were')
@@ -212,9 +284,9 @@ def _times(count: int, thing: str) -> str:
 
 
 def _encoded(values: pa.ChunkedArray | pa.Array) -> tuple[Int64Array, pa.Array]:
-    """Codes of the items and their names, by number where all of them are numbers.
+    """Codes of the items and their names, sorted as numbers if all of them are whole numbers.
 
-    The order of names must not tell in what order items came in, so it is that of the text.
+    The order of the names must not reveal the order in which items were read, so they are sorted.
     """
     if not isinstance(values, pa.ChunkedArray):
         values = pa.chunked_array([values])

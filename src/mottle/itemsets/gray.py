@@ -4,9 +4,9 @@ Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal 
 §4.1. Bit p of a code's rank is the parity of the code's bits up to p. Two bitmaps that first differ
 at item p agree before it, so their ranks agree before p too; at p the one that holds the item has
 rank bit 1 if the number of items before p is even, and 0 if it is odd. Ranks can thus be compared
-on sorted item lists, however many items there are: nothing of 2^b is ever written down.
+on sorted item lists, however many items there are: no number of size 2^b is ever computed.
 
-The paper orders bits as its table does. We take items by code, or by any order given.
+The paper uses the bit order of its table. We order items by code, or as the caller asks.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numba import njit
 from mottle.itemsets.data import NO_BITMAPS, Sets
 from mottle.typing import Int32Array, Int64Array
 
-_RUN = 16  # records sorted by insertion before runs are merged
+_RUN = 16  # records that are sorted by insertion before runs are merged
 
 
 def gray_order(sets: Sets, significance: Int64Array | None = None) -> Int64Array:
-    """Records by ascending Gray rank; equal ones keep their order.
+    """Records by ascending Gray rank; equal records keep their order.
 
-    ``significance`` lists the items from the most significant bit down; without it, by code. Cost
-    O(n log n) comparisons, each as long as two records agree, and O(n) memory.
+    ``significance`` lists the items from the most significant bit down; the default is by code.
+    Cost O(n log n) comparisons, each as long as the common prefix of two records; O(n) memory.
 
     >>> from mottle.itemsets.data import ItemSets
     >>> sports = ItemSets.of([["jog", "swim"], ["swim", "tennis"], ["jog", "soccer", "swim"]])
@@ -38,7 +38,7 @@ def gray_order(sets: Sets, significance: Int64Array | None = None) -> Int64Array
 
 
 def renumbered(sets: Sets, significance: Int64Array) -> Sets:
-    """The same lists with items numbered by their place in ``significance``; without bitmaps."""
+    """Return the same lists, without bitmaps, items numbered by their place in ``significance``."""
     universe = sets.universe
     place_of = np.empty(universe, np.int64)
     place_of[significance] = np.arange(universe)
@@ -71,7 +71,7 @@ def _after(starts: Int64Array, items: Int32Array, one: int, other: int) -> bool:
 def _sort(
     starts: Int64Array, items: Int32Array, order: Int64Array, spare: Int64Array
 ) -> Int64Array:
-    """A merge sort of ``order``, runs first by insertion."""
+    """Merge sort of ``order``; short runs are sorted by insertion first."""
     size = order.size
     for first in range(0, size, _RUN):
         for place in range(first + 1, min(first + _RUN, size)):

@@ -1,4 +1,4 @@
-"""Hamming distance of records, on packed bitmaps or on sorted item lists."""
+"""Hamming distances between records, on packed bitmaps or on sorted item lists."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def distances_within(sets: Sets, records: Int64Array, distance: Int32Array) -> N
     for one in range(records.size):
         distance[one, one] = 0
         for other in range(one):
-            apart = hamming(sets, records[one], records[other])
-            distance[one, other] = apart
-            distance[other, one] = apart
+            between = hamming(sets, records[one], records[other])
+            distance[one, other] = between
+            distance[other, one] = between
 
 
 @njit(cache=True, nogil=True)

@@ -1,8 +1,8 @@
-"""Boxes that grow one original at a time, kept as what their cells hold: kernels.
+"""Boxes that grow one original at a time, stored as the contents of their cells: kernels.
 
 `mottle.kernels.ncp_growth` computes the same from a list of members, which suits boxes whose
-members change. Here a box that already holds many costs no more than one that holds few. Columns of
-sets are left out: their votes need the members.
+members change. Here a box with many members costs no more than one with few. Columns of sets are
+left out, because their votes need the members.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _WORD = 64
 
 
 class GrowingBoxes(NamedTuple):
-    """What the cells of many boxes hold, by box and column."""
+    """The contents of the cells of many boxes, by box and column."""
 
-    word: Int64Array  # [d + 1] SET: where the bits of a column begin, in words
-    held: NDArray[np.uint64]  # [boxes, words] SET: a bit for every value
-    lowest: Float64Array  # [boxes, d] RANGE: positions
-    highest: Float64Array
-    absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether a member has no value
-    node: Int32Array  # [boxes, d] NODE
+    word: Int64Array  # [d + 1] SET: the word where the bits of a column begin
+    held: NDArray[np.uint64]  # [boxes, words] SET: one bit for every value
+    lowest: Float64Array  # [boxes, d] RANGE: lowest position
+    highest: Float64Array  # [boxes, d] RANGE: highest position
+    absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether a member has the missing value
+    node: Int32Array  # [boxes, d] NODE: the lowest node that covers all members
 
 
 @njit(cache=True, nogil=True)
 def make_boxes(scales: Scales, count: int) -> GrowingBoxes:
-    """Room for ``count`` boxes."""
+    """Allocate ``count`` boxes."""
     columns = scales.form.size
     word = np.zeros(columns + 1, np.int64)
     for column in range(columns):
@@ -52,7 +52,7 @@ def make_boxes(scales: Scales, count: int) -> GrowingBoxes:
 
 @njit(cache=True, nogil=True)
 def open_box(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
-    """Let a box hold one original."""
+    """Make a box hold a single original."""
     boxes.held[box] = 0
     for column in range(scales.form.size):
         boxes.lowest[box, column], boxes.highest[box, column] = np.inf, -np.inf
@@ -64,7 +64,7 @@ def open_box(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array
 
 @njit(cache=True, nogil=True)
 def widen(scales: Scales, boxes: GrowingBoxes, box: int, original: Int32Array) -> None:
-    """Let a box hold one original more."""
+    """Add one original to a box."""
     for column in range(scales.form.size):
         form, code = scales.form[column], original[column]
         if form == SET:
@@ -87,8 +87,8 @@ def set_growths(
 ) -> None:
     """Set ``cost[:count, :count]`` to what each candidate would add to the loss of each box.
 
-    All boxes in one call, since handing so many arrays over takes as long as a short row; inner
-    loops without branches, so that they run wide.
+    All boxes are handled in one call, because passing so many arrays takes as long as a short row.
+    Inner loops have no branches, so that they are vectorized.
     """
     for box in range(count):
         growth = cost[box]

@@ -1,4 +1,4 @@
-"""A heap of numbered items whose keys change, for kernels: the lowest key is on top."""
+"""A heap of numbered items with changing keys, for kernels; the lowest key is on top."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ NEVER = 1 << 62  # the key of an item that must not come to the top
 
 
 class Heap(NamedTuple):
-    """A binary heap of the items 0 .. m - 1; all of them stay in it."""
+    """A binary heap of the items 0 .. m - 1, none of which is ever removed."""
 
     items: Int64Array  # [m]: the heap; items[0] has the lowest key
-    places: Int64Array  # [m]: where each item stands in the heap
-    keys: Int64Array  # [m]: by item
+    places: Int64Array  # [m]: the place of each item in the heap
+    keys: Int64Array  # [m]: the key of each item
 
 
 def heap_of(keys: Int64Array) -> Heap:
-    """All items with their keys.
+    """Make a heap of all items with their keys.
 
     >>> heap = heap_of(np.array([30, 10, 20]))
     >>> settle(heap, 1, 40)
@@ -36,7 +36,7 @@ def heap_of(keys: Int64Array) -> Heap:
 
 @njit(cache=True, nogil=True)
 def settle(heap: Heap, item: int, key: int) -> None:
-    """Give an item another key. Cost O(log m)."""
+    """Change the key of an item. Cost O(log m)."""
     heap.keys[item] = key
     place = heap.places[item]
     while place > 0:

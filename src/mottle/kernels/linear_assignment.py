@@ -45,12 +45,12 @@ def match_rows(
             free[free_rows] = row
             free_rows += 1
     # Augmenting row reduction, twice: a free row takes its cheapest column and raises its price
-    # to the point where the second cheapest is as good; whoever held the column looks again.
+    # to the point where the second cheapest is as good; the row that held the column is free again.
     for _ in range(2):
         waiting = free_rows
         free_rows = 0
         index = 0
-        patience = 4 * size  # equal prices can push two rows back and forth
+        patience = 4 * size  # a limit, because equal prices can push two rows back and forth
         while index < waiting:
             row = free[index]
             index += 1
@@ -104,8 +104,9 @@ def _augment(
         todo[column] = column
         distance[column] = cost[start, column] - price[column]
         parent[column] = start
-    scanned, reached = 0, 0  # todo[:scanned] settled, [scanned:reached] at the least distance
-    settled = 0  # columns whose price changes at the end
+    # todo[:scanned] are settled, todo[scanned:reached] are at the least distance.
+    scanned, reached = 0, 0
+    settled = 0  # number of columns whose price changes at the end
     least = 0.0
     end = _FREE
     while end == _FREE:

@@ -1,12 +1,12 @@
-"""What it costs a published record to take in one more original: NCP growth, for kernels.
+"""Growth of NCP when a published record takes in one more original: kernels.
 
-`Scales` holds the loss of `mottle.loss.ncp` as flat arrays, weights and denominators multiplied in,
-so that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP of its cells,
-between 0 and 1, and the mean over records is GCP.
+`Scales` holds the loss of `mottle.loss.ncp` as flat arrays, already multiplied by weights and
+denominators, so that a kernel adds up plain numbers: the loss of a record is the weighted mean NCP
+of its cells, between 0 and 1, and the mean over records is GCP.
 
-A column may hold sets of items. Its codes are numbers of lists of items, and what is lost is the
-error of bit voting (`mottle.kernels.vote_growth`). That being missing is one more item makes it a
-vote like any other.
+A column may hold sets of items. Its codes are then indices of item lists, and its loss is the error
+of bit voting (`mottle.kernels.vote_growth`). The missing value counts as one more item, so it is
+voted on like any other.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from mottle.typing import BoolArray, Float64Array, Int8Array, Int32Array, Int64A
 
 SET, RANGE, NODE, BITS = 0, 1, 2, 3
 _FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
-_WORD = 64  # values that one machine word can mark
-FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
+_WORD = 64  # number of values that one machine word can mark
+FORBIDDEN = 1e6  # growth of an edge that must not be used; real growth is at most 1
 
 
 class Scales(NamedTuple):
-    """The loss of every column as arrays. Codes of column c lie at ``offset[c] + code``."""
+    """The loss of every column as arrays. A code of column c is stored at ``offset[c] + code``."""
 
-    form: Int8Array  # [d]
-    step: Float64Array  # [d] SET: cost of one more member; RANGE: of "or missing"
+    form: Int8Array  # [d] SET, RANGE, NODE or BITS
+    step: Float64Array  # [d] SET: cost of one more member; RANGE: cost of "or missing"
     missing: Int32Array  # [d] code of the missing value, -1 for none
     offset: Int64Array  # [d] where the codes of a column begin in flat arrays over all domains
-    position: Float64Array  # [all codes] RANGE: weighted place of the value on its line
+    position: Float64Array  # [all codes] RANGE: weighted position of the value
     node: Int32Array  # [all codes] NODE: the node of the value
     parent: Int32Array  # [all nodes] NODE: the node above; the root is its own
     first_leaf: Int32Array  # [all nodes] lowest code below the node
     last_leaf: Int32Array  # [all nodes] highest code below the node
     penalty: Float64Array  # [all nodes] weighted NCP of the node
-    lists: ItemLists | None  # BITS: the items of every code; None where no column has sets
+    lists: ItemLists | None  # BITS: the items of every code; None if no column has sets
 
     @property
     def domain_total(self) -> int:
@@ -59,9 +59,9 @@ class Scales(NamedTuple):
 
 
 def scales(codes: Codes, degree: int = 1) -> Scales:
-    """The loss of ``codes`` in the form kernels take.
+    """The loss of ``codes`` in the form that kernels take.
 
-    ``degree`` is the size of boxes, which matters where they vote.
+    ``degree`` is the size of boxes, which matters for columns that are published by voting.
     """
     places = np.array([_places(domain) for domain in codes.domains], np.int64)
     offset = np.concatenate([[0], np.cumsum(places)])[:-1]
@@ -112,8 +112,8 @@ def bit_scales(
 ) -> Scales:
     """The error of bit voting as the loss of a single column of sets.
 
-    Row r holds ``items[item_starts[r]:item_starts[r + 1]]``, and r is its code. A wrong bit of it
-    costs ``weights[r]`` times ``step``. The weights of a box must add up to less than 2^30.
+    Row r holds ``items[item_starts[r]:item_starts[r + 1]]``, and r is its code. Each wrong bit of
+    it costs ``weights[r]`` times ``step``. The weights of a box must add up to less than 2^30.
     """
     nothing = np.zeros(1, np.int32)
     return Scales(
@@ -138,14 +138,14 @@ def bit_scales(
 
 
 def _places(domain: Domain) -> int:
-    """How much room a column needs in flat arrays over all domains."""
+    """Number of entries that a column needs in flat arrays over all domains."""
     if domain.sets is None:
         return domain.size
     return PLACES * (domain.sets.universe + 1)
 
 
 def _item_lists(domain: Domain) -> tuple[Int64Array, Int32Array]:
-    """Sizes of the item lists of all codes, and the lists; the missing value is an item itself."""
+    """Sizes of the item lists of all codes, and the lists; the missing value is an item too."""
     assert domain.sets is not None
     sizes, items = domain.sets.sets.sizes, domain.sets.sets.items
     if domain.missing >= 0:
@@ -157,14 +157,14 @@ def _item_lists(domain: Domain) -> tuple[Int64Array, Int32Array]:
 def _joined_lists(
     step: Float64Array, rows: Int64Array, lists: list[tuple[Int64Array, Int32Array]]
 ) -> ItemLists:
-    """The lists of all columns of sets, each of which weighs 1."""
+    """The lists of all columns of sets; every list has weight 1."""
     sizes = np.concatenate([sizes for sizes, _ in lists])
     items = np.concatenate([items for _, items in lists])
     return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
 
 
 def _tree(domain: Domain) -> tuple[Int32Array, Int32Array, Int32Array, Float64Array]:
-    """Parents, lowest and highest code and NCP of a hierarchy's nodes.
+    """Parent, lowest and highest code, and NCP of every node of a hierarchy.
 
     The missing value becomes one more leaf below the root, numbered after the other nodes.
     """
@@ -207,8 +207,8 @@ def add_growth(
 ) -> None:
     """Set ``growth[:count]`` to what each candidate would add to the loss of a box.
 
-    ``box[:members]`` are the records (rows of ``ordered`` [n, d]) a published record stands for,
-    ``candidates`` [d, ≥ count] the codes of the candidates, column after column. ``marks`` is
+    ``box[:members]`` are the records (rows of ``ordered`` [n, d]) that a published record stands
+    for; ``candidates`` [d, ≥ count] are the codes of the candidates, column by column. ``marks`` is
     scratch space over all domains in which ``mark`` (above 0) has not been used before.
     """
     _add_cell_growth(scales, ordered, box, members, candidates, count, marks, mark, growth)
@@ -242,9 +242,9 @@ def add_growths(
 ) -> int:
     """Set ``cost[:size, :size]`` to what each candidate would add to the loss of each box.
 
-    As `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
-    stay as they are; where boxes vote all have to be. Uses marks from ``mark`` + 1 on; returns the
-    last one.
+    Like `add_growth`, with the box of row r in ``boxes[r, :members]``. Rows that are not ``stale``
+    are left unchanged; if boxes vote, all rows must be stale. Uses marks from ``mark`` + 1 on and
+    returns the last one.
     """
     for row in range(size):
         if stale[row]:
@@ -279,7 +279,7 @@ def add_pulls(
     marks: Int32Array,
     cost: Float64Array,
 ) -> None:
-    """Add to ``cost[:size, :size]`` the pull of each box on each candidate, where boxes vote."""
+    """Add to ``cost[:size, :size]`` the pull of each box on each candidate, if boxes vote."""
     for column in range(scales.form.size):
         if scales.form[column] == BITS:
             add_pull_of_all(
@@ -307,7 +307,7 @@ def _add_cell_growth(
     mark: int,
     growth: Float64Array,
 ) -> None:
-    """Set growth as in `add_growth` for all columns but those of sets."""
+    """Set growth as in `add_growth`, for all columns except those of sets."""
     for candidate in range(count):
         growth[candidate] = 0.0
     for column in range(scales.form.size):
@@ -341,7 +341,7 @@ def _add_set_growth(
     mark: int,
     growth: Float64Array,
 ) -> None:
-    """A value that no member has costs one step. Loops without branches, so that they run wide."""
+    """A value that no member has costs one step. Loops have no branches, so they are vectorized."""
     step = scales.step[column]
     last = column + 1 == scales.form.size
     values = (scales.position.size if last else scales.offset[column + 1]) - scales.offset[column]
@@ -403,7 +403,7 @@ def _add_range_growth(
 
 @njit(cache=True, nogil=True)
 def climb(scales: Scales, node: int, code: int) -> int:
-    """The lowest node above ``node``, or itself, that has ``code`` below it."""
+    """The lowest node at or above ``node`` that has ``code`` below it."""
     while code < scales.first_leaf[node] or code > scales.last_leaf[node]:
         node = scales.parent[node]
     return node
@@ -449,7 +449,7 @@ def add_savings(
     counts: Int32Array,
     saved: Float64Array,
 ) -> None:
-    """Set ``saved[:members]`` to how much less is lost without each member of the box.
+    """Set ``saved[:members]`` to the decrease of the box's loss when each member is removed.
 
     ``counts`` is scratch space over all domains, all zero before and after.
     """
@@ -469,7 +469,7 @@ def add_savings(
         if scales.form[column] == BITS:
             add_voter_savings(scales.lists, ordered, box, members, column, counts[offset:], saved)
             continue
-        # Only a member that alone is lowest, highest or missing makes a difference.
+        # Only a member that is the only lowest, highest or missing one makes a difference.
         lowest, second_lowest, highest, second_highest, absent = _extremes(
             scales, ordered, box, members, column
         )
@@ -503,10 +503,10 @@ def add_savings(
 def _extremes(
     scales: Scales, ordered: Int32Array, box: Int32Array, members: int, column: int
 ) -> tuple[int, int, int, int, int]:
-    """Lowest, second lowest, highest, second highest code (-1: none), and how many are missing.
+    """Lowest, second lowest, highest, second highest code (-1: none), and number of missing values.
 
-    The second lowest of two equal ones is the same code again. In a hierarchy the missing value is
-    a code like any other; it is the highest.
+    If two members have the lowest code, the second lowest is the same code. In a hierarchy the
+    missing value is a code like any other; it is the highest.
     """
     missing = scales.missing[column] if scales.form[column] == RANGE else -1
     lowest, second_lowest, highest, second_highest, absent = -1, -1, -1, -1, 0

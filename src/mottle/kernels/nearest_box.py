@@ -1,10 +1,11 @@
-"""The published box that takes in an original at the smallest growth of loss: an exact index.
+"""An exact index for the published box that takes in an original at the smallest growth of loss.
 
 A *box* is a published record under construction: it stands for the originals it has taken in. Boxes
-hang in a binary tree that halves them by the columns in which they differ most. Every entry (a node
-of the tree, or a box) keeps per column what bounds the growth of any available box below it: the
-extremes of ranges, the union of sets, the common ancestor of hierarchy nodes. A search opens the
-most promising branch first and drops those whose bound cannot beat what it has found.
+are the leaves of a binary tree that halves them by the columns in which they differ most. Every
+entry (a node of the tree, or a box) stores by column what bounds the growth of any available box
+below it: the extremes of ranges, the union of sets, the common ancestor of hierarchy nodes. A
+search opens the most promising branch first and drops those whose bound cannot beat what it has
+found.
 
 For a single box the bound is the growth itself, so one function serves both. Floating-point
 addition is monotone and columns are added in the same order, so bounds hold to the last bit and
@@ -22,9 +23,9 @@ from mottle.encoding.domain import Codes
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
-LEAF = 8  # boxes below a leaf of the tree
-_MAY_BE_MISSING, _ONLY_MISSING = 1, 2  # what ``mask`` says of a range
-_BITS = 63  # picks the bit of a code in ``mask``
+LEAF = 8  # number of boxes below a leaf of the tree
+_MAY_BE_MISSING, _ONLY_MISSING = 1, 2  # flags in ``mask`` of a range
+_BITS = 63  # selects the bit of a code in ``mask``
 
 
 class BoxIndex(NamedTuple):
@@ -37,18 +38,16 @@ class BoxIndex(NamedTuple):
     ordered: Int32Array  # [n, d] the codes of the originals, by position
     members: Int32Array  # [n, k] row j: the originals box j has taken in
     leaves: int  # a power of two
-    entry_of: Int32Array  # [n] where each box stands among the entries
-    hashed: BoolArray  # [d] SET: more values than bits, so that a bit only says "perhaps"
+    entry_of: Int32Array  # [n] the entry of each box
+    hashed: BoolArray  # [d] SET: more values than bits, so that a set bit only means "perhaps"
     low: Float64Array  # [entries, d] RANGE: lowest position
     high: Float64Array  # [entries, d] RANGE: highest position; NODE: largest penalty of a box
     mask: Int64Array  # [entries, d] SET: members by code modulo 64; RANGE: flags; NODE: the node
-    first: (
-        Int32Array  # [entries] the first available box at or below the entry, n when there is none
-    )
+    first: Int32Array  # [entries] the first available box at or below the entry, n if there is none
 
 
 def build(codes: Codes, ordered: Int32Array, k: int) -> BoxIndex:
-    """An index in which every box stands for its own original alone. Cost O(n·(d·log n + k))."""
+    """Build an index in which every box stands for its own original. Cost O(n·(d·log n + k))."""
     n, d = ordered.shape
     leaves = 1 << max(-(-n // LEAF) - 1, 0).bit_length()
     entries = 2 * leaves + n
@@ -76,28 +75,31 @@ def build(codes: Codes, ordered: Int32Array, k: int) -> BoxIndex:
 def _tree_order(
     scales: Scales, ordered: Int32Array, leaves: int, by_code: Int32Array
 ) -> Int32Array:
-    """Originals in the order of the tree: each node halves its own by the column that pays most.
+    """Originals in the order of the tree: each node is halved by the column with most benefit.
 
-    A column pays the mean distance of two records half the node apart. ``by_code`` [d, n] are the
-    originals sorted by every column; halving keeps each of the rows sorted within a node.
+    The benefit of a column is the sum of the distances between records that are half the node
+    apart in its sorted order. ``by_code`` [d, n] are the originals sorted by every column; halving
+    keeps each of these rows sorted within a node.
     """
     d, n = by_code.shape
     is_left = np.empty(n, np.bool_)
     right = np.empty(n, np.int32)
-    width = leaves  # leaves below a node of this level
+    width = leaves  # number of leaves below a node of this level
     while width > 1:
         for leaf in range(0, leaves, width):
             begin, end = leaf * n // leaves, (leaf + width) * n // leaves
             middle = (leaf + width // 2) * n // leaves
             most, best = -1.0, 0
             for column in range(d):
-                pays = 0.0
+                benefit = 0.0
                 for place in range(begin, middle):
                     one = by_code[column, place]
                     other = by_code[column, place + end - middle]
-                    pays += _distance(scales, column, ordered[one, column], ordered[other, column])
-                if pays > most:
-                    most, best = pays, column
+                    benefit += _distance(
+                        scales, column, ordered[one, column], ordered[other, column]
+                    )
+                if benefit > most:
+                    most, best = benefit, column
             for place in range(begin, end):
                 is_left[by_code[best, place]] = place < middle
             for column in range(d):
@@ -132,9 +134,9 @@ def _distance(scales: Scales, column: int, one: int, other: int) -> float:
 
 @njit(cache=True, nogil=True)
 def absorb(index: BoxIndex, box_of: Int32Array, layer: int) -> float:
-    """Let box ``box_of[i]`` take in original i as its member ``layer``; all become available.
+    """Add original i to box ``box_of[i]`` as its member ``layer``; all boxes become available.
 
-    Returns the growth of loss in all boxes together. Cost O(n·d).
+    Returns the total growth of loss over all boxes. Cost O(n·d).
     """
     total = 0.0
     for original in range(box_of.size):
@@ -173,7 +175,7 @@ def absorb(index: BoxIndex, box_of: Int32Array, layer: int) -> float:
 
 @njit(cache=True, nogil=True)
 def take(index: BoxIndex, box: int) -> None:
-    """Make a box unavailable, and tighten the bounds above it. Cost O(d·log n)."""
+    """Make a box unavailable and tighten the bounds above it. Cost O(d·log n)."""
     n = index.ordered.shape[0]
     index.first[index.entry_of[box]] = n
     node = _leaf_of(index, box)
@@ -184,7 +186,7 @@ def take(index: BoxIndex, box: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _below(index: BoxIndex, node: int) -> tuple[int, int]:
-    """First entry right below a node, and the end of them: two nodes, or the boxes of a leaf."""
+    """First and end of the entries directly below a node: two nodes, or the boxes of a leaf."""
     if node < index.leaves:
         return 2 * node, 2 * node + 2
     n, leaf = index.ordered.shape[0], node - index.leaves
@@ -194,7 +196,7 @@ def _below(index: BoxIndex, node: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _leaf_of(index: BoxIndex, box: int) -> int:
-    """The leaf above a box: the last one whose first entry is not behind it."""
+    """The leaf above a box: the last one whose first entry is not after the box."""
     n = index.ordered.shape[0]
     place = index.entry_of[box] - 2 * index.leaves
     return int(index.leaves + ((place + 1) * index.leaves - 1) // n)
@@ -202,7 +204,7 @@ def _leaf_of(index: BoxIndex, box: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _refresh(index: BoxIndex, node: int) -> None:
-    """Bound a node of the tree by the entries right below it that hold available boxes."""
+    """Bound a node of the tree by the entries directly below it that have available boxes."""
     n = index.ordered.shape[0]
     begin, end = _below(index, node)
     index.first[node] = n
@@ -231,9 +233,10 @@ def _refresh(index: BoxIndex, node: int) -> None:
 
 @njit(cache=True, nogil=True)
 def growth(index: BoxIndex, original: int, entry: int, limit: float) -> float:
-    """What an original adds to the loss of an available box; at a node, to any box below or less.
+    """Growth of an available box's loss by an original; at a node, a lower bound over all boxes.
 
-    Stops adding beyond ``limit``. Cost O(d), and O(k) more per column of more than 64 values.
+    Stops adding columns beyond ``limit``. Cost O(d), and O(k) more per column of more than 64
+    values.
     """
     box = index.first[entry] if entry >= 2 * index.leaves else -1
     total = 0.0
@@ -252,14 +255,14 @@ def growth(index: BoxIndex, original: int, entry: int, limit: float) -> float:
                     total += index.scales.step[column]
             else:
                 position = index.scales.position[index.scales.offset[column] + code]
-                apart = max(position - index.high[entry, column], 0.0)
-                apart += max(index.low[entry, column] - position, 0.0)
+                outside = max(position - index.high[entry, column], 0.0)
+                outside += max(index.low[entry, column] - position, 0.0)
                 if mask & _ONLY_MISSING != 0:
-                    apart = min(apart, index.scales.step[column])
-                total += apart
+                    outside = min(outside, index.scales.step[column])
+                total += outside
         else:
             above = climb(index.scales, mask, code)
-            if above != mask:  # then the code lies outside every box below
+            if above != mask:  # the code is outside every box below
                 total += index.scales.penalty[above] - index.high[entry, column]
         if total > limit:
             break
@@ -278,7 +281,7 @@ def _has_value(index: BoxIndex, box: int, column: int, code: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def holds(index: BoxIndex, box: int, original: int) -> bool:
-    """Whether a box has taken in an original before, so that the edge is used."""
+    """Whether a box has already taken in an original, so that the edge is used."""
     for member in index.members[box]:  # noqa: SIM110 - compiles to less than any()
         if member == original:
             return True
@@ -291,15 +294,14 @@ def search(
 ) -> int:
     """Fill ``weights`` and ``boxes`` with the nearest available boxes, by (growth, position).
 
-    Boxes that hold the original ``unused_by`` do not count; it equals ``original`` in all columns,
-    or is -1 for no such condition. Returns how many were found: as many as there is room for, if
-    there are so many.
+    Boxes that hold the original ``unused_by`` are skipped; it equals ``original`` in all columns,
+    or is -1 for no such condition. Returns how many were found, at most the length of ``boxes``.
     """
     n = index.ordered.shape[0]
     room = weights.size
     found = 0
     limit, last = np.inf, n  # growth and position of the worst box in a full list
-    home = _leaf_of(index, original)  # opened first: a good limit from the start
+    home = _leaf_of(index, original)  # opened first, to have a good limit from the start
     home_is_open = False
     pending, bounds = np.empty(64, np.int64), np.empty(64, np.float64)  # a stack of nodes to open
     pending[0], bounds[0] = 1, 0.0
@@ -348,5 +350,5 @@ def search(
 
 @njit(cache=True, nogil=True)
 def _is_before(weight: float, box: int, other_weight: float, other_box: int) -> bool:
-    """Whether the first of two edges is the better one: lighter, or of the earlier box."""
+    """Whether the first of two edges is better: lighter, or equal and of the earlier box."""
     return bool(weight < other_weight or (weight == other_weight and box < other_box))

@@ -1,19 +1,19 @@
-"""What a voter costs when sets are published by bit voting (SET12 §4): kernels for `growth`.
+"""Cost of one more voter when sets are published by bit voting (SET12 §4): kernels.
 
-An item is published if more than half of a record's preimages hold it, and every preimage that is
-thereby told wrongly costs as much as its row weighs. Let c of m voters hold an item, and one more
-voter come. With 2c > m + 1 the item is published whatever the new one holds; with 2c = m or
-2c = m + 1 the new one decides, and the others pay for it; with less it is not published.
+An item is published if more than half of a record's preimages hold it, and every preimage for which
+that is wrong costs the weight of its row. Let c of m voters hold an item, and let one more voter
+join. If 2c > m + 1, the item is published whatever the new voter holds; if 2c = m or 2c = m + 1,
+the new voter decides, and the others pay for it; if 2c < m, it is not published.
 
-This loss has plateaus: a box in which a third hold an item costs the same whoever of them stays,
-until more than half hold it. The *pull* of a box on a candidate slopes there: what Ward's sum of
-squared differences from the mean would grow by, which is less the more of the voters agree with the
-candidate. Refinement adds some of it to tell apart ways that lose the same.
+This loss has plateaus: a box in which a third of the voters hold an item costs the same whichever
+of them stay, until more than half hold it. The *pull* of a box on a candidate has a slope there: it
+is the growth of Ward's sum of squared differences from the mean, which is smaller the more of the
+voters agree with the candidate. Refinement adds some of it to rank solutions of equal loss.
 
-Votes are counted in scratch space: three numbers by item, all 0 before and after every call.
+Votes are counted in scratch space: three numbers per item, all 0 before and after every call.
 
-A table without sets has no lists of items. Its kernels never get here, and Numba, which leaves out
-what is never done where an argument is None, compiles nothing of votes for them.
+A table without sets has no item lists. Its kernels never call these functions, and Numba, which
+prunes branches that test an argument for None, compiles nothing of them.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from numpy.typing import NDArray
 from mottle.itemsets.bits import popcount
 from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
 
-PULL = 0.5  # of the sum of squares
-PLACES = 3  # of an item in scratch space: how many hold it, what they weigh, a number given to it
+PULL = 0.5  # weight of the sum of squares
+PLACES = 3  # entries per item in scratch space: number of holders, their weight, a number for it
 
 
 class ItemLists(NamedTuple):
-    """The items that codes of columns of sets stand for, list after list."""
+    """The items that the codes of columns of sets stand for, list after list."""
 
     step: Float64Array  # [d] cost of a wrong bit
-    rows: Int64Array  # [d] the list of the column's code 0
+    rows: Int64Array  # [d] index of the list of the column's code 0
     starts: Int64Array  # [lists + 1] where the items of each list begin
-    items: Int32Array  # each has `PLACES` in flat arrays over domains
-    weights: Int32Array  # [lists] what a wrong bit of the list costs, in steps
+    items: Int32Array  # each has `PLACES` entries in flat arrays over domains
+    weights: Int32Array  # [lists] cost of a wrong bit of the list, in steps
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +59,8 @@ def add_growth_of_one(
     seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
     distinct, total = _count(lists, ordered, box, members, column, votes, seen)
     certain, spared = 0, 0
-    for number in range(distinct):  # from here on: what its holder is spared, and what others are
+    # From here on ``votes`` holds what a holder of the item is spared, and what the others are.
+    for number in range(distinct):
         item = seen[number]
         held, turning = 2 * votes[item], 2 * votes[item + 1] - total
         votes[item], votes[item + 1] = 0, 0
@@ -96,20 +97,21 @@ def add_growth_of_all(
 ) -> None:
     """Add to ``cost[:size, :size]`` what each candidate costs as one more voter of each box.
 
-    Only items that some box publishes or may publish make a difference between candidates. Where
-    many candidates hold them, candidates become bitmaps over these items, and most of the work
-    counting bits; where few do, each item goes to its holders alone.
+    Only items that some box publishes or may publish make a difference between candidates. If many
+    candidates hold them, candidates are turned into bitmaps over these items, and most of the work
+    is counting bits; if few do, the cost of each item is added to its holders only.
     """
     if lists is None:
         return
     numbered = np.empty(_most_deciding(lists, ordered, boxes, members, size, column), np.int32)
-    deciding = np.empty(numbered.size, np.int32)  # box after box: items by number …
-    turning = np.empty(numbered.size, np.int32)  # … what the others save if it is published …
-    is_certain = np.empty(numbered.size, np.bool_)  # … or whether that is decided already
+    deciding = np.empty(numbered.size, np.int32)  # box after box: the numbers of its items
+    turning = np.empty(numbered.size, np.int32)  # what the other voters save if it is published
+    is_certain = np.empty(numbered.size, np.bool_)  # whether it is published in any case
     ends = np.empty(size + 1, np.int64)
     spared = np.zeros(size, np.int64)
     ends[0] = 0
-    filled, numbers = 0, int(np.int64(0))  # of a literal `_holders` would be compiled again
+    # A literal 0 for ``numbers`` would make Numba compile `_holders` a second time.
+    filled, numbers = 0, int(np.int64(0))
     for place in range(size):
         box = boxes[place]
         seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
@@ -131,7 +133,7 @@ def add_growth_of_all(
         ends[place + 1] = filled
     words = (numbers + 63) // 64
     starts, holders = _holders(lists, codes, size, column, votes, numbers)
-    by_lists = 0  # additions if every item goes to its holders, instead of counting bits
+    by_lists = 0  # number of additions if every item goes to its holders instead of counting bits
     for at in range(filled):
         by_lists += starts[deciding[at] + 1] - starts[deciding[at]]
     if by_lists < size * size * words:
@@ -173,7 +175,7 @@ def _add_by_lists(
     holders: Int32Array,
     cost: Float64Array,
 ) -> None:
-    """The costs of `add_growth_of_all` where candidates share few of the deciding items."""
+    """The costs of `add_growth_of_all` when candidates hold few of the deciding items."""
     step = lists.step[column]
     weight, whole = np.empty(size), np.empty(size)
     for candidate in range(size):
@@ -257,7 +259,7 @@ def add_pull_of_all(
         box = boxes[place]
         seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
         distinct, total = _count(lists, ordered, box, members, column, votes, seen)
-        squares = 0.0  # of the mean, times the weight
+        squares = 0.0  # sum of squares of the mean, times the weight
         for number in range(distinct):
             squares += float(votes[seen[number] + 1]) ** 2
         squares /= max(total, 1)
@@ -284,7 +286,7 @@ def votes_loss(
     column: int,
     votes: Int32Array,
 ) -> float:
-    """What all voters of a box pay."""
+    """Total cost of all voters of a box."""
     if lists is None:
         return 0.0
     seen = np.empty(_most_items(lists, ordered, box, members, column), np.int32)
@@ -308,9 +310,10 @@ def add_voter_savings(
     votes: Int32Array,
     saved: Float64Array,
 ) -> None:
-    """Add to ``saved[:members]`` what each voter pays and makes others pay: its growth among them.
+    """Add to ``saved[:members]`` each voter's own cost and what it costs the others.
 
-    Of the other m - 1 voters, c - 1 hold an item that it holds and c one that it lacks.
+    That is its growth on top of the other m - 1 voters, of whom c - 1 hold an item that it holds,
+    and c an item that it lacks.
     """
     if lists is None:
         return
@@ -350,9 +353,10 @@ def _count(
     votes: Int32Array,
     seen: Int32Array,
 ) -> tuple[int, int]:
-    """Count who holds each item and what they weigh.
+    """Count the holders of each item and their weight.
 
-    ``seen[:distinct]`` are where the items held lie in ``votes``; returns distinct and all weight.
+    ``seen[:distinct]`` are the places of the items in ``votes``; returns ``distinct`` and the total
+    weight of the voters.
     """
     distinct, total = 0, 0
     for member in range(members):
@@ -380,7 +384,7 @@ def _forget(votes: Int32Array, seen: Int32Array, distinct: int) -> None:
 def _most_items(
     lists: ItemLists, ordered: Int32Array, box: Int32Array, members: int, column: int
 ) -> int:
-    """How many items the voters of a box hold together, repeats included."""
+    """Total number of items that the voters of a box hold, repeats included."""
     held = 0
     for member in range(members):
         row = lists.rows[column] + ordered[box[member], column]
@@ -392,7 +396,7 @@ def _most_items(
 def _most_deciding(
     lists: ItemLists, ordered: Int32Array, boxes: Int32Array, members: int, size: int, column: int
 ) -> int:
-    """How many items can be held by at least half of the voters of some box, box by box."""
+    """Upper bound on the number of items that at least half of a box holds, over all boxes."""
     most = 0
     for place in range(size):
         held = _most_items(lists, ordered, boxes[place], members, column)
@@ -404,7 +408,7 @@ def _most_deciding(
 def _holders(
     lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, numbers: int
 ) -> tuple[Int32Array, Int32Array]:
-    """The candidates that hold each item that has a number, and where those of each begin."""
+    """Where the holders of each numbered item begin, and the candidates that hold it."""
     starts = np.zeros(numbers + 1, np.int32)
     for candidate in range(size):
         row = lists.rows[column] + codes[candidate]
@@ -429,7 +433,7 @@ def _holders(
 def _bitmaps(
     lists: ItemLists, codes: Int32Array, size: int, column: int, votes: Int32Array, words: int
 ) -> UInt64Array:
-    """The candidates as bitmaps over the items that have a number."""
+    """The candidates as bitmaps over the numbered items."""
     held_by = np.zeros((size, words), np.uint64)
     for candidate in range(size):
         row = lists.rows[column] + codes[candidate]
@@ -444,8 +448,9 @@ def _bitmaps(
 def _split(
     deciding: Int32Array, is_certain: NDArray[np.bool_], certain: UInt64Array, either: UInt64Array
 ) -> int:
-    """The certain items of a box, and these with the undecided ones, as bitmaps; how many are
-    certain.
+    """Fill bitmaps with the certain items of a box, and with these and the undecided ones.
+
+    Returns the number of certain items.
     """
     certain[:] = 0
     either[:] = 0

@@ -1,8 +1,8 @@
-"""Measures of a release besides GCP: discernibility, class size, classification and entropy.
+"""Measures of a release in addition to GCP: discernibility, class size, classification, entropy.
 
-They were defined for groups of identical records. Here they are read off the generalization graph,
-so that homogeneous and heterogeneous releases can be compared; for complete blocks each is the
-measure of the literature.
+They were defined for groups of identical records. Here they are computed from the generalization
+graph, so that homogeneous and heterogeneous releases can be compared; for complete blocks each is
+the measure of the literature.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Measures:
 
 
 def measure_graph(graph: Graph, codes: Codes, k: int, labels: Labels | None = None) -> Measures:
-    """All measures of a graph over coded records; ``labels`` are the class labels of the originals.
+    """Compute all measures of a graph over coded records.
+
+    ``labels`` are the class labels of the originals.
 
     >>> import pyarrow as pa
     >>> from mottle import Schema
@@ -57,7 +59,7 @@ def measure_graph(graph: Graph, codes: Codes, k: int, labels: Labels | None = No
 
 
 def discernibility(graph: Graph) -> float:
-    """DM: over all originals, the number of published records that may be theirs.
+    """DM: the number of published records that may stand for an original, summed over originals.
 
     In a regular block that is degree · size; for groups G it is Σ |G|² (Bayardo and Agrawal 2005).
     """
@@ -67,8 +69,8 @@ def discernibility(graph: Graph) -> float:
 def average_class_size(graph: Graph, k: int) -> float:
     """C_avg: the harmonic mean over records of their number of matches, divided by k.
 
-    A record with m matches counts as one m-th of a class, so for groups there are as many classes
-    as groups and the measure is (n / groups) / k (LeFevre et al. 2006); 1 is ideal.
+    A record with m matches counts as 1/m of a class. So for groups there are as many classes as
+    groups, and the measure is (n / groups) / k (LeFevre et al. 2006); 1 is ideal.
     """
     classes = float((graph.sizes / graph.degrees).sum())
     return graph.records / classes / k
@@ -77,14 +79,14 @@ def average_class_size(graph: Graph, k: int) -> float:
 def classification(graph: Graph, labels: Labels) -> float:
     """CM: the share of originals whose class label a reader of the release would get wrong.
 
-    The reader takes every published record for one of the majority class among its preimages, and
-    an original stands behind each of its matches equally often. For groups it is the share of
+    The reader assigns every published record to the majority class of its preimages, and an
+    original is the true one of each of its matches with equal chance. For groups it is the share of
     records outside the majority of their group (Iyengar 2002).
     """
     if len(labels) != graph.records:
         raise UsageError(
             f"There are {len(labels)} class labels for {graph.records} records.",
-            "Give the label of every original, in the order of the table.",
+            "Give one label for every original, in the order of the table.",
         )
     values = labels if isinstance(labels, pa.Array | pa.ChunkedArray) else pa.array(labels)
     if isinstance(values, pa.ChunkedArray):
@@ -95,12 +97,12 @@ def classification(graph: Graph, labels: Labels) -> float:
 
 
 def entropy(graph: Graph, codes: Codes) -> float:
-    """What remains unknown of an original's values to one who knows which record is its own.
+    """Uncertainty about an original's values that remains when its published record is known.
 
     For a column X: the mean over published records of the entropy of X among their preimages,
-    divided by the entropy of X in the table, so H(X | published record) / H(X). That is 0 when
-    all preimages agree and at most 1, because every original has equally many matches; a column of
-    one value counts 0. Columns are averaged by their weights.
+    divided by the entropy of X in the table, that is, H(X | published record) / H(X). It is 0 when
+    all preimages agree, and at most 1, because every original has equally many matches; a column
+    with one value counts 0. Columns are averaged by their weights.
     """
     shares = np.zeros(len(codes.domains))
     everything = Graph.rings(graph.members, np.array([0, graph.records]), np.array([graph.records]))
@@ -131,7 +133,7 @@ def _sum_mixtures(
     for block in range(first, last):
         start, degree = graph.starts[block], graph.degrees[block]
         size = graph.starts[block + 1] - start
-        alike = size if is_complete(graph, block) else 1  # published records with these preimages
+        alike = size if is_complete(graph, block) else 1  # number of records with these preimages
         for place in range(0, size, alike):
             for layer in range(degree):
                 counts[ordered[start + preimage(graph, block, place, layer)]] += 1

@@ -1,6 +1,6 @@
-"""How much is lost: error rate, query errors, item and pair frequencies (SET12 §5).
+"""Information loss of set releases: error rate, query errors, item and pair frequencies (SET12 §5).
 
-Whatever is counted in a release is counted in base sets, which are its best guess.
+Counts over a release are counts over its base sets, which are its best guess of the originals.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mottle.utils import parallel
 
 @dataclass(frozen=True)
 class Error:
-    """How far base sets are from the sets they stand for, as expected over the random draw."""
+    """Difference between base sets and the sets they stand for, expected over the random draw."""
 
-    rate: float  # ER: mean over records of bits flipped per item held
-    flipped: float  # bits flipped in all records per item held in all records
+    rate: float  # ER: mean over records of (bits flipped / items held)
+    flipped: float  # bits flipped in all records / items held in all records
 
 
 def error(graph: Graph, sets: Sets, votes: Votes) -> Error:
-    """ER, "the average ratio of the number of bits flipped to the number of bits valued 1".
+    """Compute ER, "the average ratio of the number of bits flipped to the number of bits valued 1".
 
-    The published record of an original is any of its matches with equal chance, so the mean over
+    The published record of an original is each of its matches with equal chance, so the mean over
     all edges is the expected ratio. An empty set counts as if it held one item.
     """
     rows = len(votes.block_of)
@@ -45,16 +45,16 @@ def error(graph: Graph, sets: Sets, votes: Votes) -> Error:
 
 
 class Lists(NamedTuple):
-    """Sets of item codes, one after the other, each counting for one or more records."""
+    """Sets of item codes, one after another, each counting for one or more records."""
 
-    starts: Int64Array
-    items: Int32Array
-    weights: Int64Array
-    universe: int
+    starts: Int64Array  # [sets + 1]: where each set's items begin
+    items: Int32Array  # item codes
+    weights: Int64Array  # [sets]: number of records that each set counts for
+    universe: int  # number of different items
 
     @classmethod
     def of_originals(cls, sets: Sets) -> Lists:
-        """The records as they are."""
+        """The original records."""
         return cls(sets.starts, sets.items, np.ones(sets.records, np.int64), sets.universe)
 
     @classmethod
@@ -64,7 +64,7 @@ class Lists(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many records they count for."""
+        """Number of records that the sets count for."""
         return int(self.weights.sum())
 
 
@@ -103,14 +103,14 @@ def pair_support_error(original: Lists, released: Lists, items: int = 50) -> flo
 
 
 def item_counts(lists: Lists) -> Int64Array:
-    """How many records hold each item."""
+    """Number of records that hold each item."""
     weights = np.repeat(lists.weights, np.diff(lists.starts))
     counted = np.bincount(lists.items, weights, minlength=lists.universe)
     return counted.astype(np.int64)
 
 
 def pair_counts(lists: Lists, items: Int64Array) -> Int64Array:
-    """How many records hold each pair of ``items``: the upper triangle, row after row."""
+    """Number of records that hold each pair of ``items``: the upper triangle, row by row."""
     place_of = np.full(lists.universe, -1, np.int64)
     place_of[items] = np.arange(len(items))
     held = np.repeat(np.arange(len(lists.weights)), np.diff(lists.starts))
@@ -161,7 +161,7 @@ def _errors(
     ratios: Float64Array,
     flips: Float64Array,
 ) -> None:
-    """By row: flipped bits per item held and flipped bits, mean over its preimages."""
+    """By row: the means over its preimages of flipped bits per item held, and of flipped bits."""
     in_base = np.zeros(sets.universe, np.bool_)
     for row in range(first, last):
         begin, end = votes.base_starts[row], votes.base_starts[row + 1]

@@ -1,10 +1,10 @@
-"""Orders of records for refinement: of a table's codes, and where some columns hold sets.
+"""Orders of records for refinement: for coded tables, and for tables with columns of sets.
 
-Sets have an order of their own, by splits (`mottle.orderings.item_splits`): records that hold an
-item apart from those that do not, again and again. Beside them the other columns take part as if
-they were items: being one value of a category, or lying above a threshold. Which item splits is
-chosen by how evenly it does, and by what it costs to tell it wrongly times a random number, so that
-every pass finds other neighbours.
+Sets have an order of their own, from recursive splits (`mottle.orderings.item_splits`) into records
+that hold an item and records that do not. The other columns take part as if they were items: having
+one value of a category, or exceeding a threshold. The item to split by is chosen by how evenly it
+splits, multiplied by the cost of misreporting it and a random number, so that every pass finds
+different neighbours.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mottle.methods.refinement import DEALT_TOGETHER, Orders, table_orders
 from mottle.orderings.item_splits import split_order
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_THRESHOLDS = 8  # of a column whose codes have an order
-_APART = 0.5  # of a column's range that two halves lie apart, about
+_THRESHOLDS = 8  # number of thresholds for a column whose codes have an order
+_APART = 0.5  # approximate distance between the halves of a column, as a share of its range
 
 
 def refinement_orders(codes: Codes, ordered: Int32Array) -> Orders:
-    """Orders of the originals of a refinement, whose codes are ``ordered``."""
+    """Orders for a refinement of originals with the codes ``ordered``."""
     if all(domain.sets is None for domain in codes.domains):
         return table_orders(ordered, codes.sizes)
     items, costs = _as_items(codes, ordered)
@@ -31,15 +31,15 @@ def refinement_orders(codes: Codes, ordered: Int32Array) -> Orders:
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = items.take(originals)
         alike = np.ones(len(originals), np.int32)
-        taste = costs * random.random(len(costs))
-        in_turn = split_order(shown, alike, DEALT_TOGETHER, taste)
+        item_weights = costs * random.random(len(costs))
+        in_turn = split_order(shown, alike, DEALT_TOGETHER, item_weights)
         return np.roll(in_turn, random.integers(len(in_turn)))
 
     return order
 
 
 def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
-    """Records as sets, whatever their columns are, and what an item costs."""
+    """Records as sets of items, for columns of any kind, and the cost of every item."""
     held_by, items, costs, before = [], [], [], 0
     for column, domain in enumerate(codes.domains):
         records, own, cost = _column_as_items(domain, matrix[:, column])
@@ -57,7 +57,7 @@ def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
 def _column_as_items(
     domain: Domain, own: Int32Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """The record and the item of every pair, and what each item of the column costs."""
+    """The record and the item of every pair, and the cost of each item of the column."""
     if domain.sets is not None:
         sets = domain.sets.sets.take(own)
         held_by = np.repeat(np.arange(len(own)), sets.sizes)

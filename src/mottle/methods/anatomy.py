@@ -1,9 +1,10 @@
 """Anatomy: groups of records with different sensitive values, published as two tables.
 
 Xiao, Tao: Anatomy: Simple and Effective Privacy Preservation (VLDB 2006), as FAST07 §2.3 and NH10
-§7.4 compare with it. Records are hashed into buckets by sensitive value; a group takes one random
-record from each of the ℓ largest buckets, again and again. Of an eligible table fewer than ℓ
-records are left over, no two of a value; each joins a random group that lacks its value.
+§7.4 compare with it. Records are hashed into buckets by sensitive value; each group takes one
+random record from each of the ℓ largest buckets, as long as there are ℓ buckets. In an eligible
+table fewer than ℓ records are left over, no two with the same value; each joins a random group that
+lacks its value.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from mottle.typing import Int32Array, Int64Array
 def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of ℓ or a few more random records with different sensitive values.
 
-    Which records of a value go together is drawn by secret lots. Only choices among values and
-    groups, which the published tables show anyway, use the seed.
+    Which records of a value join which group is drawn from the secret. Only choices among values
+    and groups, which the published tables show anyway, use the seed.
     """
     demand.one_column("anatomy")
     random = np.random.default_rng(context.seed)
@@ -42,12 +43,12 @@ def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     group_of = _draw_groups(demand.values[buckets], demand.diversity, random)
     by_group = buckets[np.argsort(group_of, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
-    facts = {"decides_by": "sensitive values and lots"}
+    facts = {"decides_by": "sensitive values and a secret random order"}
     return Arrangement(arrange(by_group, starts).graph, facts, Draw.APART)
 
 
 def _draw_groups(values: Int32Array, diversity: int, random: np.random.Generator) -> Int64Array:
-    """The group of every record; ``values`` are those of the records, bucket after bucket."""
+    """The group of every record; ``values`` are those of the records, sorted by bucket."""
     counts = np.bincount(values).astype(np.int64)
     ties = random.permutation(len(counts))
     heap = heap_of(-counts * len(counts) + ties)
@@ -69,10 +70,10 @@ def _take_from_largest(
     diversity: int,
     group_of: Int64Array,
 ) -> None:
-    """Set ``group_of`` for all records but those left over.
+    """Set ``group_of`` for all records except those left over.
 
-    ``starts`` are those of the buckets and ``left`` how many records of each are left: the first
-    ones. The heap has the largest bucket on top.
+    ``starts`` are the starts of the buckets and ``left`` the number of records left in each, which
+    are the first ones. The heap has the largest bucket on top.
     """
     chosen = np.empty(diversity, np.int64)
     filled = np.count_nonzero(left)

@@ -1,4 +1,4 @@
-"""Choosing for the user: the best method that fits the table and the time."""
+"""Automatic choice: the best method for the table and the available time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mottle.methods.nh.nh import nh
 from mottle.orderings import lexicographic
 from mottle.utils import parallel
 
-# Core-seconds that freeform takes to match one record, once, with one other of its block; measured
-# by benchmarks/freeform.py on the CENSUS substitute.
+# Core-seconds that freeform takes to compare one record with one other of its block, in one layer;
+# measured by benchmarks/freeform.py on the CENSUS substitute.
 _SECONDS_PER_PAIR = 3e-8
-PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for a first graph
+PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time limit
 
 
 @register(
@@ -33,28 +33,28 @@ PATIENCE = 1800.0  # seconds a user without a time limit may be kept waiting for
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
 )
-def auto(codes: Codes, demand: Demand, effort: MethodContext) -> Arrangement:
-    """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` when that gains nothing."""
-    method, because = _choose(codes, demand, effort)
-    arrangement = method(codes, demand, effort)
+def auto(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
+    """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` if that gains nothing."""
+    method, because = _choose(codes, demand, context)
+    arrangement = method(codes, demand, context)
     picked = {"picked": method.__name__, "because": because}
     return replace(arrangement, facts={**picked, **arrangement.facts})
 
 
-def _choose(codes: Codes, demand: Demand, effort: MethodContext) -> tuple[Arrange, str]:
+def _choose(codes: Codes, demand: Demand, context: MethodContext) -> tuple[Arrange, str]:
     if demand.capped:
         return buckets, "it leaks no sensitive value, and loses least"
     expected = expected_seconds(codes.records, demand.degree)
-    limit = PATIENCE if effort.seconds is None else effort.seconds
+    limit = PATIENCE if context.seconds is None else context.seconds
     if _smallest_group(codes) >= demand.degree:
         return nh, f"every record equals at least {demand.degree - 1} others already"
-    if effort.seconds != 0 and expected > limit:
+    if context.seconds != 0 and expected > limit:
         return nh, f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"
     return freeform, "it loses least, and there is time for it"
 
 
 def expected_seconds(records: int, degree: int) -> float:
-    """About how long freeform takes before refinement, on this machine's cores."""
+    """Estimated time of freeform before refinement, on this machine's cores."""
     pairs = records * (degree - 1) * block_size(records, degree)
     return pairs * _SECONDS_PER_PAIR / parallel.thread_count()
 

@@ -1,8 +1,8 @@
-"""BuReL: homogeneous groups that draw in proportion from buckets of near frequency.
+"""BuReL: homogeneous groups that take records in proportion from buckets of similar frequency.
 
-Cao, Karras: Publishing Microdata with a Robust Privacy Guarantee (PVLDB 2012), HET's rival for
-β-likeness, in three steps: *bu*cketize sensitive values, *re*allocate bucket sizes to groups, and
-fi*l*l the groups with records close together.
+Cao, Karras: Publishing Microdata with a Robust Privacy Guarantee (PVLDB 2012), the method that HET
+compares with for β-likeness, in three steps: *bu*cketize sensitive values, *re*allocate bucket
+sizes to groups, and fi*l*l the groups with similar records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place
 from mottle.typing import Float64Array, Int64Array
 
-_UNEQUAL = 2  # records per bucket by which the halves of a group may differ
+_UNEQUAL = 2  # most records per bucket by which the halves of a group may differ
 
 
 @register(
@@ -36,8 +36,8 @@ _UNEQUAL = 2  # records per bucket by which the halves of a group may differ
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
 
-    A bucket is bound by the lowest cap among its values: as long as its share of a group is within
-    that, so is the share of each of its values, whichever records are taken.
+    A bucket is bound by the lowest cap of its values: as long as its share of a group is within
+    that cap, so is the share of each of its values, whichever records are taken.
     """
     demand.one_column("burel")
     order = hilbert(place(codes))
@@ -54,12 +54,12 @@ def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
 
 
 def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float64Array]:
-    """The bucket of every value, as few as possible, and the cap of every bucket.
+    """The bucket of every value, with as few buckets as possible, and the cap of every bucket.
 
-    Values are sorted by cap, which for β-likeness is by frequency, and cut into runs whose records
-    altogether are within the cap of the run's first value. With P(j) the records of the first j
-    values, the fewest runs for them are 1 + the fewest for the first i, where i is the smallest
-    with P(j) ≤ P(i) + cap_i·n: fewer values never need more runs.
+    Values are sorted by cap, which for β-likeness is by frequency, and cut into runs whose total
+    number of records is within the cap of the run's first value. With P(j) the number of records
+    of the first j values, the fewest runs for them are 1 + the fewest for the first i, where i is
+    the smallest with P(j) ≤ P(i) + cap_i·n: fewer values never need more runs.
 
     >>> bucketize(np.array([10, 10, 20, 60]), np.array([0.2, 0.2, 0.4, 1.0]))
     (array([0, 0, 1, 2]), array([0.2, 0.4, 1. ]))
@@ -67,7 +67,7 @@ def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float
     order = np.lexsort((counts, caps))
     within = allowed(caps[order], int(counts.sum()))
     end = np.concatenate([[0], np.cumsum(counts[order])])
-    first = np.searchsorted(end[:-1] + within, end[1:])  # where a run that ends there begins
+    first = np.searchsorted(end[:-1] + within, end[1:])  # by value: start of the run that it ends
     begins = [len(counts)]
     while begins[-1] > 0:
         begins.append(int(first[begins[-1] - 1]))
@@ -78,10 +78,10 @@ def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float
 
 
 def reallocate(sizes: Int64Array, caps: Float64Array, least: int) -> Int64Array:
-    """How many records of every bucket each group gets, [groups, buckets].
+    """[groups, buckets]: the number of records of every bucket that each group gets.
 
-    All buckets are halved, and their halves again, as long as both groups are within the caps and
-    have at least ``least`` records (the paper's binary tree; equal nodes are split alike).
+    All buckets are halved recursively, as long as both groups are within the caps and have at least
+    ``least`` records (the paper's binary tree; equal nodes are split in the same way).
     """
     known: dict[bytes, list[Int64Array]] = {}
     leaves = []
@@ -99,11 +99,11 @@ def reallocate(sizes: Int64Array, caps: Float64Array, least: int) -> Int64Array:
 
 
 def halves(sizes: Int64Array, caps: Float64Array, least: int) -> list[Int64Array]:
-    """Two groups that share the buckets about equally, or nothing where that breaks a cap.
+    """Two groups that share the buckets about equally, or an empty list if that breaks a cap.
 
-    Of bucket j the first group gets half, or as much more or less as the caps of both groups ask
-    for. Where buckets are close to their caps, groups of equal size may not do, but ones that
-    differ by a few records will; the paper does not say how it rounds.
+    The first group gets half of bucket j, or as much more or less as the caps of both groups
+    require. If buckets are close to their caps, groups of equal size may be impossible while groups
+    that differ by a few records are possible; the paper does not say how it rounds.
 
     >>> [half.tolist() for half in halves(np.array([2, 3, 3]), np.full(3, 0.5), 2)]
     [[1, 1, 2], [1, 2, 1]]
@@ -122,10 +122,10 @@ def halves(sizes: Int64Array, caps: Float64Array, least: int) -> list[Int64Array
 
 
 def fill(buckets: Int64Array, groups: Int64Array, random: np.random.Generator) -> Int64Array:
-    """Places along the curve, group after group: each group takes what is nearest to a seed.
+    """Places along the curve, group after group: each group takes the records nearest to a seed.
 
     ``buckets`` [n] are the buckets of the records along the curve. A group's seed is a random
-    record that is still there; of every bucket it takes those nearest to the seed.
+    record that has not been taken; from every bucket the group takes those nearest to the seed.
     """
     by_bucket = np.argsort(buckets, kind="stable")
     sizes = np.bincount(buckets, minlength=groups.shape[1])
@@ -137,11 +137,12 @@ def fill(buckets: Int64Array, groups: Int64Array, random: np.random.Generator) -
 def _fill(
     by_bucket: Int64Array, starts: Int64Array, groups: Int64Array, seeds: Int64Array
 ) -> Int64Array:
-    """``by_bucket`` are the places of bucket after bucket, ascending, ``starts`` where each begins.
+    """The records of every group; ``by_bucket`` are the places by bucket, ascending.
 
-    Slots are numbered by bucket and place, with a border before and after every bucket. ``lower``
-    leads from a slot to the one before it that is still there; ``upper`` to the first one there
-    from it on, which is found by following the links and shortening them.
+    ``starts`` is where each bucket begins. Slots are numbered by bucket and place, with a border
+    slot before and after every bucket. ``lower`` leads from a slot to the last free one before it;
+    ``upper`` leads towards the first free one from it on, which is found by following the links and
+    shortening them.
     """
     n, buckets = by_bucket.size, starts.size - 1
     place_of = np.empty(n + 2 * buckets, np.int64)
@@ -150,7 +151,7 @@ def _fill(
     there = np.ones(n, np.bool_)
     for bucket in range(buckets):
         border = starts[bucket] + 2 * bucket
-        place_of[border] = -n - n  # farther than any record
+        place_of[border] = -n - n  # farther away than any record
         for slot in range(starts[bucket], starts[bucket + 1]):
             place_of[border + 1 + slot - starts[bucket]] = by_bucket[slot]
         place_of[starts[bucket + 1] + 2 * bucket + 1] = 3 * n
@@ -179,7 +180,7 @@ def _fill(
 
 @njit(cache=True, nogil=True)
 def _first_there(upper: Int64Array, slot: int) -> int:
-    """The first slot from ``slot`` on whose record is still there."""
+    """The first slot from ``slot`` on whose record has not been taken."""
     last = slot
     while upper[last] != last:
         last = upper[last]

@@ -1,9 +1,9 @@
 """Freeform generalization: optimal assignments inside blocks, then anytime refinement. Ours.
 
 The idea of k disjoint assignments, each the cheapest given the earlier ones, is HKA15's (and its
-full version's Hungarian variant). Theirs costs O(k · n³) over all records; inside blocks of a
-locality order it is linear in n, and refinement across blocks then goes below the optimum per
-iteration, which is greedy in the iterations.
+full version's Hungarian variant). Theirs costs O(k · n³) over all records; inside blocks of an
+order that keeps similar records together it is linear in n. Refinement across blocks then improves
+on the optimum per iteration, which is greedy with respect to the iterations.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mottle.orderings.unit_cube import place as placed
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
-BLOCK = 300  # records matched together
-_SAMPLED_BLOCKS = 160  # blocks of each order that are tried before one is chosen (24 misjudge) …
-_SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart, and cheap
+BLOCK = 300  # records that are matched with each other
+_SAMPLED_BLOCKS = 160  # blocks of each order that are matched to choose an order (24 are too few)
+_SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders, and cheap
 
 
 @register(
@@ -47,16 +47,16 @@ _SAMPLED_DEGREE = 4  # … with so many layers: enough to tell the orders apart,
     sets=SetColumns.VOTED,
 )
 def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """Match inside blocks of the best of three orders, or begin with rings; refine across blocks.
+    """Match inside blocks of the best of three orders, or start with rings; refine across blocks.
 
-    ``effort.seconds`` = 0 leaves the refinement out.
+    With ``context.seconds`` = 0 there is no refinement.
     """
     degree = demand.degree
     metric = scales(codes, degree)
-    layout, ordered, preimages = _best_start(codes, metric, degree)
-    starts = layout.starts
-    members = layout.order.astype(np.int32)
-    facts: dict[str, object] = {"order": layout.name, "refinement": None}
+    blocks, ordered, preimages = _best_start(codes, metric, degree)
+    starts = blocks.starts
+    members = blocks.order.astype(np.int32)
+    facts: dict[str, object] = {"order": blocks.name, "refinement": None}
     if context.seconds == 0:
         context.on_progress(mean_loss(metric, ordered, preimages))
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
@@ -69,37 +69,39 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     return Arrangement(graph, facts)
 
 
-class Layout(NamedTuple):
+class BlockOrder(NamedTuple):
     """Records in an order that keeps similar ones together, cut into blocks."""
 
     name: str
-    order: Int64Array
-    starts: Int64Array
+    order: Int64Array  # [n]
+    starts: Int64Array  # [blocks + 1]
 
 
 class _Start(NamedTuple):
-    """What refinement begins with."""
+    """The starting point of the refinement."""
 
-    layout: Layout
-    ordered: Int32Array  # the codes in the order of the layout
+    blocks: BlockOrder
+    ordered: Int32Array  # [n, d]: the codes in that order
     preimages: Int32Array  # [n, degree]: places in that order
 
 
 def _best_start(codes: Codes, metric: Scales, degree: int) -> _Start:
-    """Records matched in blocks; or NH10's rings, where many records are alike."""
-    layout = _best_layout(codes, degree)
-    ordered = np.ascontiguousarray(codes.matrix[layout.order])
-    matched = _Start(layout, ordered, match_in_blocks(metric, ordered, layout.starts, degree))
+    """Records matched in blocks; or NH10's rings, which are better if many records are equal."""
+    blocks = _best_block_order(codes, degree)
+    ordered = np.ascontiguousarray(codes.matrix[blocks.order])
+    matched = _Start(blocks, ordered, match_in_blocks(metric, ordered, blocks.starts, degree))
     members, starts = lexicographic_partitions(codes, degree)
     in_rings = np.ascontiguousarray(codes.matrix[members])
     rings = _Start(
-        Layout("rings", members.astype(np.int64), starts), in_rings, ring_preimages(starts, degree)
+        BlockOrder("rings", members.astype(np.int64), starts),
+        in_rings,
+        ring_preimages(starts, degree),
     )
     return min(matched, rings, key=lambda start: mean_loss(metric, start.ordered, start.preimages))
 
 
 def ring_preimages(starts: Int64Array, degree: int) -> Int32Array:
-    """Of every place itself and those after it, around its block.
+    """[n, degree]: for every place, itself and the places after it, around its block.
 
     >>> ring_preimages(np.array([0, 3, 5]), 2).tolist()
     [[0, 1], [1, 2], [2, 0], [3, 4], [4, 3]]
@@ -112,29 +114,29 @@ def ring_preimages(starts: Int64Array, degree: int) -> Int32Array:
     return preimages
 
 
-def layouts(codes: Codes, degree: int) -> Iterator[Layout]:
-    """The orders that may be best: which one is depends on how many columns have few values."""
+def block_orders(codes: Codes, degree: int) -> Iterator[BlockOrder]:
+    """Orders that may be best; which one is depends on the number of columns with few values."""
     size = block_size(codes.records, degree)
     cuts = block_starts(codes.records, size)
     by_values = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
-    yield Layout("lexicographic", by_values, cuts)
+    yield BlockOrder("lexicographic", by_values, cuts)
     if len(cuts) > 2:
-        yield Layout("hilbert", hilbert(placed(codes)), cuts)
+        yield BlockOrder("hilbert", hilbert(placed(codes)), cuts)
         medians = mondrian(along_orders(codes), Demand(size // 2), MethodContext()).graph
-        yield Layout("median cuts", medians.members.astype(np.int64), medians.starts)
+        yield BlockOrder("median cuts", medians.members.astype(np.int64), medians.starts)
 
 
-def _best_layout(codes: Codes, degree: int) -> Layout:
-    """The layout that loses least in a sample of its blocks."""
+def _best_block_order(codes: Codes, degree: int) -> BlockOrder:
+    """The order that loses least in a sample of its blocks."""
     tried = min(degree, _SAMPLED_DEGREE)
     metric = scales(codes, tried)
-    return min(layouts(codes, degree), key=partial(_sampled_loss, codes, metric, tried))
+    return min(block_orders(codes, degree), key=partial(_sampled_loss, codes, metric, tried))
 
 
-def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> float:
-    blocks = len(layout.starts) - 1
-    sample = np.unique(np.linspace(0, blocks - 1, min(blocks, _SAMPLED_BLOCKS)).astype(np.int64))
-    rows = [layout.order[layout.starts[block] : layout.starts[block + 1]] for block in sample]
+def _sampled_loss(codes: Codes, metric: Scales, degree: int, blocks: BlockOrder) -> float:
+    last = len(blocks.starts) - 2
+    sample = np.unique(np.linspace(0, last, min(last + 1, _SAMPLED_BLOCKS)).astype(np.int64))
+    rows = [blocks.order[blocks.starts[block] : blocks.starts[block + 1]] for block in sample]
     starts = np.concatenate([[0], np.cumsum([len(block) for block in rows])]).astype(np.int64)
     ordered = np.ascontiguousarray(codes.matrix[np.concatenate(rows)])
     return mean_loss(metric, ordered, match_in_blocks(metric, ordered, starts, degree))
@@ -143,7 +145,7 @@ def _sampled_loss(codes: Codes, metric: Scales, degree: int, layout: Layout) -> 
 def match_in_blocks(
     metric: Scales, ordered: Int32Array, starts: Int64Array, degree: int
 ) -> Int32Array:
-    """Preimages [n, degree] of every record, all inside its block of the order."""
+    """Preimages [n, degree] of every record, all inside its block."""
     preimages = np.empty((len(ordered), degree), np.int32)
     parallel.over_blocks(
         lambda first, last: _match_blocks(metric, ordered, starts, first, last, preimages), starts
@@ -152,12 +154,12 @@ def match_in_blocks(
 
 
 def block_size(records: int, degree: int) -> int:
-    """Records matched together: enough for a choice at every layer."""
+    """Number of records that are matched with each other: enough for a choice at every layer."""
     return min(max(BLOCK, 3 * degree), records)
 
 
 def block_starts(records: int, size: int) -> Int64Array:
-    """Blocks of about ``size`` records, all of nearly the same size."""
+    """Starts of blocks of about ``size`` records, all of nearly the same size, and the end."""
     blocks = max(round(records / size), 1)
     return np.linspace(0, records, blocks + 1).astype(np.int64)
 
@@ -171,8 +173,10 @@ def _match_blocks(
     last: int,
     preimages: Int32Array,
 ) -> None:
-    """Fill the preimages of blocks ``first .. last - 1``: layer 0 the record itself, then the
-    cheapest assignment that repeats no edge, layer after layer.
+    """Fill the preimages of blocks ``first .. last - 1``.
+
+    Layer 0 is the record itself; each further layer is the cheapest assignment that repeats no
+    edge.
     """
     degree, columns = preimages.shape[1], ordered.shape[1]
     largest = 0
@@ -181,11 +185,11 @@ def _match_blocks(
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
     marks = np.zeros(metric.position.size, np.int32)
-    mark = int(np.int64(0))  # of a literal 0 `add_growths` would be compiled again
+    mark = int(np.int64(0))  # a literal 0 would make Numba compile `add_growths` a second time
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
-    voting = metric.lists is not None  # then a member that costs nothing changes what others cost
-    grown = np.empty(largest, np.bool_)  # records whose costs have to be computed again
+    voting = metric.lists is not None  # if so, even a member of cost 0 changes the costs of others
+    grown = np.empty(largest, np.bool_)  # records whose costs must be computed again
     for block in range(first, last):
         start, size = starts[block], starts[block + 1] - starts[block]
         for place in range(size):

@@ -1,4 +1,4 @@
-"""NH10's homogeneous variant HP: the same lexicographic partitions, one generalization for each."""
+"""NH10's homogeneous variant HP: the same lexicographic partitions, one generalization each."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Mondrian: cut the table in two at the median of its widest attribute, and the parts again.
+"""Mondrian: cut the table in two at the median of its widest attribute, recursively.
 
 LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity (ICDE 2006), as FAST07 §2.2
-compares with it. Categories are in the order of their codes, hierarchy leaves in order.
+compares with it. Categories are in the order of their codes, hierarchy leaves in tree order.
 
 With caps on sensitive values (FAST07 §6.2's ℓ-diverse variation, for caps of any kind) a cut is
-allowable when no mark exceeds its cap on either side.
+allowable if no sensitive code exceeds its cap on either side.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records of equal value may be torn apart
+NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records with equal values may be separated
 
 _GUARANTEES = (KAnonymity, LDiversity, BetaLikeness, Caps)
 
@@ -43,9 +43,9 @@ _GUARANTEES = (KAnonymity, LDiversity, BetaLikeness, Caps)
 def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Strict cuts while there are any, then relaxed ones: groups of k to 2k - 1 records.
 
-    With caps, groups that no cut leaves within the caps on both sides stay larger. Loses no more
-    than `mondrian_strict`, whose groups it goes on cutting, and far less than `mondrian_relaxed`:
-    halving an attribute of few values leaves both halves with all of them.
+    With caps, groups stay larger if no cut leaves both sides within the caps. Loses no more than
+    `mondrian_strict`, whose groups it cuts further, and far less than `mondrian_relaxed`: halving
+    an attribute with few values leaves both halves with all of them.
     """
     return _arrange(codes, demand, AT_NEED)
 
@@ -58,10 +58,10 @@ def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """Strict cuts: all records with the median go to one side, the one that makes it more even.
+    """Strict cuts: all records at the median go to one side, the one that makes the cut more even.
 
-    A cut is allowable when both sides have k records; otherwise the next widest attribute is tried.
-    LeFevre's records at the median always go left; trying both sides allows more cuts.
+    A cut is allowable if both sides have k records; otherwise the next widest attribute is tried.
+    In LeFevre's algorithm records at the median always go left; trying both sides allows more cuts.
     """
     return _arrange(codes, demand, NEVER)
 
@@ -74,7 +74,7 @@ def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arr
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
 def mondrian_relaxed(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """Relaxed cuts (LeFevre §3.2): equal halves, records at the median go to either side."""
+    """Relaxed cuts (LeFevre §3.2): equal halves; records at the median may go to either side."""
     return _arrange(codes, demand, ALWAYS)
 
 
@@ -97,18 +97,18 @@ def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
 
 
 class _Limits(NamedTuple):
-    """What both sides of a cut must keep."""
+    """The conditions on both sides of a cut."""
 
-    least: int  # records on a side
-    sensitive_codes: Int32Array  # [n, attributes]: the marks of every record
-    caps: Float64Array  # by mark: its highest share on a side
-    left: Int64Array  # by mark: space to count in, all zero before and after
-    right: Int64Array
+    least: int  # fewest records on a side
+    sensitive_codes: Int32Array  # [n, attributes]: the sensitive codes of every record
+    caps: Float64Array  # by sensitive code: its highest share on a side
+    left: Int64Array  # by sensitive code: scratch space for counts, all zero before and after
+    right: Int64Array  # the same for the other side
 
 
 def _least_within_caps(demand: Demand) -> int:
-    """The fewest records that can be within the caps; each has a mark of every system."""
-    highest = [demand.caps[marks].max() for marks in demand.sensitive_codes.T]
+    """The fewest records that can be within the caps; each has a code of every attribute."""
+    highest = [demand.caps[codes].max() for codes in demand.sensitive_codes.T]
     return max((math.ceil(1 / cap - ROUNDING) for cap in highest), default=1)
 
 
@@ -116,7 +116,7 @@ def _least_within_caps(demand: Demand) -> int:
 def _cut_all(
     prices: Scales, matrix: Int32Array, limits: _Limits, tear: int, members: Int32Array
 ) -> NDArray[np.bool_]:
-    """Put ``members`` in the order of their groups; returns which places, n too, are starts."""
+    """Sort ``members`` by group; return which places are starts of groups, n included."""
     records, attributes = matrix.shape
     marks = np.zeros(prices.position.size, np.int32)
     widths = np.empty(attributes)
@@ -152,7 +152,7 @@ def _cut_widest(
     relaxed: bool,
     scratch: Int32Array,
 ) -> int:
-    """Cut the widest attribute of which a cut is allowable; returns the left side's size or 0."""
+    """Cut the widest attribute with an allowable cut; return the size of the left side, or 0."""
     untried = widths.copy()
     for _ in range(widths.size):
         attribute = int(np.argmax(untried))
@@ -172,7 +172,7 @@ def _cut(
     relaxed: bool,
     scratch: Int32Array,
 ) -> int:
-    """Cut ``part`` at the median of an attribute; returns the size of the left side, 0 for none."""
+    """Cut ``part`` at the median of an attribute; return the size of the left side, 0 for none."""
     size = part.size
     values = scratch[:size]
     for place in range(size):
@@ -201,9 +201,9 @@ def _is_within_caps(
     equal_left: int,
     limits: _Limits,
 ) -> bool:
-    """Whether both sides that `_divide` would make keep every mark within its cap."""
-    systems = limits.sensitive_codes.shape[1]
-    if systems == 0:
+    """Whether both sides that `_divide` would make keep every sensitive code within its cap."""
+    attributes = limits.sensitive_codes.shape[1]
+    if attributes == 0:
         return True
     for record in part:
         value = matrix[record, attribute]
@@ -211,17 +211,17 @@ def _is_within_caps(
             equal_left -= 1
         goes_left = value < median or (value == median and equal_left >= 0)
         counts = limits.left if goes_left else limits.right
-        for system in range(systems):
-            counts[limits.sensitive_codes[record, system]] += 1
+        for sensitive in range(attributes):
+            counts[limits.sensitive_codes[record, sensitive]] += 1
     within = True
     for record in part:
-        for system in range(systems):
-            mark = limits.sensitive_codes[record, system]
-            cap = limits.caps[mark]
-            within &= limits.left[mark] <= cap * left + ROUNDING
-            within &= limits.right[mark] <= cap * (part.size - left) + ROUNDING
-            limits.left[mark] = 0
-            limits.right[mark] = 0
+        for sensitive in range(attributes):
+            code = limits.sensitive_codes[record, sensitive]
+            cap = limits.caps[code]
+            within &= limits.left[code] <= cap * left + ROUNDING
+            within &= limits.right[code] <= cap * (part.size - left) + ROUNDING
+            limits.left[code] = 0
+            limits.right[code] = 0
     return within
 
 
@@ -234,7 +234,7 @@ def _divide(
     equal_left: int,
     aside: Int32Array,
 ) -> int:
-    """Move the left side of the cut to the front of ``part``; returns its size. Keeps the order."""
+    """Move the left side of the cut to the front of ``part``, stably; return its size."""
     left = right = 0
     for place in range(part.size):
         record = part[place]
@@ -247,16 +247,16 @@ def _divide(
         else:
             aside[right] = record
             right += 1
-    for place in range(right):  # not as slices, which take seconds to compile
+    for place in range(right):  # element by element: slices take seconds to compile
         part[left + place] = aside[place]
     return left
 
 
 @njit(cache=True, nogil=True)
 def _median(values: Int32Array) -> tuple[int, int, int]:
-    """The upper median, how many values are below it and how many equal it; reorders ``values``.
+    """The upper median, and the numbers of values below and equal to it; reorders ``values``.
 
-    Quickselect with three-way partitions, so that many equal values do no harm.
+    Quickselect with three-way partitions, which is fast with many equal values too.
     """
     wanted = values.size // 2
     first, last = 0, values.size

@@ -1,14 +1,14 @@
-"""Refinement: deal originals out again, a few boxes at a time, by optimal assignments.
+"""Refinement: exchange originals among a few boxes at a time, by optimal assignments.
 
-Take any set J of published records and one preimage out of each. Whatever way these originals are
+Take any set J of published records and remove one preimage from each. However these originals are
 put back, one into each record of J, every original keeps its number of matches and every published
-record its number of preimages: regularity is never broken. The best way is an assignment problem
-of size |J|, and it is never worse than the way they were. Doing this over ever different sets J is
-a large-neighbourhood search that can be stopped at any moment.
+record its number of preimages: the graph stays regular. The best way to put them back is an
+assignment problem of size |J|, and it is never worse than before. Repeating this for different sets
+J is a large-neighbourhood search that can be stopped at any moment.
 
-Which preimage is taken out of a record matters. The one whose removal shrinks the record most is
-the best candidate for a better place, but always taking that one ends in a poor optimum; so each
-preimage is taken with a chance that grows with what it costs.
+Which preimage is removed from a record matters. The one whose removal shrinks the record most is
+the best candidate for a better place, but always removing that one ends in a poor local optimum; so
+each preimage is removed with a chance that grows with its cost.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
 from mottle.utils.xorshift import below, fraction
 
-# From originals that show where the published records lie, and the number of the pass, an order of
-# the published records that keeps similar ones together.
+# (one original of every published record, number of the pass, random generator) -> an order of the
+# published records that keeps similar ones together.
 Orders = Callable[[Int32Array, int, np.random.Generator], Int64Array]
 
-DEALT_TOGETHER = 120  # |J|: larger finds more per deal, smaller deals faster
+DEALT_TOGETHER = 120  # |J|: a larger set finds more per exchange, a smaller one is faster
 LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
 INTERRUPTED = "interrupted"
 _NOWHERE = -1
@@ -50,7 +50,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class Refined:
-    """How a refinement went."""
+    """The outcome of a refinement."""
 
     passes: int
     ended: str  # "no more gain", "time limit" or "interrupted"
@@ -62,19 +62,20 @@ def refine(
     orders: Orders,
     preimages: Int32Array,
     context: MethodContext,
-    piles: Int64Array | None = None,
+    bucket_starts: Int64Array | None = None,
     together: int = DEALT_TOGETHER,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
-    Ctrl-C ends it with what has been reached. Every pass puts the published records, each seen as
-    a random one of its preimages, into the next of ``orders`` (`table_orders` for tables), cuts the
-    order into sets J of ``together``, and deals each of them about k/2 times. Sets of one pass
-    are disjoint, so all cores work on them. Memory O(n) per core besides ``preimages``; a pass
-    costs O(n · k · |J| · d).
+    Ctrl-C ends it and keeps what has been reached. Every pass puts the published records, each
+    represented by a random one of its preimages, into the next of ``orders`` (`table_orders` for
+    tables), cuts the order into sets J of ``together`` records, and makes about k/2 exchanges in
+    each. The sets of one pass are disjoint, so all cores work on them. Memory O(n) per core in
+    addition to ``preimages``; a pass costs O(n · k · |J| · d).
 
-    ``piles`` are starts of runs of records, and the end: each set J then lies within one run, and
-    all of its records give away the same layer. So buckets stay matched with buckets.
+    ``bucket_starts`` are the starts of buckets, and the end: each set J then lies within one
+    bucket, and all of its records give away the same layer, so that buckets stay matched with
+    buckets.
     """
     until = np.inf if context.seconds is None else time.perf_counter() + context.seconds
     random = np.random.default_rng(context.seed)
@@ -84,7 +85,9 @@ def refine(
         context.on_progress(gcp)
         while time.perf_counter() < until:
             before = gcp
-            _one_pass(scales, ordered, orders, preimages, random, passes, until, piles, together)
+            _one_pass(
+                scales, ordered, orders, preimages, random, passes, until, bucket_starts, together
+            )
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
             context.on_progress(gcp)
@@ -96,8 +99,10 @@ def refine(
 
 
 def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
-    """Orders of coded records, in turns: lexicographic with the attributes in random order, which
-    suits columns of few values, and by random median cuts, which suit numbers.
+    """Orders of coded records, of two alternating kinds.
+
+    Lexicographic with the attributes in random order, which suits columns with few values, and by
+    random median cuts, which suit numbers.
     """
 
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
@@ -111,7 +116,7 @@ def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
 
 
 def mean_loss(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> float:
-    """GCP of boxes."""
+    """GCP of boxes: the mean loss of the records with these preimages."""
     losses = parallel.over_rows(
         lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
     )
@@ -126,26 +131,26 @@ def _one_pass(
     random: np.random.Generator,
     number: int,
     until: float,
-    piles: Int64Array | None,
+    bucket_starts: Int64Array | None,
     together: int,
 ) -> None:
     records, degree = preimages.shape
     shown = preimages[np.arange(records), random.integers(0, degree, records)]
     in_turn = orders(shown, number, random)
-    if piles is None:
+    if bucket_starts is None:
         sets = max(records // together, 1)
         starts = np.linspace(0, records, sets + 1).astype(np.int64)
     else:
-        pile_of = np.repeat(np.arange(len(piles) - 1), np.diff(piles))
-        in_turn = in_turn[np.argsort(pile_of[in_turn], kind="stable")]
-        starts = _cut_piles(piles)
+        bucket_of = np.repeat(np.arange(len(bucket_starts) - 1), np.diff(bucket_starts))
+        in_turn = in_turn[np.argsort(bucket_of[in_turn], kind="stable")]
+        starts = _cut_buckets(bucket_starts)
     order = in_turn.astype(np.int32)
     seeds = random.integers(1, 2**63, len(starts) - 1).astype(np.uint64)
-    same_layer = piles is not None
+    same_layer = bucket_starts is not None
 
-    def deal(first: int, last: int) -> None:
+    def exchange(first: int, last: int) -> None:
         if time.perf_counter() < until:
-            _deal_again(
+            _exchange(
                 scales,
                 scales.lists,
                 ordered,
@@ -158,17 +163,17 @@ def _one_pass(
                 same_layer,
             )
 
-    parallel.over_blocks(deal, starts, rows_at_once=20_000)
+    parallel.over_blocks(exchange, starts, rows_at_once=20_000)
 
 
-def _cut_piles(piles: Int64Array) -> Int64Array:
-    """Sets of about `DEALT_TOGETHER` records that lie within piles."""
-    sizes = np.diff(piles)
+def _cut_buckets(bucket_starts: Int64Array) -> Int64Array:
+    """Starts of sets of about `DEALT_TOGETHER` records that each lie within one bucket."""
+    sizes = np.diff(bucket_starts)
     sets = np.maximum(np.round(sizes / DEALT_TOGETHER).astype(np.int64), 1)
-    pile = np.repeat(np.arange(len(sizes)), sets)
-    number = np.arange(len(pile)) - np.repeat(np.cumsum(sets) - sets, sets)
-    starts = piles[pile] + sizes[pile] * number // sets[pile]
-    return np.append(starts, piles[-1])
+    bucket = np.repeat(np.arange(len(sizes)), sets)
+    number = np.arange(len(bucket)) - np.repeat(np.cumsum(sets) - sets, sets)
+    starts = bucket_starts[bucket] + sizes[bucket] * number // sets[bucket]
+    return np.append(starts, bucket_starts[-1])
 
 
 @njit(cache=True, nogil=True)
@@ -185,7 +190,7 @@ def _sum_of_losses(
 
 @njit(cache=True, nogil=True)
 def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
-    """All preimages but one."""
+    """Fill ``others`` with all preimages except that of ``layer``."""
     kept = 0
     for other in range(box.size):
         if other != layer:
@@ -194,7 +199,7 @@ def _all_but(box: Int32Array, layer: int, others: Int32Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _deal_again(
+def _exchange(
     scales: Scales,
     lists: ItemLists | None,
     ordered: Int32Array,
@@ -204,32 +209,33 @@ def _deal_again(
     first: int,
     last: int,
     seeds: UInt64Array,
-    together: bool,
+    same_layer: bool,
 ) -> None:
-    """Deal the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
+    """Exchange preimages in the sets ``order[starts[s]:starts[s + 1]]`` for s = first .. last - 1.
 
-    ``together``: all records of a set give away the same layer. ``lists`` are those of the scales:
-    an argument decides what is compiled, with votes or without.
+    ``same_layer``: all records of a set give away the same layer. ``lists`` are those of the
+    scales, passed separately because only the type of an argument makes Numba compile this with
+    votes or without.
     """
     degree = preimages.shape[1]
     columns = ordered.shape[1]
     largest = 0
     for number in range(first, last):
         largest = max(largest, starts[number + 1] - starts[number])
-    taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away …
-    dealt = np.empty(largest, np.int32)  # … and the original there
+    taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away
+    dealt = np.empty(largest, np.int32)  # by record of the set: the original in that layer
     twin = np.empty(largest, np.int32)  # another place in the set that gives away the same original
     place_of = np.full(len(ordered), _NOWHERE, np.int32)  # by original: a place that gives it away
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
-    stale = np.ones(largest, np.bool_)  # all of it, with every deal
-    wish = cost  # and pull where boxes vote; two voters leave no plateaus
+    stale = np.ones(largest, np.bool_)  # every exchange changes all rows of ``cost``
+    wish = cost  # cost plus pull if boxes vote; with only two voters there are no plateaus
     if lists is not None and degree > 2:
         wish = np.empty((largest, largest))
     marks = np.zeros(scales.position.size, np.int32)
     counts = np.zeros(scales.position.size, np.int32)
-    mark = int(np.int64(0))  # of a literal 0 `add_growths` would be compiled again
+    mark = int(np.int64(0))  # a literal 0 would make Numba compile `add_growths` a second time
     saved = np.empty(degree)
     state = np.empty(1, np.uint64)
     column_of = np.empty(largest, np.int32)
@@ -243,7 +249,7 @@ def _deal_again(
                 record = order[start + place]
                 box = preimages[record]
                 layer = common
-                if not together:
+                if not same_layer:
                     layer = _layer_to_give(scales, ordered, box, counts, saved, state)
                 original = box[layer]
                 _all_but(box, layer, others[place])
@@ -263,7 +269,7 @@ def _deal_again(
             for place in range(size):
                 place_of[dealt[place]] = _NOWHERE
             if lists is not None and degree > 2:
-                for place in range(size):  # not as slices, which take seconds to compile
+                for place in range(size):  # element by element: slices take seconds to compile
                     for candidate in range(size):
                         wish[place, candidate] = cost[place, candidate]
                 add_pulls(scales, ordered, others, degree - 1, candidates, size, marks, wish)
@@ -286,7 +292,7 @@ def _layer_to_give(
     saved: Float64Array,
     state: UInt64Array,
 ) -> int:
-    """Choose a preimage by what it costs the box times a random number."""
+    """Choose the preimage with the largest product of its cost to the box and a random number."""
     add_savings(scales, ordered, box, box.size, counts, saved)
     chosen, best = below(state, box.size), 0.0
     for layer in range(box.size):

@@ -1,4 +1,4 @@
-"""TopDown: split clusters between two far records, then repair those that became too small.
+"""TopDown: split clusters between two distant records, then repair those that are too small.
 
 Xu, Wang, Pei, Wang, Shi, Fu: Utility-Based Anonymization Using Local Recoding (KDD 2006), as FAST07
 §2.2 describes it.
@@ -21,8 +21,8 @@ from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-MOST_RECORDS = 100_000  # quadratic: above, minutes become hours
-_ROUNDS = 3  # of looking for the farthest record from the last one found
+MOST_RECORDS = 100_000  # the time is quadratic: above this, minutes become hours
+_ROUNDS = 3  # number of times that the farthest record from the last one found is searched for
 _END = -1
 
 
@@ -36,9 +36,9 @@ _END = -1
 def topdown(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Split every cluster of 2k records or more, then let clusters below k merge or borrow.
 
-    Where the papers leave a choice: two clusters merge when they have fewer than 2k records
-    together; records are borrowed, nearest first, from clusters that keep k; of the two, what adds
-    less to the loss is done. So groups have k to 2k - 1 records.
+    Where the papers leave a choice: two clusters merge if they have fewer than 2k records together;
+    records are borrowed, nearest first, from clusters that keep k; whichever of the two adds less
+    to the loss is done. So groups have k to 2k - 1 records.
     """
     if codes.records > MOST_RECORDS:
         raise UsageError(
@@ -59,14 +59,14 @@ def topdown(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
 
 
 class GroupBoxes(NamedTuple):
-    """What each of a few growing sets of records covers."""
+    """The values that each of a few growing sets of records covers."""
 
-    lowest: Float64Array  # [boxes, d] RANGE: weighted positions; above highest for missing alone
-    highest: Float64Array  # [boxes, d]
+    lowest: Float64Array  # [boxes, d] RANGE: weighted position; above highest if all are missing
+    highest: Float64Array  # [boxes, d] RANGE: weighted position
     absent: NDArray[np.bool_]  # [boxes, d] RANGE: whether the missing value is covered
     node: Int32Array  # [boxes, d] NODE: the common ancestor
-    marks: Int64Array  # [boxes, all codes] SET: the box's stamp where the code is covered
-    stamp: Int64Array  # [boxes]
+    marks: Int64Array  # [boxes, all codes] SET: the box's current stamp if the code is covered
+    stamp: Int64Array  # [boxes]: changes when a box is reused, instead of clearing its marks
 
 
 def _new_boxes(prices: Scales) -> GroupBoxes:
@@ -84,7 +84,7 @@ def _new_boxes(prices: Scales) -> GroupBoxes:
 
 @njit(cache=True, nogil=True)
 def _open(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> None:
-    """Let the box cover ``record`` (its codes) alone."""
+    """Make the box cover a single ``record``, given by its codes."""
     boxes.stamp[box] += 1
     for column in range(record.size):
         boxes.lowest[box, column] = np.inf
@@ -112,7 +112,7 @@ def _take_in(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) ->
 
 @njit(cache=True, nogil=True)
 def _growth(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> float:
-    """What taking in ``record`` would add to the loss of the box."""
+    """The amount by which adding ``record`` would increase the loss of the box."""
     growth = 0.0
     for column in range(record.size):
         value = prices.offset[column] + record[column]
@@ -135,7 +135,7 @@ def _growth(prices: Scales, boxes: GroupBoxes, box: int, record: Int32Array) -> 
 
 
 def _split_all(prices: Scales, matrix: Int32Array, k: int, members: Int32Array) -> Int64Array:
-    """First step: divide ``members`` until no cluster has 2k records; returns their starts."""
+    """First step: divide ``members`` until no cluster has 2k records; return their starts."""
     boxes = _new_boxes(prices)
     aside = np.empty(len(members), np.int32)
     starts = [len(members)]
@@ -154,9 +154,10 @@ def _split_all(prices: Scales, matrix: Int32Array, k: int, members: Int32Array) 
 def _split(
     prices: Scales, matrix: Int32Array, part: Int32Array, boxes: GroupBoxes, aside: Int32Array
 ) -> int:
-    """Divide ``part`` between two far-apart seeds; returns the size of the first cluster.
+    """Divide ``part`` between two distant seeds; return the size of the first cluster.
 
-    Records come in the order of ``part``, which is random, and join the cluster they cost less.
+    Records are added in the order of ``part``, which is random, each to the cluster whose loss it
+    increases less.
     """
     one, other = part[0], part[1]
     for _ in range(_ROUNDS):
@@ -178,7 +179,7 @@ def _split(
                 _take_in(prices, boxes, 1, record)
             aside[right] = member
             right += 1
-    for place in range(right):  # not as slices, which take seconds to compile
+    for place in range(right):  # element by element: slices take seconds to compile
         part[left + place] = aside[place]
     return left
 
@@ -187,7 +188,7 @@ def _split(
 def _farthest(
     prices: Scales, matrix: Int32Array, part: Int32Array, record: int, boxes: GroupBoxes
 ) -> int:
-    """The record of ``part`` that would lose most in one group with ``record``."""
+    """The record of ``part`` that would lose most in a group with ``record``."""
     _open(prices, boxes, 0, matrix[record])
     farthest, most = part[1] if part[0] == record else part[0], 0.0
     for other in part:
@@ -200,7 +201,7 @@ def _farthest(
 class Clusters(NamedTuple):
     """Clusters as linked lists of records; -1 ends a list."""
 
-    first: Int32Array  # [clusters]
+    first: Int32Array  # [clusters]: the first record
     following: Int32Array  # [n]: the next record of the same cluster
     home: Int32Array  # [n]: the cluster of every record
     size: Int64Array  # [clusters]
@@ -210,7 +211,7 @@ class Clusters(NamedTuple):
 def _repair_all(
     prices: Scales, matrix: Int32Array, k: int, members: Int32Array, starts: Int64Array
 ) -> Int32Array:
-    """Second step: let clusters below k records merge or borrow; the cluster of every record."""
+    """Second step: clusters below k records merge or borrow; return the cluster of every record."""
     boxes, clusters = _new_boxes(prices), _new_clusters(members, starts)
     growths, chosen = np.empty(len(members)), np.empty(k, np.int32)
 
@@ -229,7 +230,7 @@ def _repair_all(
     for cluster in range(len(clusters.size)):
         while 0 < clusters.size[cluster] < min(k, len(members)):
             wanted = k - int(clusters.size[cluster])
-            measure(cluster)  # box 0 covers it from here on
+            measure(cluster)  # afterwards box 0 covers it
             partner, merging = _best_partner(prices, matrix, k, clusters, cluster, boxes, growths)
             if _choose_nearest(
                 prices, matrix, k, clusters, cluster, boxes, growths, chosen, merging
@@ -261,10 +262,10 @@ def _best_partner(
     boxes: GroupBoxes,
     growths: Float64Array,
 ) -> tuple[int, float]:
-    """The cluster to merge with and what that adds to the loss; box 0 covers ``cluster``.
+    """The cluster to merge with and the increase of the loss; box 0 covers ``cluster``.
 
-    Sets ``growths`` to what every record that can be borrowed would add to ``cluster``, infinite
-    for the others.
+    Sets ``growths`` to the amount by which every record that can be borrowed would increase the
+    loss of ``cluster``; infinite for the others.
     """
     size, loss = clusters.size[cluster], clusters.loss[cluster]
     best, least = _END, np.inf
@@ -273,7 +274,7 @@ def _best_partner(
         if partner == cluster or clusters.size[partner] == 0:
             continue
         together = size + clusters.size[partner]
-        apart = size * loss + clusters.size[partner] * clusters.loss[partner]
+        separately = size * loss + clusters.size[partner] * clusters.loss[partner]
         lends = clusters.size[partner] > k
         promising = together < 2 * k
         member = clusters.first[partner]
@@ -281,14 +282,14 @@ def _best_partner(
             growth = _growth(prices, boxes, 0, matrix[member])
             if lends:
                 growths[member] = growth
-            # the union loses at least as much as the cluster with this record alone
-            promising = promising and together * (loss + growth) - apart < least
+            # The union loses at least as much as the cluster with this one record added.
+            promising = promising and together * (loss + growth) - separately < least
             member = clusters.following[member]
         if promising:
             union = _cover(prices, matrix, clusters, cluster, boxes, 1)
             union += _cover_too(prices, matrix, clusters, partner, boxes, 1)
-            if together * union - apart < least:
-                best, least = partner, together * union - apart
+            if together * union - separately < least:
+                best, least = partner, together * union - separately
     return best, least
 
 
@@ -306,7 +307,8 @@ def _choose_nearest(
 ) -> bool:
     """Choose the records nearest to ``cluster`` that bring it to k; false if they add ``limit``.
 
-    Every other cluster keeps k records. What theirs saves by giving some away is not counted.
+    Every other cluster keeps k records. The loss that those save by giving records away is not
+    counted.
     """
     remaining = clusters.size.copy()
     loss = _cover(prices, matrix, clusters, cluster, boxes, 1)
@@ -340,7 +342,7 @@ def _cover(
     boxes: GroupBoxes,
     box: int,
 ) -> float:
-    """Let a box cover a cluster; returns its loss."""
+    """Make a box cover a cluster; return its loss."""
     _open(prices, boxes, box, matrix[clusters.first[cluster]])
     return _cover_too(prices, matrix, clusters, cluster, boxes, box)
 
@@ -354,7 +356,7 @@ def _cover_too(
     boxes: GroupBoxes,
     box: int,
 ) -> float:
-    """Take a cluster into a box; returns what that adds to its loss."""
+    """Add a cluster to a box; return the increase of its loss."""
     growth = 0.0
     member = clusters.first[cluster]
     while member != _END:

@@ -1,4 +1,4 @@
-"""One-dimensional orders of coded records."""
+"""One-dimensional orders of coded records and of item sets."""
 
 from mottle.orderings.lexicographic import Packing, by_cardinality, lexicographic
 

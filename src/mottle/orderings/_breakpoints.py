@@ -1,11 +1,11 @@
-"""Where to cut an order into segments: at the cheapest places, by dynamic programming (SET12 §4.1).
+"""Cut an order into segments at the cheapest places, by dynamic programming (SET12 §4.1).
 
 Equation 1: with C(i) the least sum of distances at breakpoints over all ways to cut the first i
 records into segments of m to M records,
 
     C(i) = min { C(j) + H(r_j, r_{j+1}) : i - M ≤ j ≤ i - m },   C(0) = 0.
 
-There is no breakpoint before the first record, so the distance at j = 0 counts as nothing.
+There is no breakpoint before the first record, so the distance at j = 0 counts as 0.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numba import njit
 
 from mottle.typing import Int32Array, Int64Array
 
-SHORTEST, LONGEST = 300, 350  # records of a segment (SET12 §5.1)
+SHORTEST, LONGEST = 300, 350  # records in a segment (SET12 §5.1)
 
 
 def segments(
     distances: Int32Array | Int64Array, shortest: int = SHORTEST, longest: int = LONGEST
 ) -> Int64Array:
-    """Cut an order of n records: the first place of every segment, then n.
+    """Cut an order of n records; return the first place of every segment, then n.
 
     ``distances`` [n] holds the distance from each record to the next. Not every n can be cut into
-    segments of ``shortest`` to ``longest`` records (400 cannot be cut into 300 to 350); then the
-    bounds give way as little as an equal cut needs.
+    segments of ``shortest`` to ``longest`` records (400 cannot be cut into 300 to 350); in that
+    case the bounds are widened by as little as segments of equal size need.
 
     >>> segments(np.array([5, 1, 5, 0, 5, 9]), 2, 4)
     array([0, 4, 6])
@@ -42,7 +42,7 @@ def segments(
 
 
 def feasible_bounds(records: int, shortest: int, longest: int) -> tuple[int, int]:
-    """The bounds, widened where so many records cannot be cut by them.
+    """The bounds, widened if ``records`` records cannot be cut within them.
 
     >>> feasible_bounds(650, 300, 350), feasible_bounds(400, 300, 350), feasible_bounds(9, 300, 350)
     ((300, 350), (300, 400), (9, 350))
@@ -50,7 +50,7 @@ def feasible_bounds(records: int, shortest: int, longest: int) -> tuple[int, int
     fewest, most = -(-records // longest), records // shortest
     if fewest <= most:
         return shortest, longest
-    parts = max(most, 1)  # longer segments rather than shorter ones: they only take more time
+    parts = max(most, 1)  # prefer longer segments to shorter ones: they only take more time
     return min(shortest, records // parts), max(longest, -(-records // parts))
 
 

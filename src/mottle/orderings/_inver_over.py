@@ -1,12 +1,12 @@
 """The paper's genetic algorithm for short paths: inver-over.
 
-SET12 §4.1 applies "an efficient genetic algorithm" to each segment. We take the one known by that
+SET12 §4.1 applies "an efficient genetic algorithm" to each segment. We use the one known by that
 name: Tao, Michalewicz: Inver-over Operator for the TSP (PPSN V, 1998). A tour is changed by
 inverting the part from a record to one that follows it in another tour of the population, until
-the two are neighbours already; the child replaces its parent if it is no longer.
+the two are already neighbours; the child replaces its parent unless it is longer.
 
-A path with fixed ends is a tour in which the last record is followed by the first: that step is
-made so cheap that no tour ever gives it up.
+A path with fixed ends is treated as a tour in which the last record is followed by the first: that
+step is made so cheap that every tour keeps it.
 """
 
 from __future__ import annotations
@@ -14,49 +14,36 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mottle.itemsets.data import Sets
-from mottle.itemsets.hamming import distances_within
-from mottle.typing import Int32Array, Int64Array, UInt64Array
+from mottle.typing import Int32Array, UInt64Array
 from mottle.utils.xorshift import below, fraction
 
 POPULATION = 100
-_MUTATION = 0.02  # chance that the other end comes from nowhere
-_PATIENCE = 20  # generations in which the tours together got less than a thousandth shorter
-_PRICELESS = -(1 << 24)
+_MUTATION = 0.02  # chance that the other end is a random record instead of one from another tour
+_PATIENCE = 20  # stop after this many generations in which all tours got < 0.1 % shorter in total
+_PRICELESS = -(1 << 24)  # distance between the ends of the path
 
 
 @njit(cache=True, nogil=True)
-def inver_over(
-    sets: Sets, order: Int64Array, starts: Int64Array, first: int, last: int, seeds: UInt64Array
-) -> None:
-    """Shorten the paths of segments ``first .. last - 1`` of ``order``, in place."""
-    largest = 0
-    for segment in range(first, last):
-        largest = max(largest, starts[segment + 1] - starts[segment])
-    distance = np.empty((largest, largest), np.int32)
-    state = np.empty(1, np.uint64)
-    for segment in range(first, last):
-        records = order[starts[segment] : starts[segment + 1]].copy()
-        size = records.size
-        if size < 4:
-            continue  # one record between the ends: there is nothing to choose
-        distances_within(sets, records, distance)
-        distance[0, size - 1] = _PRICELESS
-        distance[size - 1, 0] = _PRICELESS
-        state[0] = seeds[segment]
-        tour = _evolve(distance, size, state)
-        begin = 0
-        while tour[begin] != 0:
-            begin += 1
-        backwards = tour[(begin + 1) % size] == size - 1
-        for place in range(size):
-            turn = begin - place if backwards else begin + place
-            order[starts[segment] + place] = records[tour[turn % size]]
+def inver_over(distance: Int32Array, state: UInt64Array) -> Int32Array:
+    """A short path from record 0 to record size - 1; changes ``distance`` [size, size]."""
+    size = len(distance)
+    distance[0, size - 1] = _PRICELESS
+    distance[size - 1, 0] = _PRICELESS
+    tour = _evolve(distance, size, state)
+    begin = 0
+    while tour[begin] != 0:
+        begin += 1
+    backwards = tour[(begin + 1) % size] == size - 1
+    path = np.empty(size, np.int32)
+    for place in range(size):
+        turn = begin - place if backwards else begin + place
+        path[place] = tour[turn % size]
+    return path
 
 
 @njit(cache=True, nogil=True)
 def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
-    """The best tour of the last generation; the first one holds the order given."""
+    """The best tour of the last generation; the first generation contains the given order."""
     tours = np.empty((POPULATION, size), np.int32)
     place_of = np.empty((POPULATION, size), np.int32)
     lengths = np.empty(POPULATION, np.int64)
@@ -69,8 +56,8 @@ def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
         lengths[one] = _length(distance, tours[one])
         for place in range(size):
             place_of[one, tours[one, place]] = place
-    spare = POPULATION * _PRICELESS  # every tour contains that step
-    together = lengths.sum()
+    offset = POPULATION * _PRICELESS  # every tour contains that step
+    total = lengths.sum()
     waited = 0
     child, child_place = np.empty(size, np.int32), np.empty(size, np.int32)
     while waited < _PATIENCE:
@@ -85,8 +72,8 @@ def _evolve(distance: Int32Array, size: int, state: UInt64Array) -> Int32Array:
                 place_of[one] = child_place
                 lengths[one] = length
         waited += 1
-        if lengths.sum() - spare < 0.999 * (together - spare):
-            together = lengths.sum()
+        if lengths.sum() - offset < 0.999 * (total - offset):
+            total = lengths.sum()
             waited = 0
     best: Int32Array = tours[lengths.argmin()]
     return best
@@ -109,7 +96,7 @@ def _invert_over(
     child_place: Int32Array,
     state: UInt64Array,
 ) -> int:
-    """Apply the operator to ``child``; returns how much longer it got."""
+    """Apply the operator to ``child``; return how much longer it got."""
     size = child.size
     grown = 0
     record = child[below(state, size)]

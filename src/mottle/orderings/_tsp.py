@@ -1,11 +1,11 @@
 """Short paths through the records of a segment, its first and last record fixed (SET12 §4.1).
 
-Two algorithms. *local*, ours: 2-opt and Or-opt moves along lists of near neighbours (Bentley: Fast
-Algorithms for Geometric Traveling Salesman Problems, ORSA J. Computing 1992), then kicks: two
-neighbouring parts of the path change places, the path is repaired around them, and the outcome is
-kept if it got no longer (Martin, Otto, Felten: Large-Step Markov Chains for the TSP, 1991).
-*genetic*, the paper's: see `mottle.orderings._inver_over`. Both start from the order given and
-never return a longer path.
+There are two algorithms. *local*, ours: 2-opt and Or-opt moves along lists of near neighbours
+(Bentley: Fast Algorithms for Geometric Traveling Salesman Problems, ORSA J. Computing 1992), then
+kicks: two adjacent parts of the path are exchanged, the path is repaired around them, and the
+result is kept unless it got longer (Martin, Otto, Felten: Large-Step Markov Chains for the TSP,
+1991). *genetic*, the paper's: see `mottle.orderings._inver_over`. Both start from the given order
+and never return a longer path.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from mottle.utils import parallel
 from mottle.utils.xorshift import below
 
 KICKS = 10  # per record
-NEIGHBOURS = 10
-_LONGEST_MOVE = 3  # records that an Or-opt move takes along
-_REACH = 30  # a kick stays within so many records
+NEIGHBOURS = 10  # length of the lists of near neighbours
+_LONGEST_MOVE = 3  # most records that an Or-opt move takes along
+_REACH = 30  # most records that a kick spans
+_SHORTEST = 4  # records of a segment below which there is nothing to choose between the ends
 
 
 def shorten(
@@ -38,45 +39,36 @@ def shorten(
     >>> shorten(sets, np.arange(4), np.array([0, 4]), seed=1)
     array([0, 2, 1, 3])
     """
-    improve = inver_over if genetic else local_search
+    short_path = inver_over if genetic else local_search
     better = order.copy()
     seeds = np.random.default_rng(seed).integers(1, 2**63, len(starts) - 1).astype(np.uint64)
-    parallel.over_blocks(
-        lambda first, last: improve(sets, better, starts, first, last, seeds),
-        starts,
-        rows_at_once=5_000,
-    )
+
+    def shorten_some(first: int, last: int) -> None:
+        for segment in range(first, last):
+            records = order[starts[segment] : starts[segment + 1]]
+            if len(records) < _SHORTEST:
+                continue
+            distance = np.empty((len(records), len(records)), np.int32)
+            distances_within(sets, records, distance)
+            path = short_path(distance, seeds[segment : segment + 1].copy())
+            better[starts[segment] : starts[segment + 1]] = records[path]
+
+    parallel.over_blocks(shorten_some, starts, rows_at_once=5_000)
     return better
 
 
 @njit(cache=True, nogil=True)
-def local_search(
-    sets: Sets, order: Int64Array, starts: Int64Array, first: int, last: int, seeds: UInt64Array
-) -> None:
-    """Shorten the paths of segments ``first .. last - 1`` of ``order``, in place."""
-    largest = 0
-    for segment in range(first, last):
-        largest = max(largest, starts[segment + 1] - starts[segment])
-    distance = np.empty((largest, largest), np.int32)
-    near = np.empty((largest, NEIGHBOURS), np.int32)
-    state = np.empty(1, np.uint64)
-    for segment in range(first, last):
-        records = order[starts[segment] : starts[segment + 1]].copy()
-        size = records.size
-        if size < 4:
-            continue  # one record between the ends: there is nothing to choose
-        distances_within(sets, records, distance)
-        neighbours = min(NEIGHBOURS, size - 1)
-        _nearest(distance, size, neighbours, near)
-        state[0] = seeds[segment]
-        path = _search(distance, near[:size, :neighbours], size, state)
-        for place in range(size):
-            order[starts[segment] + place] = records[path[place]]
+def local_search(distance: Int32Array, state: UInt64Array) -> Int32Array:
+    """A short path from record 0 to record size - 1, given ``distance`` [size, size]."""
+    size = len(distance)
+    near = np.empty((size, min(NEIGHBOURS, size - 1)), np.int32)
+    _nearest(distance, size, near.shape[1], near)
+    return _search(distance, near, size, state)
 
 
 @njit(cache=True, nogil=True)
 def _nearest(distance: Int32Array, size: int, neighbours: int, near: Int32Array) -> None:
-    """The nearest other records of each, nearest first."""
+    """Fill ``near`` with the nearest other records of each record, nearest first."""
     for one in range(size):
         filled = 0
         for other in range(size):
@@ -104,8 +96,9 @@ def _search(distance: Int32Array, near: Int32Array, size: int, state: UInt64Arra
     for _ in range(KICKS * size if size > 4 else 0):
         reach = min(_REACH, size - 2)
         begin = below(state, size - 1 - reach)
-        one = begin + 1 + below(state, reach - 1)  # parts begin + 1 .. one, and one + 1 .. two …
-        two = one + 1 + below(state, begin + reach - one)  # … change places
+        # The parts begin + 1 .. one and one + 1 .. two are exchanged.
+        one = begin + 1 + below(state, reach - 1)
+        two = one + 1 + below(state, begin + reach - one)
         ends = (path[begin], path[begin + 1], path[one], path[one + 1], path[two], path[two + 1])
         changed = _swap_parts(distance, path, place_of, kept, begin, one, two)
         count = 0
@@ -134,7 +127,7 @@ def _swap_parts(
     one: int,
     two: int,
 ) -> int:
-    """Let places begin+1 .. one and one+1 .. two change; returns how much longer it got."""
+    """Exchange places begin+1 .. one and one+1 .. two; return how much longer the path got."""
     place = begin + 1
     for source in range(one + 1, two + 1):
         path[place] = old[source]
@@ -164,7 +157,7 @@ def _repair(
     count: int,
     waiting: BoolArray,
 ) -> int:
-    """Make moves around the waiting records until none helps; returns how much shorter it got."""
+    """Make moves around the waiting records until none helps; return the total gain."""
     size = path.size
     gained = 0
     touched = np.empty(6, np.int32)
@@ -198,22 +191,22 @@ def _two_opt(
     node: int,
     touched: Int32Array,
 ) -> int:
-    """Put a near record next to ``node`` by turning the part between them, if that is shorter."""
+    """Move a near record next to ``node`` by reversing the part between, if that is shorter."""
     last = path.size - 1
     here = place_of[node]
     for step in (1, -1):
         if here + step < 0 or here + step > last:
             continue
-        beside = path[here + step]
+        neighbour = path[here + step]
         for wanted in near[node]:
-            closer = distance[node, beside] - distance[node, wanted]
+            closer = distance[node, neighbour] - distance[node, wanted]
             if closer <= 0:
                 break
             there = place_of[wanted]
             if there + step < 0 or there + step > last:
                 continue
             behind = path[there + step]
-            gain = closer + distance[wanted, behind] - distance[beside, behind]
+            gain = closer + distance[wanted, behind] - distance[neighbour, behind]
             if gain > 0:
                 left, right = min(here, there), max(here, there)
                 if step == 1:
@@ -226,7 +219,7 @@ def _two_opt(
                     place_of[path[right]] = right
                     left += 1
                     right -= 1
-                touched[0], touched[1], touched[2], touched[3] = node, beside, wanted, behind
+                touched[0], touched[1], touched[2], touched[3] = node, neighbour, wanted, behind
                 return int(gain)
     return 0
 
@@ -249,7 +242,7 @@ def _or_opt(
             final = first + length - 1
             if first < 1 or final > last - 1:
                 continue
-            far = path[final] if side == 0 else path[first]  # the other end of what moves
+            far = path[final] if side == 0 else path[first]  # the other end of the part that moves
             before, after = path[first - 1], path[final + 1]
             saved = (
                 distance[before, path[first]]
@@ -292,9 +285,9 @@ def _or_opt(
 
 @njit(cache=True, nogil=True)
 def _move(
-    path: Int32Array, place_of: Int32Array, first: int, length: int, left: int, turned: bool
+    path: Int32Array, place_of: Int32Array, first: int, length: int, left: int, reverse: bool
 ) -> None:
-    """Put ``path[first : first + length]``, turned around or not, behind place ``left``."""
+    """Move ``path[first : first + length]``, reversed or not, behind place ``left``."""
     moved = path[first : first + length].copy()
     if left < first:
         low, high = left + 1, first + length - 1
@@ -307,6 +300,6 @@ def _move(
             path[place - length] = path[place]
         target = left - length + 1
     for number in range(length):
-        path[target + number] = moved[length - 1 - number] if turned else moved[number]
+        path[target + number] = moved[length - 1 - number] if reverse else moved[number]
     for place in range(low, high + 1):
         place_of[path[place]] = place

@@ -2,7 +2,7 @@
 
 The curve is Skilling's: Programming the Hilbert Curve (AIP Conference Proceedings 707, 2004). The
 libraries on PyPI work on Python integers one point at a time (hilbertcurve) or stop at 64 bits
-(numpy-hilbert-curve); seven attributes at the paper's 12 bits already have keys of 84.
+(numpy-hilbert-curve); seven attributes at the paper's 12 bits already have keys of 84 bits.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from mottle.utils import parallel
 
 BITS = 12  # per dimension, as in FAST07 §6.1
 _WORD = 64
-_POINTS_AT_ONCE = 512  # their coordinates stay in the fastest memory
+_POINTS_AT_ONCE = 512  # few enough that their coordinates stay in the processor's cache
 
 
 def hilbert(points: Float64Array, bits: int = BITS) -> NDArray[np.int64]:
     """Rows of ``points`` [n, d] (coordinates from 0 to 1) in their order along the curve.
 
-    Equal cells keep their order. Cost O(n·d·bits + n log n).
+    Points in the same cell keep their order. Cost O(n·d·bits + n log n).
 
     >>> hilbert(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
     array([1, 3, 2, 0])
@@ -31,13 +31,13 @@ def hilbert(points: Float64Array, bits: int = BITS) -> NDArray[np.int64]:
 
 
 def grid_cells(points: Float64Array, bits: int = BITS) -> UInt32Array:
-    """The cells of a grid of 2^bits values per dimension in which the points lie."""
+    """The cell of each point in a grid of 2^bits values per dimension."""
     cells: UInt32Array = np.rint(points * (2**bits - 1)).astype(np.uint32)
     return cells
 
 
 def hilbert_keys(cells: UInt32Array, bits: int = BITS) -> UInt64Array:
-    """Places of ``cells`` [n, d] along the curve, as numbers of several words, highest first.
+    """Places of ``cells`` [n, d] along the curve, as numbers of several words, highest word first.
 
     >>> hilbert_keys(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], np.uint32), bits=1).ravel()
     array([0, 1, 2, 3], dtype=uint64)
@@ -58,10 +58,10 @@ def sort_keys(keys: UInt64Array) -> NDArray[np.int64]:
 
 
 def key_gaps(keys: UInt64Array) -> Float64Array:
-    """Steps along the curve from each of the ascending ``keys`` to the next.
+    """Distance along the curve from each of the ascending ``keys`` to the next.
 
-    In units of the highest word, and subtracted word by word before rounding: two keys of 84 bits
-    that differ in the last bits would be the same float.
+    The unit is that of the highest word. Keys are subtracted word by word before rounding, because
+    two keys of 84 bits that differ in the last bits only would be the same float.
 
     >>> key_gaps(np.array([[1, 0], [1, 2**63], [3, 2**63]], np.uint64))
     array([0.5, 2. ])
@@ -73,7 +73,7 @@ def key_gaps(keys: UInt64Array) -> Float64Array:
 
 @njit(cache=True, nogil=True)
 def key_distance(keys: UInt64Array, low: int, high: int) -> float:
-    """Steps along the curve from row ``low`` of ``keys`` to row ``high``, which is not below it."""
+    """Distance along the curve from row ``low`` of ``keys`` to row ``high``, not a lower key."""
     distance = 0.0
     borrow = np.uint64(0)
     for word in range(keys.shape[1] - 1, -1, -1):
@@ -93,12 +93,12 @@ def _fill_gaps(keys: UInt64Array, first: int, last: int, gaps: Float64Array) -> 
 def _fill_keys(axes: UInt32Array, bits: int, first: int, last: int, keys: UInt64Array) -> None:
     """Turn columns ``first .. last`` of ``axes`` [d, n] into keys.
 
-    Step by step for many points at once, and without branches, so that each step is one vector
-    instruction for several points.
+    Each step handles many points at once and has no branches, so that it compiles to vector
+    instructions for several points.
     """
     for start in range(first, last, _POINTS_AT_ONCE):
         end = min(start + _POINTS_AT_ONCE, last)
-        points = axes[:, start:end].copy()  # one after the other in memory
+        points = axes[:, start:end].copy()  # contiguous in memory
         _undo(points, bits)
         _gray_encode(points, bits)
         _interleave(points, bits, keys[start:end])
@@ -106,7 +106,7 @@ def _fill_keys(axes: UInt32Array, bits: int, first: int, last: int, keys: UInt64
 
 @njit(cache=True, nogil=True)
 def _undo(points: UInt32Array, bits: int) -> None:
-    """Inverse undo: from the top bit down, reflect or swap the lower bits as the curve turns."""
+    """Skilling's "inverse undo": from the top bit down, reflect or swap the lower bits."""
     for bit in range(bits - 1, 0, -1):
         lower = (np.uint32(1) << np.uint32(bit)) - np.uint32(1)
         first = points[0]
@@ -118,7 +118,7 @@ def _undo(points: UInt32Array, bits: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _reflect_or_swap(first: UInt32Array, other: UInt32Array, bit: int, lower: np.uint32) -> None:
-    """Where ``other`` has the bit, reflect the lower bits of ``first``; else swap those of both."""
+    """Where ``other`` has the bit, reflect the lower bits of ``first``; else swap the two's."""
     for point in range(first.size):
         is_set = np.uint32(0) - (other[point] >> np.uint32(bit) & np.uint32(1))  # all ones or none
         swapped = (first[point] ^ other[point]) & lower & ~is_set
@@ -145,7 +145,7 @@ def _gray_encode(points: UInt32Array, bits: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _interleave(points: UInt32Array, bits: int, keys: UInt64Array) -> None:
-    """A key's bits are the axes' top bits, then their second bits, and so on."""
+    """Write the keys: the bits of a key are the axes' top bits, then their second bits, etc."""
     dimensions, count = points.shape
     words = np.zeros(count, np.uint64)
     digits_left = dimensions * bits

@@ -1,7 +1,7 @@
-"""Order by iDistance: along the clusters, and within a cluster outwards (FAST07 §5).
+"""Order by iDistance: cluster after cluster, and outwards within a cluster (FAST07 §5).
 
 Yu, Ooi, Tan, Jagadish: Indexing the Distance (VLDB 2001) give a point the key i·c + distance, with
-i the number of its nearest centre and c a stretch that keeps the clusters apart.
+i the number of its nearest centre and c a constant large enough to keep the clusters disjoint.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from mottle.orderings.hilbert import hilbert
 from mottle.typing import Float64Array
 from mottle.utils import parallel
 
-CENTRES = 512  # FAST07 §5
-SAMPLE = 0.1
-_ROUNDS = 10  # of k-means
+CENTRES = 512  # cluster centres (FAST07 §5)
+SAMPLE = 0.1  # share of the points that the centres are computed from
+_ROUNDS = 10  # iterations of k-means
 
 
-class Distances(NamedTuple):
+class IDistanceMapping(NamedTuple):
     """The one-dimensional mapping of a table."""
 
     order: NDArray[np.int64]  # [n]: rows by ascending key
     keys: Float64Array  # [n]: the key of every row
 
 
-def idistance(points: Float64Array, seed: int, centres: int = CENTRES) -> Distances:
+def idistance(points: Float64Array, seed: int, centres: int = CENTRES) -> IDistanceMapping:
     """Map ``points`` [n, d] (coordinates from 0 to 1) to one dimension.
 
     The centres of a tenth of the points (at least ``centres`` of them) are put in Hilbert order;
-    each point belongs to its nearest. Points of equal key are in Hilbert order. Cost O(n·c·d) for
-    c centres.
+    each point belongs to its nearest centre. Points with equal keys are in Hilbert order. Cost
+    O(n·c·d) for c centres.
 
     >>> points = np.array([[0.1], [0.9], [0.2], [1.0]])
     >>> idistance(points, seed=0).order
     array([0, 2, 1, 3])
     """
     if points.shape[1] == 0:
-        return Distances(np.arange(len(points)), np.zeros(len(points)))
+        return IDistanceMapping(np.arange(len(points)), np.zeros(len(points)))
     middle = _centres(points, centres, np.random.default_rng(seed))
     middle = middle[hilbert(middle)]
     nearest, distance = _nearest(points, middle)
-    stretch = 1.001 * distance.max() or 1.0
-    keys = nearest * stretch + distance
+    separation = 1.001 * distance.max() or 1.0
+    keys = nearest * separation + distance
     along_curve = hilbert(points)
     by_cluster = np.lexsort((distance[along_curve], nearest[along_curve]))
-    return Distances(along_curve[by_cluster], keys)
+    return IDistanceMapping(along_curve[by_cluster], keys)
 
 
 def _centres(points: Float64Array, count: int, random: np.random.Generator) -> Float64Array:
-    """At most ``count`` cluster centres of a sample of the points (k-means by Lloyd's rounds)."""
+    """At most ``count`` cluster centres of a sample of the points (k-means, Lloyd's algorithm)."""
     size = min(max(int(SAMPLE * len(points)), count), len(points))
     sample = points[random.choice(len(points), size, replace=False)]
     distinct = np.unique(sample, axis=0)

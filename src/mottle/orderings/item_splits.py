@@ -1,8 +1,8 @@
-"""Orders by splitting: records that hold an item apart from those that do not, again and again.
+"""Orders from recursive splits: separate records with an item from those without, repeatedly.
 
-The Gray order with its items put in one order for all records is such a splitting. Here every piece
-is split by the item that divides it most evenly, which adapts to what the records of the piece have
-in common already: baskets with bread and milk are told apart by other items than baskets with
+The Gray order, which uses one order of items for all records, is such a splitting. Here every piece
+is split by the item that divides it most evenly, which adapts to what the records of the piece
+already have in common: baskets with bread and milk are split by other items than baskets with
 neither. The part that holds the item is reflected, as in the Gray code.
 """
 
@@ -15,31 +15,32 @@ from mottle.itemsets.data import Sets
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
-_PIECES = 64  # about, that cores share
+_PIECES = 64  # approximate number of pieces that are distributed over the cores
 
 
 def split_order(
-    sets: Sets, weights: Int32Array, piece: int, taste: Float64Array | None = None
+    sets: Sets, weights: Int32Array, piece: int, item_weights: Float64Array | None = None
 ) -> Int64Array:
     """Records in the order of their pieces, split until these have at most ``piece`` records.
 
-    Records count by their ``weights``; an item's evenness counts by ``taste``. Cost O(items held ·
-    splits on top of each other), which is about log n for records that hold half of all items.
+    ``weights`` are the weights of records. The evenness of an item is multiplied by its
+    ``item_weights``. Cost O(items held · depth of the splits); the depth is about log n for records
+    that hold half of all items.
 
     >>> from mottle.itemsets.data import ItemSets
     >>> sets = ItemSets.of(["ax", "b", "a", "bx", "ax", "b"]).sets()
     >>> split_order(sets, np.ones(6, np.int32), piece=1)
     array([1, 5, 3, 0, 4, 2])
     """
-    if taste is None:
-        taste = np.ones(sets.universe)
+    if item_weights is None:
+        item_weights = np.ones(sets.universe)
     order = np.arange(sets.records)
     large = max(piece, sets.records // _PIECES, 2)
     whole = np.array([[0, sets.records, 0]])
-    pieces = _split(sets, weights, large, taste, order, whole)
+    pieces = _split(sets, weights, large, item_weights, order, whole)
     pieces = pieces[np.argsort(pieces[:, 0])]
     parallel.over_blocks(
-        lambda first, last: _split(sets, weights, piece, taste, order, pieces[first:last]),
+        lambda first, last: _split(sets, weights, piece, item_weights, order, pieces[first:last]),
         np.append(pieces[:, 0], sets.records),
     )
     return order
@@ -50,26 +51,28 @@ def _split(
     sets: Sets,
     weights: Int32Array,
     piece: int,
-    taste: Float64Array,
+    item_weights: Float64Array,
     order: Int64Array,
     pieces: Int64Array,
 ) -> Int64Array:
     """Split pieces of ``order``, in place, until they have at most ``piece`` records.
 
-    A piece is its first place, its end, and whether it is reflected. Returns those that are left.
+    A piece is (first place, end, whether it is reflected). Returns the pieces at the end.
     """
     largest, together = 0, 0
     for first, last, _ in pieces:
         largest = max(largest, last - first)
         together += last - first
     spare = np.empty(largest, np.int64)
-    holding = np.zeros(sets.universe, np.int64)  # by item: weight of the piece's records with it
+    holding = np.zeros(
+        sets.universe, np.int64
+    )  # by item: weight of the piece's records that hold it
     seen = np.empty(sets.universe, np.int64)
     todo = np.empty((largest + 1, 3), np.int64)
     left = np.empty((together, 3), np.int64)
     found = 0
     for number in range(len(pieces)):
-        for at in range(3):  # not as slices, which take seconds to compile
+        for at in range(3):  # element by element, because slices take seconds to compile
             todo[0, at] = pieces[number, at]
         waiting = 1
         while waiting > 0:
@@ -77,7 +80,7 @@ def _split(
             first, last, reflected = todo[waiting]
             item = -1
             if last - first > piece:
-                item = _most_even(sets, weights, order[first:last], taste, holding, seen)
+                item = _most_even(sets, weights, order[first:last], item_weights, holding, seen)
             if item < 0:  # small enough, or all records are equal
                 left[found, 0], left[found, 1], left[found, 2] = first, last, reflected
                 found += 1
@@ -103,7 +106,7 @@ def _most_even(
     sets: Sets,
     weights: Int32Array,
     piece: Int64Array,
-    taste: Float64Array,
+    item_weights: Float64Array,
     holding: Int64Array,
     seen: Int64Array,
 ) -> int:
@@ -120,7 +123,7 @@ def _most_even(
     best, most = -1, 0.0
     for number in range(distinct):
         item = seen[number]
-        even = min(holding[item], total - holding[item]) * taste[item]
+        even = min(holding[item], total - holding[item]) * item_weights[item]
         if even > most:
             best, most = item, even
         holding[item] = 0
@@ -129,7 +132,7 @@ def _most_even(
 
 @njit(cache=True, nogil=True)
 def _holds(sets: Sets, record: int, item: int) -> int:
-    """1 if the record holds the item, else 0, by halving its list."""
+    """1 if the record holds the item, else 0 (binary search in its list)."""
     low, high = sets.starts[record], sets.starts[record + 1]
     while low < high:
         middle = (low + high) // 2

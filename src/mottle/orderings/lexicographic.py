@@ -12,10 +12,23 @@ _KEY_BITS = 63
 
 
 def by_cardinality(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Attributes by ascending domain size; equal sizes keep their order.
+    """Sort attributes by ascending domain size; equal sizes keep their order.
 
-    A pair of records that differ in an attribute with few values costs much, so those come first.
+    Two records that differ in an attribute with few values are costly to generalize together, so
+    those attributes come first.
 
+    Parameters
+    ----------
+    sizes : array of int64
+        [d]: number of values of every attribute.
+
+    Returns
+    -------
+    array of int64
+        [d]: attributes in sorted order.
+
+    Examples
+    --------
     >>> by_cardinality(np.array([73, 9, 2, 9]))
     array([2, 1, 3, 0])
     """
@@ -24,19 +37,38 @@ def by_cardinality(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Packing:
-    """How the codes of a row lie in as few 63-bit keys as their domains need.
+    """How the codes of a row are packed into as few 63-bit keys as their domains need.
 
     Keys compare as the attributes do, most significant first.
+
+    Examples
+    --------
+    >>> packing = Packing.of(np.array([3, 9]), np.array([1, 0]))
+    >>> packing.unpack(packing.pack(np.array([[2, 8], [0, 5]], np.int32)))
+    array([[2, 8], [0, 5]], dtype=int32)
     """
 
-    attributes: tuple[int, ...]
-    keys: tuple[int, ...]  # by attribute: the number of its key
+    attributes: tuple[int, ...]  # most significant first
+    keys: tuple[int, ...]  # by attribute: the index of its key
     shifts: tuple[int, ...]  # by attribute: its lowest bit in the key
-    bits: tuple[int, ...]
+    bits: tuple[int, ...]  # by attribute: its width
 
     @classmethod
     def of(cls, sizes: NDArray[np.int64], attributes: NDArray[np.int64]) -> Packing:
-        """Pack ``attributes``, the most significant first."""
+        """Plan the packing of ``attributes``.
+
+        Parameters
+        ----------
+        sizes : array of int64
+            [d]: number of values of every attribute.
+        attributes : array of int64
+            The attributes to pack, most significant first.
+
+        Returns
+        -------
+        Packing
+            The plan.
+        """
         bits = [max(int(sizes[attribute] - 1).bit_length(), 1) for attribute in attributes]
         keys: list[int] = []
         left = 0
@@ -60,18 +92,35 @@ class Packing:
         return len(set(self.keys))
 
     def pack(self, matrix: NDArray[np.int32]) -> list[NDArray[np.int64]]:
-        """The keys of the rows of ``matrix`` [n, d]."""
+        """Pack codes into keys.
+
+        Parameters
+        ----------
+        matrix : array of int32
+            [n, d]: the codes of every row.
+
+        Returns
+        -------
+        list of arrays of int64
+            `count` arrays [n], the most significant key first.
+        """
         packed = [np.zeros(len(matrix), np.int64) for _ in range(self.count)]
         for attribute, key, shift in zip(self.attributes, self.keys, self.shifts, strict=True):
             packed[key] |= matrix[:, attribute].astype(np.int64) << shift
         return packed
 
     def unpack(self, packed: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
-        """The matrix [n, d] of codes that `pack` has turned into these keys.
+        """Invert `pack`.
 
-        >>> packing = Packing.of(np.array([3, 9]), np.array([1, 0]))
-        >>> packing.unpack(packing.pack(np.array([[2, 8], [0, 5]], np.int32)))
-        array([[2, 8], [0, 5]], dtype=int32)
+        Parameters
+        ----------
+        packed : sequence of arrays of int64
+            Keys as `pack` returns them.
+
+        Returns
+        -------
+        array of int32
+            [n, d]: the codes of every row.
         """
         rows = len(packed[0]) if packed else 0
         matrix = np.empty((rows, len(self.attributes)), np.int32)
@@ -85,11 +134,27 @@ class Packing:
 def lexicographic(
     matrix: NDArray[np.int32], sizes: NDArray[np.int64], attributes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Rows of ``matrix`` [n, d] in the order of ``attributes``, most significant first.
+    """Sort rows by ``attributes``, most significant first.
 
     Codes are packed into as few 63-bit keys as their domains need, so that d attributes cost one
     or two sorts instead of d. Cost O(n log n); equal records keep their order.
 
+    Parameters
+    ----------
+    matrix : array of int32
+        [n, d]: the codes of every row.
+    sizes : array of int64
+        [d]: number of values of every attribute.
+    attributes : array of int64
+        The attributes to sort by, most significant first.
+
+    Returns
+    -------
+    array of int64
+        [n]: row numbers in sorted order.
+
+    Examples
+    --------
     >>> lexicographic(np.array([[1, 0], [0, 1], [0, 0]], np.int32), np.array([2, 2]), np.arange(2))
     array([2, 1, 0])
     """

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 def random_cuts(
     matrix: NDArray[np.int32], sizes: NDArray[np.int64], piece: int, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Rows of ``matrix`` [n, d] such that runs of about ``piece`` rows lie close together.
+    """Rows of ``matrix`` [n, d] in an order in which runs of about ``piece`` rows are similar.
 
-    All pieces are cut in two at the median of one random attribute, and again, until they have at
+    All pieces are cut in two at the median of one random attribute, repeatedly, until they have at
     most ``piece`` rows: a k-d tree with random attributes. Equal values fall to either side at
     random. Cost O(n · log n · log(n / piece)).
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from mottle.guarantees.demand import Demand
 from mottle.methods.buckets.block_cuts import (
     Borders,
+    CutRule,
     Judge,
     Trial,
-    Way,
     best,
     cut_at_borders,
     cut_by,
@@ -70,8 +70,8 @@ def test_cuts_move_to_the_deepest_border_nearby_and_no_further():
 
 
 def test_other_ways_cut_evenly_and_between_whole_buckets():
-    assert cut_by(Way.EVENLY, 1001, 4, 7, None).tolist() == [0, 250, 500, 750, 1001]
-    assert cut_by(Way.WHOLE_BUCKETS, 1001, 4, 7, None).tolist() == [0, 245, 497, 749, 1001]
+    assert cut_by(CutRule.EVENLY, 1001, 4, 7, None).tolist() == [0, 250, 500, 750, 1001]
+    assert cut_by(CutRule.WHOLE_BUCKETS, 1001, 4, 7, None).tolist() == [0, 245, 497, 749, 1001]
 
 
 def trials_of(losses: dict[int, float]):

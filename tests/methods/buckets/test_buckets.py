@@ -1,4 +1,4 @@
-"""The buckets method: soundness by enumerating every world, every lot and every draw; validity."""
+"""The buckets method: soundness by enumerating every world, random order and draw; validity."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from mottle.guarantees.exposure import exposure
 from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.buckets import buckets as module
 from mottle.methods.buckets import records
-from mottle.methods.buckets.buckets import best_cut, buckets, scout_counts, tiers_for
+from mottle.methods.buckets.buckets import best_cut, buckets, pilot_counts, tiers_for
 from mottle.methods.buckets.filling import fill_blocks
-from mottle.methods.buckets.plan import Values
+from mottle.methods.buckets.plan import SensitiveValues
 from mottle.methods.buckets.tiers import Tier
 from mottle.schema.model import Representation
 
@@ -78,8 +78,8 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0)
     """The highest ratio of an adversary's exact belief to its cap, over all releases and people.
 
     The adversary knows all quasi-identifiers, the counts of the sensitive values and the algorithm,
-    and holds all worlds (who has which value) for equally likely beforehand. ``alike``: so many of
-    the first people have equal quasi-identifiers; other lots decide their order.
+    and considers all worlds (who has which value) equally likely a priori. ``alike``: the number of
+    people, the first ones, with equal quasi-identifiers, who are ordered by a second random order.
     """
     worlds = sorted(set(permutations(values)))
     likelihood: dict[tuple, dict[tuple, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
@@ -105,14 +105,14 @@ def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0)
 
 
 def both(tiebreak, ties) -> np.ndarray:
-    """One order of twice as many, as the method asks for, whose halves are these."""
+    """One order of twice the length, as the method asks for, whose halves are these."""
     return np.concatenate([tiebreak, np.array(ties) + len(tiebreak)])
 
 
 def outcomes(codes: Codes, demand: Demand, tiebreak):
-    """Every graph and assignment of a run with these lots, with its chance.
+    """Every graph and assignment of a run with this random order, with its chance.
 
-    Where the method looks at the release of its scouts, every draw of theirs is followed.
+    If the method uses the release of its pilot records, every draw of these is followed.
     """
     seen: list[Graph] = []
 
@@ -128,13 +128,13 @@ def outcomes(codes: Codes, demand: Demand, tiebreak):
         return [((graph, truth), Fraction(1, len(possible))) for truth in possible]
     found = []
     previews = draws(seen[0])
-    for scouted in previews:
+    for piloted in previews:
         graph = buckets(
             codes,
             demand,
-            MethodContext(0, tiebreak=lambda n: tiebreak, preview=lambda _, s=scouted: s),
+            MethodContext(0, tiebreak=lambda n: tiebreak, preview=lambda _, s=piloted: s),
         ).graph
-        fitting = [t for t in draws(graph) if np.array_equal(t[: len(scouted)], scouted)]
+        fitting = [t for t in draws(graph) if np.array_equal(t[: len(piloted)], piloted)]
         chance = Fraction(1, len(previews) * len(fitting))
         found += [((graph, truth), chance) for truth in fitting]
     return found
@@ -156,13 +156,13 @@ def test_no_release_lets_belief_exceed_a_cap_in_any_world(values, guarantee):
     assert highest_belief_over_cap(codes, list(values), guarantee) <= 1
 
 
-def test_belief_stays_within_caps_with_scouts(monkeypatch):
-    monkeypatch.setattr(module, "_SCOUTS", 0.5)
-    monkeypatch.setattr(module, "_FEWEST_SCOUTS", 2)
-    monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
+def test_belief_stays_within_caps_with_pilot_records(monkeypatch):
+    monkeypatch.setattr(module, "_PILOT_SHARE", 0.5)
+    monkeypatch.setattr(module, "_FEWEST_PILOTS", 2)
+    monkeypatch.setattr(module, "_FEWEST_PILOTS_PER_BUCKET", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
     demand = demand_of(list("aabb"), LDiversity(2))
-    assert scout_counts(demand, demand.counts, 2).tolist() == [1, 1]
+    assert pilot_counts(demand, demand.counts, 2).tolist() == [1, 1]
     assert highest_belief_over_cap(codes, list("aabb"), LDiversity(2)) <= 1
 
 
@@ -182,14 +182,14 @@ def test_belief_stays_within_caps_among_people_who_are_alike():
 
 
 def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
-    """The heart of the proof, for buckets of several records and a value that lies in two.
+    """The main step of the proof, for buckets of several records and a value that lies in two.
 
-    Which records share a bucket, and the number of each bucket, are all that matching sees of the
-    sensitive values. A world and the one in which two buckets have exchanged their values have to
-    lead to them by equally many lots.
+    Which records share a bucket, and the number of each bucket, are all that the matching uses of
+    the sensitive values. A world and the one in which two buckets have exchanged their values must
+    lead to them by equally many random orders.
     """
     caps = np.array([2 / 3, 1 / 3, 1 / 3])
-    known = Values(np.arange(3, dtype=np.int32)[:, None], caps, np.empty((3, 0)), 2)
+    known = SensitiveValues(np.arange(3, dtype=np.int32)[:, None], caps, np.empty((3, 0)), 2)
 
     @cache
     def layouts(world: tuple[int, ...]) -> Counter:
@@ -429,7 +429,7 @@ def test_needs_a_sensitive_guarantee():
         anonymize(people, PEOPLE_SCHEMA, KAnonymity(3), method="buckets")
 
 
-def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
+def test_pilot_records_are_drawn_ahead_exactly_as_published(monkeypatch):
     """The release the method learned from is the one that appears."""
     monkeypatch.setattr(module, "FEWEST_BLOCKS", 100)
     previews = []
@@ -440,8 +440,8 @@ def test_scouts_are_drawn_ahead_exactly_as_published(monkeypatch):
         return original(codes, demand, graph, truth)
 
     monkeypatch.setattr(records, "profiles_by_release", spy)
-    monkeypatch.setattr(module, "_FEWEST_SCOUTS", 40)
-    monkeypatch.setattr(module, "_FEWEST_SCOUTS_PER_BUCKET", 1)
+    monkeypatch.setattr(module, "_FEWEST_PILOTS", 40)
+    monkeypatch.setattr(module, "_FEWEST_PILOTS_PER_BUCKET", 1)
     release = anonymize(people, PEOPLE_SCHEMA, LDiversity(2), method="buckets", effort=0, seed=5)
     ((graph, truth),) = previews
     final = release.links

@@ -8,16 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle.guarantees.demand import allowed
-from mottle.methods.buckets.plan import Values, is_group, make_plan
+from mottle.methods.buckets.plan import SensitiveValues, is_group, make_plan
 
 
-def values_of(caps, profiles=None, marks=None, least=1) -> Values:
+def values_of(caps, profiles=None, codes=None, least=1) -> SensitiveValues:
     caps = np.asarray(caps, float)
-    marks = np.arange(len(caps), dtype=np.int32)[:, None] if marks is None else marks
-    return Values(marks, caps, np.empty((len(marks), 0)) if profiles is None else profiles, least)
+    codes = np.arange(len(caps), dtype=np.int32)[:, None] if codes is None else codes
+    return SensitiveValues(
+        codes, caps, np.empty((len(codes), 0)) if profiles is None else profiles, least
+    )
 
 
-def check(counts, values: Values, buckets: int) -> None:
+def check(counts, values: SensitiveValues, buckets: int) -> None:
     plan = make_plan(np.array(counts, np.int64), values, buckets)
     placed = plan.group + sum(table.sum(axis=1) for table in plan.tables)
     assert placed.tolist() == list(counts)
@@ -25,10 +27,12 @@ def check(counts, values: Values, buckets: int) -> None:
     for table in plan.tables:
         assert (table >= 0).all()
         assert len(set(table.sum(axis=0).tolist())) == 1
-        for system in range(values.sensitive_codes.shape[1]):
-            for mark in set(values.sensitive_codes[:, system].tolist()):
-                holding = (table[values.sensitive_codes[:, system] == mark] > 0).any(axis=0).sum()
-                assert holding <= allowed(values.caps, table.shape[1])[mark]
+        for attribute in range(values.sensitive_codes.shape[1]):
+            for code in set(values.sensitive_codes[:, attribute].tolist()):
+                holding = (
+                    (table[values.sensitive_codes[:, attribute] == code] > 0).any(axis=0).sum()
+                )
+                assert holding <= allowed(values.caps, table.shape[1])[code]
 
 
 @given(
@@ -55,12 +59,12 @@ def test_likeness_is_planned_whole(counts, beta):
 @given(st.lists(st.integers(1, 9), min_size=9, max_size=9))
 def test_several_columns_keep_the_caps_of_each(counts):
     first, second = np.divmod(np.arange(9), 3)
-    marks = np.stack([np.arange(9), 9 + first, 12 + second], axis=1).astype(np.int32)
+    codes = np.stack([np.arange(9), 9 + first, 12 + second], axis=1).astype(np.int32)
     total = sum(counts)
     by_column = [np.bincount(c, counts) / total for c in (first, second)]
     caps = np.concatenate([np.ones(9), *[np.minimum(1.5 * c, 1) for c in by_column]])
     buckets = max(2, int(np.ceil(1 / caps.min() - 1e-9)))
-    check(counts, values_of(caps, marks=marks), buckets)
+    check(counts, values_of(caps, codes=codes), buckets)
 
 
 def test_all_values_equally_frequent_leave_nothing_over():

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Caps, Schema
-from mottle.methods.buckets.plan import Values, is_group, make_plan
+from mottle.methods.buckets.plan import SensitiveValues, is_group, make_plan
 from mottle.methods.buckets.tiers import Tier, edges_per_record, tiers_of
 
 
-def likeness(counts: np.ndarray, beta: float) -> Values:
+def likeness(counts: np.ndarray, beta: float) -> SensitiveValues:
     caps = np.minimum(1.0, (1 + beta) * counts / counts.sum())
-    marks = np.arange(len(counts), dtype=np.int32)[:, None]
-    return Values(marks, caps, np.empty((len(counts), 0)), 2)
+    codes = np.arange(len(counts), dtype=np.int32)[:, None]
+    return SensitiveValues(codes, caps, np.empty((len(counts), 0)), 2)
 
 
-def planned_loss(tiers: list[Tier], values: Values) -> float:
+def planned_loss(tiers: list[Tier], values: SensitiveValues) -> float:
     return sum(make_plan(tier.counts, values, tier.buckets).loss for tier in tiers)
 
 
@@ -56,8 +56,8 @@ def test_rare_values_get_a_tier_with_many_buckets_and_the_others_few():
 
 def test_equal_caps_need_no_tiers():
     counts = np.array([500, 100, 80, 60, 500, 20])
-    marks = np.arange(6, dtype=np.int32)[:, None]
-    (tier,) = tiers_of(counts, Values(marks, np.full(6, 0.4), np.empty((6, 0)), 2))
+    codes = np.arange(6, dtype=np.int32)[:, None]
+    (tier,) = tiers_of(counts, SensitiveValues(codes, np.full(6, 0.4), np.empty((6, 0)), 2))
     assert tier.counts.tolist() == counts.tolist()
     assert tier.buckets == 3
 
@@ -69,18 +69,18 @@ def test_small_tables_are_not_parted():
 
 def test_several_columns_are_parted_by_the_lowest_cap_of_each_value():
     first, second = np.divmod(np.arange(8), 2)
-    marks = np.stack([np.arange(8), 8 + first, 12 + second], axis=1).astype(np.int32)
+    codes = np.stack([np.arange(8), 8 + first, 12 + second], axis=1).astype(np.int32)
     counts = np.array([900, 800, 900, 850, 700, 900, 12, 8])
     shares = [counts, np.bincount(first, counts), np.bincount(second, counts)]
     caps = np.concatenate([np.minimum(4 * share / counts.sum(), 1) for share in shares])
-    values = Values(marks, caps, np.empty((8, 0)), 2)
+    values = SensitiveValues(codes, caps, np.empty((8, 0)), 2)
     tiers = tiers_of(counts, values)
     assert np.array_equal(sum(tier.counts for tier in tiers), counts)
     for tier in tiers:
         assert is_group(tier.counts, values)
 
 
-@pytest.mark.parametrize("guarantee", [BetaLikeness(5), Caps({"rare": 0.08}, default=0.6)], ids=str)
+@pytest.code.parametrize("guarantee", [BetaLikeness(5), Caps({"rare": 0.08}, default=0.6)], ids=str)
 def test_tiers_lose_less_and_pass_all_checks(guarantee, monkeypatch):
     table = mottle.datasets.population(3000, seed=4).select(["age", "sex", "education"])
     random = np.random.default_rng(1)

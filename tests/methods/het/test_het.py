@@ -20,9 +20,9 @@ from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import FORBIDDEN, scales
 from mottle.methods import Draw, MethodContext
 from mottle.methods.het import het
-from mottle.methods.het.layout import Records, by_lot, eligible_parts, lay_out
+from mottle.methods.het.layout import SensitiveRecords, by_tiebreak, eligible_parts, lay_out
 from mottle.methods.het.matching import match_greedily, match_lightest
-from mottle.methods.het.threshold import Distances
+from mottle.methods.het.threshold import RecordDistances
 from mottle.schema.model import Representation
 
 SCHEMA = Schema.of(quasi_identifying=["age", "place"], sensitive=["secret"])
@@ -122,7 +122,7 @@ def test_who_goes_to_which_bucket_is_drawn_by_lot_among_equal_values():
         effort = MethodContext(
             tiebreak=lambda n, seed=seed: np.random.default_rng(seed).permutation(n)
         )
-        layout = lay_out(Records.of(codes, demand, effort), [(np.arange(12), fills)])
+        layout = lay_out(SensitiveRecords.of(codes, demand, effort), [(np.arange(12), fills)])
         first_bucket.append(np.isin(np.arange(12), layout.members[:6]))
     # whichever of the two buckets comes first, every record is in it half of the time
     assert np.abs(np.mean(first_bucket, axis=0) - 0.5).max() < 4 * np.sqrt(0.25 / 400)
@@ -137,7 +137,7 @@ def test_order_of_buckets_tells_nothing_about_their_values():
         effort = MethodContext(
             tiebreak=lambda n, seed=seed: np.random.default_rng(seed).permutation(n)
         )
-        layout = lay_out(Records.of(codes, demand, effort), [(np.arange(15), fills)])
+        layout = lay_out(SensitiveRecords.of(codes, demand, effort), [(np.arange(15), fills)])
         orders.append(tuple(demand.values[layout.members[::5]].tolist()))
     seen = [orders.count(order) for order in itertools.permutations(range(3))]
     assert sum(seen) == 600
@@ -154,7 +154,9 @@ def test_order_of_buckets_tells_nothing_about_their_values():
 def test_parts_are_eligible_whole_stretches_of_the_order(counts, diversity, least, size):
     if max(counts) * diversity > sum(counts) or sum(counts) < least:
         return
-    records = Records.of(codes_of(people(counts)), demand_of(counts, diversity), MethodContext())
+    records = SensitiveRecords.of(
+        codes_of(people(counts)), demand_of(counts, diversity), MethodContext()
+    )
     parts = list(eligible_parts(records, least, size))
     order = np.argsort(records.rank)
     assert np.concatenate(parts).tolist() == order.tolist()
@@ -169,7 +171,7 @@ def test_blocks_stay_within_partitions_and_the_certificate_says_what_decides():
     arrangement = methods.get("het-hungarian-partitioned").arrange(codes, demand, MethodContext())
     assert arrangement.facts["partitions"] == 2
     assert "together" in arrangement.facts["decides_by"]
-    rank = Records.of(codes, demand, MethodContext()).rank[arrangement.graph.members]
+    rank = SensitiveRecords.of(codes, demand, MethodContext()).rank[arrangement.graph.members]
     for first, last in itertools.pairwise(arrangement.graph.starts):
         assert len(set((rank[first:last] >= 600).tolist())) == 1
 
@@ -179,8 +181,8 @@ def test_blocks_stay_within_partitions_and_the_certificate_says_what_decides():
 
 def test_distance_of_records_is_the_loss_of_a_box_of_two():
     codes = codes_of(people([10, 10, 10]))
-    records = Records.of(codes, demand_of([10, 10, 10], 3), MethodContext())
-    far = Distances(codes, records, "m").from_rows(np.arange(30), np.array([3, 7]))
+    records = SensitiveRecords.of(codes, demand_of([10, 10, 10], 3), MethodContext())
+    far = RecordDistances(codes, records, "m").from_rows(np.arange(30), np.array([3, 7]))
     matrix, metric = codes.matrix, scales(codes)
     age, place = matrix[:, 0].astype(int), matrix[:, 1]
     ages = codes.domains[0].positions
@@ -196,11 +198,11 @@ def test_threshold_puts_the_most_distant_records_into_a_bucket():
     values = np.array([0, 0, 0, 0, 0, 0, 1, 2], np.int32)
     demand = Demand(2, values[:, None], np.ones(3), np.array([6, 1, 1], np.int64))
     codes = codes_of(table)
-    records = Records.of(codes, demand, MethodContext())
+    records = SensitiveRecords.of(codes, demand, MethodContext())
     fill = np.array([[3, 3], [1, 0], [0, 1]])  # value 0 shared by the buckets of the two others
-    turn = Distances(codes, records, "m").most_distant_first(records, np.arange(8), fill)
+    turn = RecordDistances(codes, records, "m").most_distant_first(records, np.arange(8), fill)
     assert sorted(turn[:3].tolist()) == [3, 4, 5]
-    assert sorted(by_lot(records, np.arange(8), fill).tolist()) == sorted(turn.tolist())
+    assert sorted(by_tiebreak(records, np.arange(8), fill).tolist()) == sorted(turn.tolist())
 
 
 def test_threshold_mode_pays_and_names_its_risk():
@@ -301,7 +303,7 @@ def test_dummies_have_to_be_asked_for_twice():
 
 def test_paper_to_the_letter_has_no_more_buckets_than_l():
     guarantee = KAnonymity(5) & LDiversity(3)
-    with pytest.raises(UsageError, match=r"makes 3 buckets.*k = 5 asks for more.*het-hungarian"):
+    with pytest.raises(UsageError, match=r"makes 3 buckets.*k = 5 requires more.*het-hungarian"):
         anonymize(people([9] * 5), SCHEMA, guarantee, method="het-hungarian-dummies", **UNSAFE)
 
 

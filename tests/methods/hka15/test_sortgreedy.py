@@ -1,6 +1,6 @@
-"""SortGreedy's own: the lightest pair first, whoever's turn it is (HKA15 section IV).
+"""SortGreedy: the lightest pair first, whichever original it belongs to (HKA15 section IV).
 
-Its equality with Algorithm 2 over all pairs is tested beside Greedy's, in test_greedy.py.
+Its equality with Algorithm 2 over all pairs is tested with Greedy's, in test_greedy.py.
 """
 
 from __future__ import annotations

@@ -33,12 +33,12 @@ def closed_by_definition(lists: list[set[str]], support: int) -> set[tuple[int, 
 def test_closed_sets_are_those_of_the_definition(lists: list[set[str]], support: int) -> None:
     found = closed_sets(ItemSets.of(lists).sets(), support, 10_000)
     assert found is not None
-    told = [
+    found_sets = [
         (int(size), frozenset(found.holders[first:last].tolist()))
         for size, first, last in zip(found.sizes, found.starts[:-1], found.starts[1:], strict=True)
     ]
-    assert len(told) == len(set(told))
-    assert set(told) == closed_by_definition(lists, support)
+    assert len(found_sets) == len(set(found_sets))
+    assert set(found_sets) == closed_by_definition(lists, support)
 
 
 def test_more_holders_than_allowed_are_refused() -> None:

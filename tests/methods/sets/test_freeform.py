@@ -41,11 +41,11 @@ def test_any_sets_get_a_regular_graph(lists: list[set[str]], data: st.DataObject
 
 @pytest.mark.parametrize("k", [3, 6])
 def test_what_it_tells_falls_and_is_the_error_rate_in_the_end(baskets: ItemSets, k: int) -> None:
-    told: list[float] = []
-    found = rate(baskets, "freeform", k, MethodContext(None, 1, told.append))
-    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(told))
-    assert told[-1] < told[0]
-    assert found == pytest.approx(told[-1], rel=1e-3)  # weights are whole numbers
+    reported: list[float] = []
+    found = rate(baskets, "freeform", k, MethodContext(None, 1, reported.append))
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(reported))
+    assert reported[-1] < reported[0]
+    assert found == pytest.approx(reported[-1], rel=1e-3)  # weights are whole numbers
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])
@@ -60,11 +60,11 @@ def test_identical_records_lose_nothing() -> None:
 
 
 def test_interrupting_the_refinement_leaves_a_valid_graph(baskets: ItemSets) -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     def on_progress(loss: float) -> None:
-        told.append(loss)
-        if len(told) == 3:
+        reported.append(loss)
+        if len(reported) == 3:
             raise KeyboardInterrupt
 
     arrangement = freeform(baskets.sets(), Demand(4), MethodContext(None, 1, on_progress))

@@ -1,1 +1,1 @@
-"""The default for sensitive values: blocks in buckets, and a permutation of buckets."""
+"""The default method for sensitive values: blocks of buckets, and a permutation of buckets."""

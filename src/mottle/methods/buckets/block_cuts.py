@@ -1,7 +1,7 @@
-"""Into how many blocks `buckets` cuts a table, and where (step 1): one decision for all of it.
+"""How many blocks `buckets` cuts a table into, and where (step 1): one decision for all of it.
 
-The rule is here once, for tables in memory and for those that come in regions
-(`mottle.methods.buckets.partitioned.cuts`), which differ only in who counts.
+This module holds the rule for tables in memory and for tables that are read region by region
+(`mottle.methods.buckets.partitioned.cuts`); the two differ only in how values are counted.
 """
 
 from __future__ import annotations
@@ -15,49 +15,55 @@ import numpy as np
 from numba import njit
 
 from mottle.guarantees.demand import ROUNDING, Demand
-from mottle.methods.buckets.plan import Values, make_plan
+from mottle.methods.buckets.plan import SensitiveValues, make_plan
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_SMALLEST_BLOCK = 500  # records: smaller blocks leave less choice …
-_SMALLEST_BUCKET = 8  # … and smaller buckets more remainder
-_SMALLER, _LARGER = 0.65, 1.5  # times the mean that blocks may have so that cuts fall on borders
-_WHOLE_BUCKETS = 20  # buckets' records that a block needs for its cuts to move to whole ones
-_TRIED_BLOCKS = 16
-_LARGEST_BUCKET = 170  # records: larger buckets are less alike …
-_LARGER_LOSS = 0.5  # … and lose more, by this power of their size
-_FEW_BLOCKS = 0.15  # more is lost by one block than by many, since these are cut at borders
-_AS_GOOD = 1.02  # times the loss of equal blocks: no need to try fewer
-_BEST_PLANS = 0.8  # times the loss of one block: better plans of blocks have not been seen
+_SMALLEST_BLOCK = 500  # records: smaller blocks leave less choice
+_SMALLEST_BUCKET = 8  # records: smaller buckets leave a larger remainder
+_SMALLER, _LARGER = (
+    0.65,
+    1.5,
+)  # block sizes, in means, that are allowed so that cuts fall on borders
+_WHOLE_BUCKETS = (
+    20  # cuts move to multiples of the bucket count in blocks of this many such multiples
+)
+_TRIED_BLOCKS = 16  # blocks by which a cut is judged
+_LARGEST_BUCKET = 170  # records: larger buckets are less alike and lose more
+_LARGER_LOSS = 0.5  # exponent by which the loss grows with the size of buckets above the largest
+_FEW_BLOCKS = 0.15  # additional loss of a single block, because many blocks are cut at borders
+_AS_GOOD = 1.02  # loss, as a multiple of that of equal blocks, at which fewer blocks are not tried
+_BEST_PLANS = 0.8  # lowest loss of plans that has been seen, as a multiple of that of one block
 
 Chosen = TypeVar("Chosen")
 
 
-class Way(IntEnum):
+class CutRule(IntEnum):
     """How a number of blocks is cut; the first usually loses least, the others may keep caps."""
 
-    BORDERS = 0
+    BORDERS = 0  # at borders, wherever that leaves blocks of about the same size
     NEARBY = 1  # at borders not far from where even cuts would be
-    WHOLE_BUCKETS = 2
+    WHOLE_BUCKETS = 2  # evenly, at multiples of the number of buckets
     EVENLY = 3
 
     @property
     def more_loss(self) -> float:
-        """Times the loss of the first."""
+        """Expected loss as a multiple of that of the first rule."""
         return (1.0, 1.05, 1.1, 1.1)[self]
 
 
 class Borders(NamedTuple):
     """Places along the order where a record differs from the one before, by depth.
 
-    The depth of a border is how much the two have in common: between the men and the women it is 0.
+    The depth of a border is the number of leading columns in which the two records agree: between
+    the men and the women it is 0.
     """
 
     places: Int64Array  # ascending within each depth
-    firsts: Int64Array  # [depths + 1] into places
+    firsts: Int64Array  # [depths + 1]: where each depth begins in ``places``
 
     @classmethod
     def of(cls, depths: Int32Array, places: Int64Array | None = None) -> Borders:
-        """From the depths of all places, or of some.
+        """Make borders from the depths of all places, or of some.
 
         >>> Borders.of(np.array([0, 1, 0, 1]))
         Borders(places=array([2, 1, 3]), firsts=array([0, 1, 3]))
@@ -70,19 +76,19 @@ class Borders(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a way to cut would do."""
+    """The outcome of one cut, evaluated on demand."""
 
     kept: Callable[[], bool]  # whether all blocks keep the caps
-    loss: Callable[[], float]  # that plans promise, as a multiple of what one block promises
+    loss: Callable[[], float]  # loss expected from plans, as a multiple of that of one block
 
 
 def best(
     records: int, count: int, trials: Callable[[int], Iterator[tuple[Chosen, Trial]]]
 ) -> Chosen | None:
-    """The cut that promises least loss of those that keep the caps; None for a single block.
+    """The cut with the least expected loss among those that keep the caps; None for one block.
 
-    The most blocks are tried first, and taken if they lose next to nothing; fewer, until their
-    buckets are too large to be better.
+    The largest number of blocks is tried first, and taken if its expected loss is hardly above the
+    optimum; then fewer blocks are tried until their buckets are too large to be better.
     """
     chosen, least = None, _unlike(records, 1, count)
     blocks = most_blocks(records, count)
@@ -99,9 +105,9 @@ def best(
 
 
 def _unlike(records: int, blocks: int, count: int) -> float:
-    """How much more is lost by so many blocks because their buckets are not alike.
+    """Factor by which the loss grows with this number of blocks because buckets are not alike.
 
-    A guess from CENSUS and generated people, 2 to 150 buckets.
+    An estimate from CENSUS and generated people, 2 to 150 buckets.
     """
     bucket = records / (blocks * count)
     larger = max(bucket / _LARGEST_BUCKET, 1.0) ** _LARGER_LOSS
@@ -109,19 +115,19 @@ def _unlike(records: int, blocks: int, count: int) -> float:
 
 
 def fewer(blocks: int, *, eligible: bool = False) -> int:
-    """The next number of blocks to try; a great step where caps were kept."""
+    """The next number of blocks to try; a large step if caps were kept."""
     return blocks - max(blocks // (4 if eligible else 40), 1)
 
 
 def best_cut(
     demand: Demand, order: Int64Array, count: int, borders: Int32Array | None = None
 ) -> Int64Array:
-    """Starts of the blocks along the order that promise least loss, and the end.
+    """Starts of the blocks along the order with the least expected loss, and the end.
 
-    Counts of values per block decide, once for the whole table. ``borders``: how much each record
-    has in common with the one before.
+    The decision uses counts of values per block only, and is made once for the whole table.
+    ``borders`` [n]: the depth of the border before each record.
     """
-    marks = demand.sensitive_codes[order]
+    sensitive_codes = demand.sensitive_codes[order]
     values = demand.values[order]
     judge = Judge(demand, np.bincount(values), count)
     known = None if borders is None else Borders.of(borders)
@@ -133,15 +139,15 @@ def best_cut(
         ]
 
     def trials(blocks: int) -> Iterator[tuple[Int64Array, Trial]]:
-        for way in Way:
-            if known is None and way <= Way.NEARBY:
+        for rule in CutRule:
+            if known is None and rule <= CutRule.NEARBY:
                 continue
-            starts = cut_by(way, len(order), blocks, count, known)
-            more = 1.0 if known is None else way.more_loss
+            starts = cut_by(rule, len(order), blocks, count, known)
+            more = 1.0 if known is None else rule.more_loss
             yield (
                 starts,
                 Trial(
-                    partial(keeps_caps, marks, starts, demand.caps),
+                    partial(keeps_caps, sensitive_codes, starts, demand.caps),
                     lambda: judge.loss(counts(starts), blocks) * more,  # noqa: B023 - at once
                 ),
             )
@@ -150,30 +156,32 @@ def best_cut(
     return np.array([0, len(order)], np.int64) if found is None else found
 
 
-def cut_by(way: Way, records: int, blocks: int, count: int, borders: Borders | None) -> Int64Array:
-    """Starts of so many blocks, cut in one of the ways, and the end."""
-    if way <= Way.NEARBY:
+def cut_by(
+    rule: CutRule, records: int, blocks: int, count: int, borders: Borders | None
+) -> Int64Array:
+    """Starts of ``blocks`` blocks, cut by one of the rules, and the end."""
+    if rule <= CutRule.NEARBY:
         assert borders is not None
-        cut = cut_at_borders if way is Way.BORDERS else cut_near_borders
+        cut = cut_at_borders if rule is CutRule.BORDERS else cut_near_borders
         starts = cut(records, blocks, borders.places, borders.firsts)
     else:
         starts = np.arange(blocks + 1) * records // blocks
-    return starts if way is Way.EVENLY else to_whole_buckets(starts, count)
+    return starts if rule is CutRule.EVENLY else to_whole_buckets(starts, count)
 
 
 @njit(cache=True, nogil=True)
 def cut_at_borders(records: int, blocks: int, places: Int64Array, firsts: Int64Array) -> Int64Array:
     """Starts of blocks of nearly the same size, cut at the deepest borders, and the end.
 
-    Depth by depth, cuts move to the nearest border where that leaves all blocks of about the same
-    size; the others are then spread evenly between the ones that have found theirs.
+    Depth by depth, cuts move to the nearest border if that leaves all blocks of about the same
+    size; the remaining cuts are then spread evenly between those that have a border.
 
     >>> borders = Borders.of(np.where(np.arange(1001) == 380, 0, 1))
     >>> cut_at_borders(1001, 4, *borders)
     array([   0,  190,  380,  690, 1001])
     """
     smallest, largest = _SMALLER * records / blocks, _LARGER * records / blocks
-    ends, numbers = np.array([0, records]), np.array([0, blocks])  # blocks before every end
+    ends, numbers = np.array([0, records]), np.array([0, blocks])  # places, and blocks before each
     for depth in range(len(firsts) - 1):
         here = places[firsts[depth] : firsts[depth + 1]]
         if len(here) == 0:
@@ -232,7 +240,7 @@ def cut_near_borders(
 
 @njit(cache=True, nogil=True)
 def _nearest(places: Int64Array, wanted: float) -> int:
-    """The place, of ascending ones, that is nearest to the one wanted."""
+    """The one of the ascending ``places`` that is nearest to ``wanted``."""
     after = min(int(np.searchsorted(places, wanted)), len(places) - 1)
     before = max(after - 1, 0)
     is_before = wanted - places[before] <= places[after] - wanted
@@ -240,71 +248,71 @@ def _nearest(places: Int64Array, wanted: float) -> int:
 
 
 def to_whole_buckets(starts: Int64Array, count: int) -> Int64Array:
-    """Move cuts back to whole buckets, if blocks are so large that this is close."""
+    """Move cuts back to multiples of ``count``, if blocks are so large that this hardly matters."""
     if count * _WHOLE_BUCKETS <= starts[-1] // (len(starts) - 1):
         starts[1:-1] -= starts[1:-1] % count
     return starts
 
 
 def most_blocks(records: int, count: int) -> int:
-    """How many blocks of so many records there may be at most, with ``count`` buckets each."""
+    """Largest number of blocks for ``records`` records, with ``count`` buckets each."""
     return max(records // max(_SMALLEST_BLOCK, _SMALLEST_BUCKET * count), 1)
 
 
 def tried_blocks(blocks: int) -> Int64Array:
-    """A few of so many blocks by which to judge a cut."""
+    """The few of ``blocks`` blocks by which a cut is judged."""
     return np.unique(np.linspace(0, blocks - 1, _TRIED_BLOCKS).astype(np.int64))
 
 
 class Judge:
-    """Judges cuts of records by the plans of a few blocks."""
+    """Rates cuts of records by the plans of a few blocks."""
 
     def __init__(self, demand: Demand, counts: Int64Array, buckets: int) -> None:
-        """``counts``: how often each (joint) value occurs among the records."""
+        """``counts``: number of records of each (joint) value."""
         self.values = values_of(demand)
         self.buckets = buckets
         self.whole = self._planned(counts, 1)
 
     def loss(self, blocks: Sequence[Int64Array], number: int) -> float:
-        """What plans promise, as a multiple of one block's loss, from counts of some blocks."""
+        """Expected loss from plans for some blocks, as a multiple of the loss of one block."""
         return float(np.mean([self._planned(counts, number) for counts in blocks]) / self.whole)
 
     def _planned(self, counts: Int64Array, number: int) -> float:
-        """The loss of a record in one of so many blocks."""
+        """Expected loss of a record in one of ``number`` blocks."""
         counts = np.pad(counts, (0, len(self.values.sensitive_codes) - len(counts)))
         plan = make_plan(counts, self.values, self.buckets)
         return plan.loss_among(number) / max(int(counts.sum()), 1)
 
 
-def values_of(demand: Demand, profiles: Float64Array | None = None) -> Values:
-    """The sensitive values of a table, and what is known of them."""
-    marks = marks_of_values(demand)
-    known = np.empty((len(marks), 0)) if profiles is None else profiles[: len(marks)]
-    return Values(marks, demand.caps, known, demand.degree)
+def values_of(demand: Demand, profiles: Float64Array | None = None) -> SensitiveValues:
+    """The sensitive values of a table, and what is publicly known of them."""
+    codes = codes_by_value(demand)
+    known = np.empty((len(codes), 0)) if profiles is None else profiles[: len(codes)]
+    return SensitiveValues(codes, demand.caps, known, demand.degree)
 
 
-def marks_of_values(demand: Demand) -> Int32Array:
-    """The marks of every (joint) sensitive value, [values, attributes]."""
-    marks = np.zeros(
+def codes_by_value(demand: Demand) -> Int32Array:
+    """The sensitive codes of every (joint) sensitive value, [values, attributes]."""
+    codes = np.zeros(
         (int(demand.sensitive_codes[:, 0].max()) + 1, demand.sensitive_codes.shape[1]), np.int32
     )
-    marks[demand.sensitive_codes[:, 0]] = demand.sensitive_codes
-    return marks
+    codes[demand.sensitive_codes[:, 0]] = demand.sensitive_codes
+    return codes
 
 
 @njit(cache=True, nogil=True)
-def keeps_caps(marks: Int32Array, starts: Int64Array, caps: Float64Array) -> bool:
-    """Whether no block has more records of a mark than its cap allows."""
+def keeps_caps(sensitive_codes: Int32Array, starts: Int64Array, caps: Float64Array) -> bool:
+    """Whether no block has more records of a sensitive code than its cap allows."""
     counts = np.zeros(caps.size, np.int64)
     for block in range(len(starts) - 1):
         size = starts[block + 1] - starts[block]
         for row in range(starts[block], starts[block + 1]):
-            for system in range(marks.shape[1]):
-                mark = marks[row, system]
-                counts[mark] += 1
-                if counts[mark] > np.floor(caps[mark] * size + ROUNDING):
+            for attribute in range(sensitive_codes.shape[1]):
+                code = sensitive_codes[row, attribute]
+                counts[code] += 1
+                if counts[code] > np.floor(caps[code] * size + ROUNDING):
                     return False
         for row in range(starts[block], starts[block + 1]):
-            for system in range(marks.shape[1]):
-                counts[marks[row, system]] = 0
+            for attribute in range(sensitive_codes.shape[1]):
+                counts[sensitive_codes[row, attribute]] = 0
     return True

@@ -1,16 +1,17 @@
-"""Sensitive values into buckets: HET's Algorithms 1 and 3 to the letter, and ours within caps.
+"""Distribute sensitive values over buckets: HET's Algorithms 1 and 3 as printed, and ours in caps.
 
-Everything here works on counts: ``counts[v]`` records carry value v, and a *fill* is a table
-[values, buckets] that says how many of them each bucket holds. Which records these are is nobody's
-business here. All buckets of a fill are of one size.
+This module works on counts only and never sees individual records: ``counts[v]`` records carry
+value v, and a *fill* is a table [values, buckets] that says how many of them each bucket holds. All
+buckets of a fill have the same size.
 
-HET's Algorithm 1 may split a value over two buckets although its cap allows only one, and relies
-on matching such records apart. That is enough for the preimages of a published record, but not for
-the values published on an individual's matches: these come from one record of every bucket,
-whatever was matched, and two of them may carry the split value. Algorithm 3 splits values as well,
-and both need dummies when the buckets do not divide the records. `fills_within_caps` keeps to what
-is sound: a value lies in no more buckets than its cap allows of that many, and what does not fit
-is filled into buckets again, down to the last handful, which becomes one plain group.
+HET's Algorithm 1 may split a value over two buckets although its cap allows only one, and relies on
+never matching such records with each other. That is enough for the preimages of a published record,
+but not for the values published on an individual's matches: these come from one record of every
+bucket, whatever was matched, and two of them may carry the split value. Algorithm 3 splits values
+as well, and both need dummies when the number of buckets does not divide the number of records.
+`fills_within_caps` does what is sound: a value lies in no more buckets than its cap allows for that
+number of buckets, and what does not fit is filled into buckets again, until the last few records
+become one plain group.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numba import njit
 from mottle.guarantees.demand import ROUNDING, allowed
 from mottle.typing import Float64Array, Int64Array
 
-# Shares of the surplus that are left out in proportion before filling; the rest is what overflows.
+# Shares of the surplus that are left out in proportion before filling; the rest overflows.
 _LEFT_OUT_FIRST = (1.0, 0.5, 0.0)
 _NOT_FAR: Float64Array = np.empty((0, 0))
 
@@ -34,10 +35,10 @@ _NOT_FAR: Float64Array = np.empty((0, 0))
 
 
 def diverse_fill(counts: Int64Array, diversity: int) -> Int64Array:
-    """Algorithm 1: ℓ buckets, each begun by one of the ℓ most frequent values, then filled up.
+    """Algorithm 1: ℓ buckets, each started with one of the ℓ most frequent values, then filled up.
 
     The next most frequent value goes to the emptiest bucket, as much of it as fits, then to the
-    next emptiest. Needs an eligible table whose size ℓ divides.
+    next emptiest. Requires an eligible table whose size is a multiple of ℓ.
 
     >>> diverse_fill(np.array([3, 3, 2, 2, 2]), 4).T.tolist()  # aaa bbb cce dde
     [[3, 0, 0, 0, 0], [0, 3, 0, 0, 0], [0, 0, 2, 0, 1], [0, 0, 0, 2, 1]]
@@ -58,10 +59,11 @@ def diverse_fill(counts: Int64Array, diversity: int) -> Int64Array:
 
 
 def diversity_for_likeness(counts: Int64Array, beta: float | Float64Array) -> int | None:
-    """Theorem 4: the ℓ whose ℓ-diversity is β-likeness, or None where there is none.
+    """Theorem 4: the ℓ whose ℓ-diversity implies β-likeness, or None if there is none.
 
-    ℓ ≥ 1 / ((1 + β)·φ_m) covers the rarest value. The theorem asks for β ≥ φ_M / φ_m - 1; as ℓ is
-    a whole number, we ask what that is for: that the most frequent value is at most 1/ℓ.
+    ℓ ≥ 1 / ((1 + β)·φ_m) covers the rarest value. The theorem requires β ≥ φ_M / φ_m - 1; because ℓ
+    is a whole number, we require what that is meant to ensure: the most frequent value has a share
+    of at most 1/ℓ.
 
     >>> diversity_for_likeness(np.array([24, 26, 25, 25]), 0.4)
     3
@@ -74,7 +76,7 @@ def diversity_for_likeness(counts: Int64Array, beta: float | Float64Array) -> in
 
 
 def likeness_fill(counts: Int64Array, size: int) -> Int64Array:
-    """Algorithm 3 for buckets of a given size: one filled after the other; the last may lack some.
+    """Algorithm 3 for buckets of a given size, filled one by one; the last may not be full.
 
     Values that fill buckets exactly come first, then the others by ascending frequency. (The text
     says descending, but Tables 7 and 8, and the β they reach, are those of the ascending order.)
@@ -92,9 +94,9 @@ def likeness_fill(counts: Int64Array, size: int) -> Int64Array:
 
 
 def attainable_beta(counts: Int64Array, size: int) -> Float64Array:
-    """The least β that Algorithm 3 can promise with buckets of this size, for each value (eq. 7).
+    """The least β that Algorithm 3 attains with buckets of this size, for each value (eq. 7).
 
-    β ≥ c / (n_i / |B_i|) - 1; the paper takes the highest of them.
+    β ≥ c / (n_i / |B_i|) - 1; the paper uses the maximum over values.
 
     >>> [round(float(attainable_beta(np.array([6, 7, 12]), size).max()), 2) for size in (4, 5, 6)]
     [0.71, 0.67, 0.71]
@@ -109,8 +111,8 @@ def attainable_beta(counts: Int64Array, size: int) -> Float64Array:
 def largest_bucket_size(counts: Int64Array, beta: float | Float64Array) -> int:
     """The search of Algorithm 3: from the highest count down until β is attainable.
 
-    ``beta`` may differ by value (enhanced β-likeness). The greatest common divisor of the counts
-    makes all buckets pure and attains 0.
+    ``beta`` may differ by value (enhanced β-likeness). With the greatest common divisor of the
+    counts as size, every bucket holds a single value and β = 0 is attained.
 
     >>> largest_bucket_size(np.array([6, 7, 12]), 0.7), largest_bucket_size(np.array([6, 9]), 0)
     (5, 3)
@@ -136,13 +138,13 @@ def fills_within_caps(
 ) -> list[Int64Array]:
     """Fills that hold all records, every value in no more buckets than its cap allows.
 
-    With μ buckets value v may lie in ``caps[v]`` · μ of them. μ is at least ``least`` and as small
-    as leaves few records over; the ones left over, themselves within the caps, are filled in turn.
-    The last fill may have buckets of one record: a plain group. ``counts`` has to be within the
-    caps; `guarantees` has checked that.
+    With μ buckets, value v may lie in ``caps[v]`` · μ of them. μ is at least ``least`` and as small
+    as possible without leaving many records over; those left over, themselves within the caps, are
+    filled in turn. The last fill may have buckets of one record: a plain group. ``counts`` must be
+    within the caps; `guarantees` has checked that.
 
-    ``distance`` [values, values] makes a value go to the bucket with the most distant ones where
-    it fits (HET's threshold mode), instead of to the emptiest.
+    With ``distance`` [values, values], a value goes to the bucket with the most distant values that
+    has room for it (HET's threshold mode), instead of to the emptiest.
 
     >>> [fill.tolist() for fill in fills_within_caps(np.array([3, 3, 2]), np.full(3, 0.5), 2)]
     [[[3, 0], [0, 2], [0, 1]], [[0, 0], [1, 0], [0, 1]]]
@@ -160,13 +162,13 @@ def fills_within_caps(
 def good_fill(
     counts: Int64Array, caps: Float64Array, least: int, distance: Float64Array = _NOT_FAR
 ) -> Int64Array:
-    """The fill that promises the least loss; few buckets and few records left over both help."""
+    """The fill with the least expected loss; few buckets and few records left over both help."""
     records = int(counts.sum())
     fewest = max(least, math.ceil(1 / caps[counts > 0].min() - ROUNDING))
     best, least_loss = None, np.inf
     for buckets in _numbers_of_buckets(counts, fewest):
         if records * expected_loss(buckets, records) >= least_loss:
-            break  # not even a fill without remainder would be better
+            break  # even a fill without remainder would not be better
         fill = largest_fill(counts, caps, buckets, least, distance)
         if fill is None:
             continue
@@ -179,15 +181,15 @@ def good_fill(
 
 
 def expected_loss(buckets: int, records: int) -> float:
-    """A rough guess of what a box of μ of N records loses: 1 / (1 + 2.6·N^0.4 / μ^0.86).
+    """Rough estimate of the loss of a box of μ out of N records: 1 / (1 + 2.6·N^0.4 / μ^0.86).
 
-    As ADULT and CENSUS do.
+    Fitted to ADULT and CENSUS.
     """
     return 1 / (1 + 2.6 * math.pow(records, 0.4) / math.pow(max(buckets, 1), 0.86))
 
 
 def _numbers_of_buckets(counts: Int64Array, fewest: int) -> Iterator[int]:
-    """Numbers of buckets to try, ascending; not all of many, but the ones sure to do."""
+    """Numbers of buckets to try, ascending: not all if there are many, but those sure to work."""
     records = int(counts.sum())
     pure = records // int(np.gcd.reduce(counts))
     buckets = min(fewest, records)
@@ -207,17 +209,17 @@ def largest_fill(
     least: int,
     distance: Float64Array = _NOT_FAR,
 ) -> Int64Array | None:
-    """The fill of so many buckets that leaves fewest records over, or None if there is none.
+    """The fill of ``buckets`` buckets that leaves fewest records over, or None if there is none.
 
-    Smaller buckets leave more over, and more is easier to keep within the caps: a search by
-    halves finds the largest size, or nearly so.
+    Smaller buckets leave more records over, and a larger remainder is easier to keep within the
+    caps, so a binary search finds the largest size, or nearly so.
     """
     budget = allowed(caps, buckets)
     if np.minimum(budget, counts).sum() < buckets:
         return None
     filled = partial(_filled, counts, caps, least, budget, buckets, distance)
     largest = int(counts.sum()) // buckets
-    high, low, drop = largest + 1, largest, 1  # too large, to try, how far down next
+    high, low, drop = largest + 1, largest, 1  # too large; next to try; next decrease
     best = filled(low)
     while best is None and low > 1:
         high, low = low, max(low - drop, 1)
@@ -243,7 +245,7 @@ def _filled(
     distance: Float64Array,
     size: int,
 ) -> Int64Array | None:
-    """Buckets of one size; None where not all get full or what is left over breaks a cap."""
+    """Buckets of size ``size``; None if not all get full or the remainder breaks a cap."""
     rest = counts.sum() - buckets * size
     if 0 < rest < least:
         return None
@@ -269,10 +271,10 @@ def _fill(
 ) -> Int64Array | None:
     """Fill buckets as Algorithms 1 and 3 do, no value into more than its ``budget`` of them.
 
-    First the values that fill whole buckets, then what is left of each, the largest first, into
-    the emptiest bucket, whole where it fits or where the budget ends there. So a bucket may get
-    more than ``size``; the surplus is taken out again, at most ``spare`` records of a value. None
-    where that does not work out.
+    First come the values that fill whole buckets; then what is left of each value, the largest
+    first, goes to the emptiest bucket, undivided if it fits or if the budget allows no further
+    bucket. So a bucket may get more than ``size``; the surplus is taken out again, at most
+    ``spare`` records of a value. None if that is not possible.
     """
     by_frequency = np.argsort(-counts, kind="mergesort")
     fill = np.zeros((len(counts), buckets), np.int64)
@@ -286,7 +288,7 @@ def _fill(
         first += whole
     order = np.argsort(-left, kind="mergesort")
     splits = budget[order] > 1
-    order = np.append(order[~splits], order[splits])  # what cannot be split finds its place first
+    order = np.append(order[~splits], order[splits])  # values that cannot be split are placed first
     fits = _place_the_rest(order[left[order] > 0], left, budget, size, distance, fill)
     return fill if fits and _take_surplus(fill, size, spare.copy()) else None
 
@@ -300,9 +302,9 @@ def _place_the_rest(
     distance: Float64Array,
     fill: Int64Array,
 ) -> bool:
-    """Put what is left of every value into ``fill``; returns whether all buckets are full.
+    """Put what is left of every value into ``fill``; return whether all buckets are full.
 
-    ``budget`` is how many more buckets each value may be put into.
+    ``budget`` is the number of further buckets that each value may be put into.
     """
     values, buckets = fill.shape
     load = np.zeros(buckets, np.int64)
@@ -332,7 +334,7 @@ def _place_the_rest(
 def _bucket_for(
     value: int, amount: int, size: int, fill: Int64Array, load: Int64Array, distance: Float64Array
 ) -> int:
-    """The emptiest bucket; or, by ``distance``, that of the most distant values with room."""
+    """The emptiest bucket; or, with ``distance``, the one with room whose values are farthest."""
     emptiest = 0
     for bucket in range(load.size):
         if load[bucket] < load[emptiest]:
@@ -353,9 +355,9 @@ def _bucket_for(
 
 @njit(cache=True, nogil=True)
 def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
-    """Take what is above ``size`` out of every bucket, from its values in proportion.
+    """Remove what is above ``size`` from every bucket, from its values in proportion.
 
-    ``spare[v]`` is how much of v may be taken out altogether; it is used up.
+    ``spare[v]`` is the number of records of v that may be removed in total; it is used up.
     """
     values, buckets = fill.shape
     free = np.empty(values, np.int64)
@@ -367,7 +369,7 @@ def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
             total += free[value]
         if total < surplus:
             return False
-        before = 0  # rounding the running sum makes the shares add up
+        before = 0  # rounding the running sum makes the shares add up exactly
         for value in range(values if surplus > 0 else 0):
             after = before + free[value]
             taken = after * surplus // total - before * surplus // total
@@ -379,7 +381,7 @@ def _take_surplus(fill: Int64Array, size: int, spare: Int64Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def in_proportion(available: Int64Array, wanted: int) -> Int64Array:
-    """How much to take of each, ``wanted`` altogether, in proportion to what is available."""
+    """How much to take of each, ``wanted`` in total, in proportion to what is available."""
     total = max(available.sum(), 1)
     taken = np.empty_like(available)
     running, before = 0, 0
@@ -393,7 +395,7 @@ def in_proportion(available: Int64Array, wanted: int) -> Int64Array:
 
 @njit(cache=True, nogil=True)
 def _share(part: int, wanted: int, total: int) -> int:
-    """``part * wanted // total``, 20 bits after the other: products of billions exceed 64 bits."""
+    """``part * wanted // total``, 20 bits at a time: products of billions exceed 64 bits."""
     quotient, rest = 0, 0
     for shift in (40, 20, 0):
         rest = (rest << 20) + part * ((wanted >> shift) & 0xFFFFF)

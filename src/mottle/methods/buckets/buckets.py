@@ -4,17 +4,17 @@ HET's idea is kept: records in μ buckets by sensitive value, every published re
 preimage in each bucket. What differs is that no step looks at quasi-identifiers and sensitive
 values together (docs/guarantees.md has the proof; the steps there have the same numbers):
 
-0. Tiers: records that need many buckets are dealt apart from those that need few, by counts of
-   values and lots alone (`mottle.methods.buckets.tiers`).
+0. Tiers: records that need many buckets are separated from those that need few, by counts of
+   values and random choices alone (`mottle.methods.buckets.tiers`).
 1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same
-   size. How many is one decision for the tier: as many as leave every block within the caps.
-2. Buckets are planned from each block's counts (`mottle.methods.buckets.plan`) and filled by lot. A
-plan
-   may use what is public: how often values occur in each block and, where blocks are too few to
-   tell, what the release of a few *scouts*, records drawn by lot and finished first, says.
+   size. Their number is one decision for the tier: as many as leave every block within the caps.
+2. Buckets are planned from each block's counts (`mottle.methods.buckets.plan`) and filled at
+   random. A plan may use what is public: how often values occur in each block and, if there are
+   too few blocks to learn from, the release of a few *pilot records*, which are drawn at random
+   and published first.
 3. Buckets are numbered and matched by quasi-identifiers alone.
-4. One random permutation of the buckets in each connected part of a table decides who is who
-   (`Draw.BUCKETS`).
+4. One random permutation of the buckets in each connected part of a table decides the true
+   assignment (`Draw.BUCKETS`).
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from mottle.methods.base import (
     register,
 )
 from mottle.methods.buckets.block_cuts import best_cut, values_of
-from mottle.methods.buckets.filling import Layout, fill_blocks, seat_records
-from mottle.methods.buckets.matching import match_piles
-from mottle.methods.buckets.plan import by_mark
-from mottle.methods.buckets.records import Records, TableRecords
+from mottle.methods.buckets.filling import BucketLayout, fill_blocks, fill_from_slots
+from mottle.methods.buckets.matching import match_layout
+from mottle.methods.buckets.plan import counts_by_code
+from mottle.methods.buckets.records import BucketRecords, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
 from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_LARGEST_SPLIT = 64  # buckets up to which tables are split into their connected parts
-FEWEST_BLOCKS = 6  # that tell enough about where sensitive values lie
-_SCOUTS = 0.04  # share of the records that go first where blocks are fewer …
-_FEWEST_SCOUTS = 300  # … unless these would be too few to tell anything …
-_FEWEST_SCOUTS_PER_BUCKET = 30  # … or to be matched well
-_SCOUTING = 2.0  # seconds for improving the scouts' release
+_LARGEST_SPLIT = 64  # most buckets with which tables are split into their connected parts
+FEWEST_BLOCKS = 6  # fewest blocks that show well enough where sensitive values lie
+_PILOT_SHARE = 0.04  # share of the records that are pilot records, if there are fewer blocks
+_FEWEST_PILOTS = 300  # fewest pilot records: fewer would show nothing
+_FEWEST_PILOTS_PER_BUCKET = 30  # fewer pilot records in a bucket could not be matched well
+_PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
 
 
 @register(
@@ -68,12 +68,14 @@ _SCOUTING = 2.0  # seconds for improving the scouts' release
     sets=SetColumns.VOTED,
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
+    """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
     return arrange_in_buckets(TableRecords(codes), demand, context)
 
 
-def arrange_in_buckets(records: Records, demand: Demand, context: MethodContext) -> Arrangement:
-    """The method, whatever the quasi-identifiers are."""
+def arrange_in_buckets(
+    records: BucketRecords, demand: Demand, context: MethodContext
+) -> Arrangement:
+    """Arrange records by the method `buckets`, for any kind of quasi-identifiers."""
     number = len(records.matrix)
     drawn = context.tiebreak(2 * number)  # its halves are ordered independently
     run = _Run(records, demand, drawn[drawn < number])
@@ -83,7 +85,7 @@ def arrange_in_buckets(records: Records, demand: Demand, context: MethodContext)
     else:
         matched = _Matched([], _match_decided(run, context.decided), context, {})
     refinement = _refine(matched.parts, matched.context)
-    parts = [*matched.scouts, *matched.parts]
+    parts = [*matched.pilots, *matched.parts]
     facts = {
         "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
         " one decision for each tier of the table",
@@ -95,11 +97,13 @@ def arrange_in_buckets(records: Records, demand: Demand, context: MethodContext)
 
 
 class _Run(NamedTuple):
-    """What is the same for all parts of a run."""
+    """What all parts of a run share."""
 
-    records: Records
+    records: BucketRecords
     demand: Demand
-    tiebreak: Int64Array  # that deal records of equal values; others order records that are alike
+    # Random order that decides among records with equal sensitive values. It is independent of the
+    # one that orders records with equal quasi-identifiers.
+    tiebreak: Int64Array
 
     def match_blocks(self, cut: _Cut, profiles: Float64Array) -> list[_Part]:
         """Fill the buckets of every block and match them (steps 2 and 3)."""
@@ -109,7 +113,7 @@ class _Run(NamedTuple):
             fill_blocks(cut.order, cut.starts, self.tiebreak, sensitive, values, cut.buckets)
         )
 
-    def match(self, layouts: Sequence[Layout]) -> list[_Part]:
+    def match(self, layouts: Sequence[BucketLayout]) -> list[_Part]:
         """Match the buckets (step 3)."""
         return [_Part.matched(self.records, layout) for layout in layouts]
 
@@ -117,37 +121,37 @@ class _Run(NamedTuple):
 class _Matched(NamedTuple):
     """All records, matched."""
 
-    scouts: list[_Part]  # finished
-    parts: list[_Part]
-    context: MethodContext  # what is left of it
+    pilots: list[_Part]  # finished
+    parts: list[_Part]  # not yet refined
+    context: MethodContext  # with the time that is left
     facts: dict[str, object]  # what was decided for the table
 
 
 def _match_whole(run: _Run, order: Int64Array, context: MethodContext) -> _Matched:
-    """A table, tier by tier, scouts first where there are any."""
+    """Match a table, tier by tier; pilot records, if any, are matched and refined first."""
     demand = run.demand
     tiers = tiers_for(demand)
     cuts = _cut_tiers(run, tiers, order)
-    scouts: list[_Part] = []
+    pilots: list[_Part] = []
     profiles = _profiles_by_block(run, cuts)
     if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
         largest = int(np.argmax([len(cut.order) for cut in cuts]))
-        sent, cuts[largest] = _apart(run, tiers[largest], cuts[largest])
-        if sent is not None:
-            seconds = scouting_seconds(context.seconds)
-            scouts = run.match_blocks(sent, np.empty((len(profiles), 0)))
-            _refine(scouts, replace(context, seconds=seconds))
+        first, cuts[largest] = _separate_pilots(run, tiers[largest], cuts[largest])
+        if first is not None:
+            seconds = pilot_seconds(context.seconds)
+            pilots = run.match_blocks(first, np.empty((len(profiles), 0)))
+            _refine(pilots, replace(context, seconds=seconds))
             if context.seconds is not None:
                 context = replace(context, seconds=context.seconds - seconds)
-            graph = join([part.graph() for part in scouts])
+            graph = join([part.graph() for part in pilots])
             profiles = run.records.profiles_by_release(demand, graph, context.preview(graph))
     parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
     facts: dict[str, object] = {
         "tiers": [tier.described for tier in tiers],
         "blocks": sum(cut.blocks for cut in cuts),
-        "scouts": sum(part.records for part in scouts),
+        "scouts": sum(part.records for part in pilots),
     }
-    return _Matched(scouts, parts, context, facts)
+    return _Matched(pilots, parts, context, facts)
 
 
 class _Cut(NamedTuple):
@@ -159,7 +163,7 @@ class _Cut(NamedTuple):
 
     @classmethod
     def best(cls, run: _Run, buckets: int, order: Int64Array) -> _Cut:
-        """Cut so that least is lost."""
+        """Cut with the least expected loss."""
         borders = run.records.borders(order)
         return cls(buckets, order, best_cut(run.demand, order, buckets, borders))
 
@@ -169,7 +173,7 @@ class _Cut(NamedTuple):
 
 
 def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64Array) -> list[_Cut]:
-    """Deal the records to tiers by lot."""
+    """Distribute the records over the tiers at random, and cut each tier into blocks."""
     values = run.demand.values
     rank = random_rank(values, run.tiebreak)
     cuts = []
@@ -181,15 +185,15 @@ def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64Array) -> list[_Cut
 
 
 def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64Array:
-    """Where each sensitive value lies, from its counts in the blocks of all tiers."""
+    """Where among quasi-identifiers each value lies, from its counts in the blocks of all tiers."""
     order = np.concatenate([cut.order for cut in cuts])
     starts = np.cumsum([0, *np.concatenate([np.diff(cut.starts) for cut in cuts])])
     return run.records.profiles_by_block(run.demand, order, starts)
 
 
-def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
-    """Scouts, if there are enough, and the others."""
-    taken = scout_counts(run.demand, tier.counts, tier.buckets)
+def _separate_pilots(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
+    """The pilot records, or None if there are too few, and the other records."""
+    taken = pilot_counts(run.demand, tier.counts, tier.buckets)
     if not taken.any():
         return None, cut
     values = run.demand.values[cut.order]
@@ -201,40 +205,40 @@ def _apart(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
 
 
 def _match_decided(run: _Run, decided: BucketDecision) -> list[_Part]:
-    """Records whose blocks, or buckets, were decided for a larger table."""
+    """Match records whose blocks, or buckets, were decided for a larger table."""
     if decided.seats is not None:
         assert decided.first_seats is not None
-        return run.match(seat_records(decided.seats, decided.first_seats))
+        return run.match(fill_from_slots(decided.seats, decided.first_seats))
     assert decided.starts is not None
     cut = _Cut(decided.buckets, np.arange(len(run.tiebreak)), decided.starts)
     return run.match_blocks(cut, decided.profiles)
 
 
-def scouting_seconds(seconds: float | None) -> float:
-    """What scouts may spend of the seconds for improving."""
-    return _SCOUTING if seconds is None else min(_SCOUTING, seconds / 4)
+def pilot_seconds(seconds: float | None) -> float:
+    """The part of the time for refinement that the pilot records may take."""
+    return _PILOT_SECONDS if seconds is None else min(_PILOT_SECONDS, seconds / 4)
 
 
-def scout_counts(
+def pilot_counts(
     demand: Demand, counts: Int64Array, buckets: int, most: int | None = None
 ) -> Int64Array:
-    """How many records of each value go first; zero of each if these are too few to tell anything.
+    """Number of pilot records of each value; all zero if these would be too few to show anything.
 
-    ``counts``: of every value; ``most``: scouts in all, where there is a limit.
+    ``counts``: number of records of each value; ``most``: limit on the number of pilot records.
     """
-    share = _SCOUTS if most is None else min(_SCOUTS, most / counts.sum())
+    share = _PILOT_SHARE if most is None else min(_PILOT_SHARE, most / counts.sum())
     taken = np.floor(counts * share).astype(np.int64)
     values = values_of(demand)
     for part in (taken, counts - taken):
-        if np.any(by_mark(part, values) > allowed(demand.caps, int(part.sum()))):
+        if np.any(counts_by_code(part, values) > allowed(demand.caps, int(part.sum()))):
             return np.zeros(len(counts), np.int64)
-    if taken.sum() < max(_FEWEST_SCOUTS, _FEWEST_SCOUTS_PER_BUCKET * buckets):
+    if taken.sum() < max(_FEWEST_PILOTS, _FEWEST_PILOTS_PER_BUCKET * buckets):
         return np.zeros(len(counts), np.int64)
     return taken
 
 
 def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
-    """The rank of every row by lot among those of its value.
+    """The rank of every row among those with its value, in the random order ``tiebreak``.
 
     >>> random_rank(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
     array([1, 0, 2, 0])
@@ -247,7 +251,7 @@ def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
 
 
 def tiers_for(demand: Demand) -> tuple[Tier, ...]:
-    """The tiers of a table, from its counts; none where values are not capped."""
+    """The tiers of a table, from its counts; none if values are not capped."""
     if not demand.capped:
         return ()
     values = values_of(demand)
@@ -256,24 +260,24 @@ def tiers_for(demand: Demand) -> tuple[Tier, ...]:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some of the records, all in tables of as many buckets, matched."""
+    """Some of the records, matched; all their tables have the same number of buckets."""
 
-    all_records: Records
-    layout: Layout
+    all_records: BucketRecords
+    layout: BucketLayout
     metric: Scales
-    ordered: Int32Array  # codes of the layout's members
-    preimages: Int32Array  # [in buckets, buckets]
+    ordered: Int32Array  # [records, d]: codes of the layout's members
+    preimages: Int32Array  # [records in buckets, buckets]
 
     @classmethod
-    def matched(cls, records: Records, layout: Layout) -> _Part:
+    def matched(cls, records: BucketRecords, layout: BucketLayout) -> _Part:
         """Match the buckets."""
         metric = records.metric(layout.buckets)
         ordered = np.ascontiguousarray(records.matrix[layout.members])
-        return cls(records, layout, metric, ordered, match_piles(metric, ordered, layout))
+        return cls(records, layout, metric, ordered, match_layout(metric, ordered, layout))
 
     @property
     def records(self) -> int:
-        """How many they are, those in plain groups included."""
+        """Number of records, including those in plain groups."""
         return len(self.layout.members)
 
     @property
@@ -281,26 +285,28 @@ class _Part:
         return self.records - self.layout.in_buckets
 
     def loss(self) -> float:
-        """What the records in buckets lose, all together."""
+        """Total loss of the records in buckets."""
         if not self.layout.in_buckets:
             return 0.0
         return mean_loss(self.metric, self.ordered, self.preimages) * self.layout.in_buckets
 
     def refine(self, context: MethodContext) -> Refined | None:
-        """Deal preimages again, between the same two buckets, as long as it may take."""
+        """Exchange preimages between the same two buckets, within the time limit."""
         if not self.layout.in_buckets or context.seconds == 0:
             return None
         orders = self.all_records.orders(self.layout.members)
-        piles = self.layout.piles
-        return refine(self.metric, self.ordered, orders, self.preimages, context, piles=piles)
+        starts = self.layout.bucket_starts
+        return refine(
+            self.metric, self.ordered, orders, self.preimages, context, bucket_starts=starts
+        )
 
     def graph(self) -> Graph:
-        """Connected parts of the tables, bucket after bucket, and plain groups (step 4)."""
+        """The connected parts of the tables, and the plain groups (step 4)."""
         return _graph(self.layout, self.preimages)
 
 
 def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
-    """Improve one part after the other; say how that went and how much is lost by all of them."""
+    """Refine the parts one by one, reporting the loss of all; return facts for the certificate."""
     losses = np.array([part.loss() for part in parts])
     records = np.array([part.layout.in_buckets for part in parts])
     context.on_progress(losses.sum() / max(records.sum(), 1))
@@ -321,8 +327,8 @@ def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
     return {"passes": passes, "ended": ended[-1]} if ended else None
 
 
-def _graph(layout: Layout, preimages: Int32Array) -> Graph:
-    """Connected parts of the tables, bucket after bucket, and complete plain groups (step 4)."""
+def _graph(layout: BucketLayout, preimages: Int32Array) -> Graph:
+    """Connected parts of the tables, by bucket, and plain groups as complete blocks (step 4)."""
     order, starts = _parts(layout, preimages)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -337,11 +343,12 @@ def _graph(layout: Layout, preimages: Int32Array) -> Graph:
     )
 
 
-def _parts(layout: Layout, preimages: Int32Array) -> tuple[Int64Array, Int64Array]:
-    """Positions part after part and bucket after bucket, and the start of every part.
+def _parts(layout: BucketLayout, preimages: Int32Array) -> tuple[Int64Array, Int64Array]:
+    """Positions by connected part and then by bucket, and the start of every part.
 
-    A part holds equally many records of every bucket, since buckets are matched one-to-one. Each
-    is permuted by itself: whoever learns one true record then learns about its part only.
+    A part holds equally many records of every bucket, because buckets are matched one-to-one. Each
+    part is permuted separately, so that an adversary who learns one true record learns something
+    about its part only.
     """
     records, count = layout.in_buckets, layout.buckets
     if count > _LARGEST_SPLIT or records == 0:
@@ -349,7 +356,7 @@ def _parts(layout: Layout, preimages: Int32Array) -> tuple[Int64Array, Int64Arra
     ends = np.arange(0, records * count + 1, count)
     edges = csr_array((np.ones(records * count, np.int8), preimages.ravel(), ends))
     _, part = connected_components(edges, directed=False)
-    piles = layout.piles
-    bucket = np.repeat(np.arange(len(piles) - 1) % count, np.diff(piles))
+    bucket_starts = layout.bucket_starts
+    bucket = np.repeat(np.arange(len(bucket_starts) - 1) % count, np.diff(bucket_starts))
     order = np.lexsort((bucket, part))
     return order, np.concatenate([[0], np.cumsum(np.bincount(part))]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Filling buckets by lot, and laying their records out so that equal places lie close together."""
+"""Fill buckets at random, and order their records so that equal places hold similar records."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mottle.methods.buckets.plan import BucketPlan, Values, make_plan
+from mottle.methods.buckets.plan import BucketPlan, SensitiveValues, make_plan
 from mottle.typing import Int32Array, Int64Array
 
-MATCHED_TOGETHER = 400  # records of one bucket that are matched with those of another at a time
+MATCHED_TOGETHER = 400  # most records of one bucket that are matched with another's at a time
 
 
-class Layout(NamedTuple):
-    """Records bucket after bucket, table after table; the plain groups at the end.
+class BucketLayout(NamedTuple):
+    """Records table by table and bucket by bucket, followed by the plain groups.
 
-    All tables have as many buckets.
+    All tables have the same number of buckets.
     """
 
-    buckets: int
+    buckets: int  # buckets in each table
     members: Int32Array  # [n]: the row at every position
     tables: Int64Array  # [tables + 1]: first position of every table of buckets
     groups: Int64Array  # [groups + 1]: first position of every plain group
-    pieces: (
-        Int64Array  # where in a bucket pieces to be matched begin, and its end; table after table
-    )
-    piece_starts: Int64Array  # [tables + 1]: where in ``pieces`` each table begins
+    # For every table, where in a bucket the sections that are matched begin, and the bucket's end.
+    sections: Int64Array
+    section_starts: Int64Array  # [tables + 1]: where in ``sections`` each table begins
 
     @property
     def in_buckets(self) -> int:
-        """How many records lie in buckets."""
+        """Number of records in buckets."""
         return int(self.tables[-1])
 
     @property
-    def piles(self) -> Int64Array:
+    def bucket_starts(self) -> Int64Array:
         """First position of every bucket, and the end."""
         sizes = np.repeat(np.diff(self.tables) // self.buckets, self.buckets)
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -46,14 +45,14 @@ def fill_blocks(
     starts: Int64Array,
     tiebreak: Int64Array,
     sensitive: Int32Array,
-    values: Values,
+    values: SensitiveValues,
     count: int,
-) -> list[Layout]:
-    """Deal the records of every block of ``order`` to buckets and a plain group by lot.
+) -> list[BucketLayout]:
+    """Distribute the records of every block of ``order`` to buckets and a plain group at random.
 
-    A layout for each number of buckets that plans have come to.
+    Returns one layout for each number of buckets that occurs in a plan.
     """
-    lot_of = np.argsort(tiebreak)
+    tiebreak_rank = np.argsort(tiebreak)
     place_of = np.full(len(tiebreak), -1, np.int64)
     place_of[order] = np.arange(len(order))
     tables: list[list[Int64Array]] = []
@@ -63,49 +62,53 @@ def fill_blocks(
         counts = np.bincount(sensitive[rows], minlength=len(values.sensitive_codes)).astype(
             np.int64
         )
-        dealt, group = deal(rows, sensitive[rows], make_plan(counts, values, count), lot_of)
-        tables += dealt
+        plan = make_plan(counts, values, count)
+        filled, group = fill_plan(rows, sensitive[rows], plan, tiebreak_rank)
+        tables += filled
         groups += [group] if len(group) else []
-    return _laid_out(tables, groups, place_of)
+    return _layouts(tables, groups, place_of)
 
 
-def seat_records(seats: Int64Array, first_seats: Int64Array) -> list[Layout]:
-    """Records in their order whose buckets were decided before, see `BucketDecision`."""
-    by_seat = np.argsort(seats, kind="stable")
-    found, first = np.unique(seats[by_seat], return_index=True)
+def fill_from_slots(slots: Int64Array, first_slots: Int64Array) -> list[BucketLayout]:
+    """Lay out records, given in their order, whose bucket slots were decided before.
+
+    See `BucketDecision` for the meaning of slots.
+    """
+    by_slot = np.argsort(slots, kind="stable")
+    found, first = np.unique(slots[by_slot], return_index=True)
     tables: dict[int, list[Int64Array]] = {}
     groups: list[Int64Array] = []
-    for seat, rows in zip(found.tolist(), np.split(by_seat, first[1:]), strict=True):
-        table = int(np.searchsorted(first_seats, seat, side="right")) - 1
-        (groups if seat < 0 else tables.setdefault(table, [])).append(rows)
-    return _laid_out(list(tables.values()), groups, np.arange(len(seats)))
+    for slot, rows in zip(found.tolist(), np.split(by_slot, first[1:]), strict=True):
+        table = int(np.searchsorted(first_slots, slot, side="right")) - 1
+        (groups if slot < 0 else tables.setdefault(table, [])).append(rows)
+    return _layouts(list(tables.values()), groups, np.arange(len(slots)))
 
 
-def _laid_out(
-    dealt: list[list[Int64Array]], groups: list[Int64Array], place_of: Int64Array
-) -> list[Layout]:
-    """By number of buckets, every table with its buckets numbered and aligned; then the groups.
+def _layouts(
+    filled: list[list[Int64Array]], groups: list[Int64Array], place_of: Int64Array
+) -> list[BucketLayout]:
+    """One layout by number of buckets, buckets numbered and aligned; then one for the groups.
 
-    A bucket's number has to follow from its records, not from the values that it was filled with;
-    lots that dealt them would tell of these. So places are shuffled, in a way known to everybody,
-    and the bucket with the first record is the first.
+    The number of a bucket must follow from its records, not from the values that it was filled
+    with; the random order that filled it would reveal something about these. So places are
+    shuffled, in a way that everybody knows, and the bucket with the first record is number 0.
     """
-    by_buckets: dict[int, list[Aligned]] = {}
+    by_buckets: dict[int, list[AlignedBuckets]] = {}
     shuffled = np.random.default_rng(0).permutation(len(place_of))
-    for piles in dealt:
-        numbered = sorted(piles, key=lambda pile: int(shuffled[place_of[pile]].min()))
-        aligned = align([pile[np.argsort(place_of[pile])] for pile in numbered], place_of)
-        by_buckets.setdefault(len(piles), []).append(aligned)
+    for buckets in filled:
+        numbered = sorted(buckets, key=lambda members: int(shuffled[place_of[members]].min()))
+        in_order = [members[np.argsort(place_of[members])] for members in numbered]
+        by_buckets.setdefault(len(buckets), []).append(align(in_order, place_of))
     layouts = [_layout(tables, []) for _, tables in sorted(by_buckets.items())]
     return [*layouts, _layout([], groups)] if groups else layouts
 
 
-def _layout(aligned: list[Aligned], groups: list[Int64Array]) -> Layout:
-    """Tables of as many buckets, and groups."""
-    tables = [np.concatenate(table.piles) for table in aligned]
+def _layout(aligned: list[AlignedBuckets], groups: list[Int64Array]) -> BucketLayout:
+    """The layout of tables with the same number of buckets, and of groups."""
+    tables = [np.concatenate(table.members) for table in aligned]
     bucketed = sum(len(table) for table in tables)
-    return Layout(
-        len(aligned[0].piles) if aligned else 1,
+    return BucketLayout(
+        len(aligned[0].members) if aligned else 1,
         np.concatenate([*tables, *groups]).astype(np.int32),
         _starts(tables),
         bucketed + _starts(groups),
@@ -118,17 +121,20 @@ def _starts(arrays: list[Int64Array]) -> Int64Array:
     return np.cumsum([0, *[len(array) for array in arrays]]).astype(np.int64)
 
 
-def deal(
-    rows: Int64Array, sensitive: Int32Array, plan: BucketPlan, lot_of: Int64Array
+def fill_plan(
+    rows: Int64Array, sensitive: Int32Array, plan: BucketPlan, tiebreak_rank: Int64Array
 ) -> tuple[list[list[Int64Array]], Int64Array]:
-    """The rows of every bucket of every table, and those of the plain group."""
-    by_value = np.lexsort((lot_of[rows], sensitive))
-    dealt = rows[by_value]
+    """The rows of every bucket of every table of a plan, and those of the plain group.
+
+    Rows with the same sensitive value are taken in the random order ``tiebreak_rank``.
+    """
+    by_value = np.lexsort((tiebreak_rank[rows], sensitive))
+    in_turn = rows[by_value]
     heads = np.searchsorted(sensitive[by_value], np.arange(len(plan.group)))
 
     def take(counts: Int64Array) -> Int64Array:
         inside = np.flatnonzero(counts)
-        taken = [dealt[heads[value] : heads[value] + counts[value]] for value in inside]
+        taken = [in_turn[heads[value] : heads[value] + counts[value]] for value in inside]
         heads[inside] += counts[inside]
         return np.concatenate([*taken, np.empty(0, np.int64)])
 
@@ -136,45 +142,48 @@ def deal(
     return tables, take(plan.group)
 
 
-class Aligned(NamedTuple):
-    """Piles whose equal stretches lie in the same region."""
+class AlignedBuckets(NamedTuple):
+    """The members of buckets, ordered so that equal sections hold similar records."""
 
-    piles: list[Int64Array]  # equally long
-    starts: Int64Array  # where stretches begin, and the end; none is longer than `MATCHED_TOGETHER`
-    left: list[Int64Array]  # of each pile what the shortest one has no company for
+    members: list[Int64Array]  # by bucket, all of the same length
+    starts: Int64Array  # where sections begin, and the end; none exceeds `MATCHED_TOGETHER`
+    left: list[Int64Array]  # by bucket: members without a counterpart in the smallest bucket
 
 
-def align(piles: list[Int64Array], place_of: Int64Array) -> Aligned:
-    """Order piles so that the same stretch of each lies in the same region.
+def align(buckets: list[Int64Array], place_of: Int64Array) -> AlignedBuckets:
+    """Order the members of buckets so that the same section of each covers the same region.
 
-    The order of the quasi-identifiers is cut into cells, and two by two into larger ones. In each
-    cell as many records of every pile stay as the pile with the fewest has; the others look for
-    company in the next larger cell. Piles play no different parts in this.
+    The order of the quasi-identifiers is cut into cells, and these are merged two by two into
+    larger ones. In each cell as many records of every bucket are kept as the bucket with the fewest
+    has; the unmatched records are retried in the next larger cell. All buckets are treated alike.
     """
-    length = max(min(map(len, piles)), 1)
-    everything = np.sort(np.concatenate([place_of[pile] for pile in piles]))
+    length = max(min(map(len, buckets)), 1)
+    everything = np.sort(np.concatenate([place_of[members] for members in buckets]))
     cells = 1 << max(int(np.ceil(np.log2(length / MATCHED_TOGETHER))), 0)
     bounds = everything[np.linspace(0, len(everything) - 1, cells + 1).astype(np.int64)[1:-1]]
-    left = [(pile, np.searchsorted(bounds, place_of[pile], side="right")) for pile in piles]
-    stretches: list[list[Int64Array]] = []
+    left = [
+        (members, np.searchsorted(bounds, place_of[members], side="right")) for members in buckets
+    ]
+    sections: list[list[Int64Array]] = []
     while cells:
         fewest = np.min([np.bincount(cell, minlength=cells) for _, cell in left], axis=0)
-        stay = [_spread(cell, fewest) for _, cell in left]
+        kept = [_spread(cell, fewest) for _, cell in left]
         ends = np.cumsum(fewest)
-        staying = [pile[keep] for (pile, _), keep in zip(left, stay, strict=True)]
+        staying = [members[keep] for (members, _), keep in zip(left, kept, strict=True)]
         for cell in np.flatnonzero(fewest):
             begin = int(ends[cell] - fewest[cell])
-            stretches += _cut([pile[begin : ends[cell]] for pile in staying])
+            sections += _cut([members[begin : ends[cell]] for members in staying])
         left = [
-            (pile[~keep], cell[~keep] // 2) for (pile, cell), keep in zip(left, stay, strict=True)
+            (members[~keep], cell[~keep] // 2)
+            for (members, cell), keep in zip(left, kept, strict=True)
         ]
         cells = cells // 2
     ordered = [
-        np.concatenate([np.empty(0, np.int64), *[stretch[pile] for stretch in stretches]])
-        for pile in range(len(piles))
+        np.concatenate([np.empty(0, np.int64), *[section[bucket] for section in sections]])
+        for bucket in range(len(buckets))
     ]
-    starts = np.cumsum([0, *[len(stretch[0]) for stretch in stretches]]).astype(np.int64)
-    return Aligned(ordered, starts, [pile for pile, _ in left])
+    starts = np.cumsum([0, *[len(section[0]) for section in sections]]).astype(np.int64)
+    return AlignedBuckets(ordered, starts, [members for members, _ in left])
 
 
 def _spread(cell: Int64Array, wanted: Int64Array) -> NDArray[np.bool_]:
@@ -185,8 +194,8 @@ def _spread(cell: Int64Array, wanted: Int64Array) -> NDArray[np.bool_]:
     return (rank + 1) * share // total > rank * share // total
 
 
-def _cut(piles: list[Int64Array]) -> list[list[Int64Array]]:
-    """Cut a long stretch into shorter ones."""
-    parts = -(-len(piles[0]) // MATCHED_TOGETHER)
-    cuts = [np.array_split(pile, parts) for pile in piles]
-    return [[pile[part] for pile in cuts] for part in range(parts)]
+def _cut(section: list[Int64Array]) -> list[list[Int64Array]]:
+    """Cut a long section, given as members by bucket, into shorter ones."""
+    parts = -(-len(section[0]) // MATCHED_TOGETHER)
+    cuts = [np.array_split(members, parts) for members in section]
+    return [[members[part] for members in cuts] for part in range(parts)]

@@ -1,4 +1,4 @@
-"""Matching buckets with buckets by quasi-identifiers (HET Algorithm 2), stretch by stretch."""
+"""Match buckets with buckets by quasi-identifiers (HET Algorithm 2), section by section."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, wide
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import Scales, add_growths
 from mottle.kernels.vote_growth import ItemLists
-from mottle.methods.buckets.filling import Layout
+from mottle.methods.buckets.filling import BucketLayout
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 
-def match_piles(metric: Scales, ordered: Int32Array, layout: Layout) -> Int32Array:
-    """Preimages [records in buckets, buckets]: layer b holds one record of bucket b."""
-    piles, count = layout.piles, layout.buckets
+def match_layout(metric: Scales, ordered: Int32Array, layout: BucketLayout) -> Int32Array:
+    """Preimages [records in buckets, buckets]: layer b is a record of bucket b."""
+    bucket_starts, count = layout.bucket_starts, layout.buckets
     preimages = np.empty((layout.in_buckets, count), np.int32)
     parallel.over_blocks(
         lambda first, last: _match(
             metric,
             metric.lists,
             ordered,
-            piles,
-            layout.pieces,
-            layout.piece_starts,
+            bucket_starts,
+            layout.sections,
+            layout.section_starts,
             count,
             first,
             last,
             preimages,
         ),
-        piles,
+        bucket_starts,
     )
     return preimages
 
@@ -41,9 +41,9 @@ def _match(
     metric: Scales,
     lists: ItemLists | None,
     ordered: Int32Array,
-    piles: Int64Array,
-    pieces: Int64Array,
-    piece_starts: Int64Array,
+    bucket_starts: Int64Array,
+    sections: Int64Array,
+    section_starts: Int64Array,
     count: int,
     first: int,
     last: int,
@@ -51,15 +51,17 @@ def _match(
 ) -> None:
     """Match the buckets ``first .. last - 1`` with all buckets of their tables.
 
-    From each bucket to the next one, the one after, and so on around, always by the cheapest
-    assignment of the records of a stretch to the same stretch of the other bucket.
+    Each bucket is matched with the next one, the one after that, and so on around, always by the
+    cheapest assignment of the records of a section to the same section of the other bucket.
 
-    ``lists`` are those of the metric: an argument decides what is compiled, boxes or votes.
+    ``lists`` are those of the metric, passed separately because only the type of an argument makes
+    Numba compile either boxes or votes.
     """
     columns = ordered.shape[1]
-    largest = int(np.int64(1))  # of a literal 1 `make_boxes` would be compiled again
-    for number in range(piece_starts[first // count], piece_starts[(last - 1) // count + 1] - 1):
-        largest = max(largest, pieces[number + 1] - pieces[number])
+    largest = int(np.int64(1))  # a literal 1 would make Numba compile `make_boxes` a second time
+    end = section_starts[(last - 1) // count + 1] - 1
+    for number in range(section_starts[first // count], end):
+        largest = max(largest, sections[number + 1] - sections[number])
     cost = np.empty((largest, largest))
     candidates = np.empty((columns, largest), np.int32)
     if lists is None:
@@ -69,11 +71,11 @@ def _match(
         marks, mark = np.zeros(metric.position.size, np.int32), int(np.int64(0))
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
-    for pile in range(first, last):
-        table, bucket = pile // count, pile % count
-        for number in range(piece_starts[table], piece_starts[table + 1] - 1):
-            begin, size = pieces[number], pieces[number + 1] - pieces[number]
-            start = piles[pile] + begin
+    for numbered in range(first, last):
+        table, bucket = numbered // count, numbered % count
+        for number in range(section_starts[table], section_starts[table + 1] - 1):
+            begin, size = sections[number], sections[number + 1] - sections[number]
+            start = bucket_starts[numbered] + begin
             for place in range(size):
                 if lists is None:
                     open_box(metric, boxes, place, ordered[start + place])
@@ -82,7 +84,7 @@ def _match(
                 preimages[start + place, bucket] = start + place
             for step in range(1, count):
                 layer = (bucket + step) % count
-                other = piles[table * count + layer] + begin
+                other = bucket_starts[table * count + layer] + begin
                 for place in range(size):
                     for column in range(columns):
                         candidates[column, place] = ordered[other + place, column]

@@ -1,11 +1,11 @@
-"""Which sensitive values share a bucket: a plan made from how often each value occurs, no more.
+"""Which sensitive values share a bucket: a plan made from the counts of values only.
 
-A block of records becomes one or more *tables* of μ buckets of equal size, in which no mark lies
-in more buckets than its cap allows, perhaps a few with more buckets, which hold what had no room,
-and at the end one *plain group*, small, in which every mark is within its cap. A plan says how
-many records of each value go where; which ones is drawn by lot. Because a plan depends on the
-block's counts alone, it is the same in every world in which the block's sensitive values are dealt
-out otherwise: it tells an adversary nothing.
+A block of records becomes one or more *tables* of μ buckets of equal size, in which no sensitive
+code lies in more buckets than its cap allows; possibly a few tables with more buckets, for records
+that had no room; and at the end one small *plain group*, in which every code is within its cap. A
+plan says how many records of each value go where; which records these are is drawn at random.
+Because a plan depends on the block's counts alone, it is the same in every world in which the
+block's sensitive values are distributed differently over its records, so it reveals nothing.
 """
 
 from __future__ import annotations
@@ -20,64 +20,64 @@ from mottle.guarantees.demand import ROUNDING, allowed
 from mottle.methods.buckets.bucketization import expected_loss, largest_fill
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_SWAPPED_VALUES = 48  # the most frequent values, whose places are improved by moves and swaps
-_SWAPPED_BUCKETS = 24
-_TRUST = (1.0, 0.5, 0.0)  # how much profiles count against sizes; less when too little is placed …
-_ENOUGH = 0.9  # … of the records
+_SWAPPED_VALUES = 48  # number of most frequent values whose buckets are improved by moves and swaps
+_SWAPPED_BUCKETS = 24  # most buckets for which that is done
+_TRUST = (1.0, 0.5, 0.0)  # weights of profiles against sizes, tried until enough records are placed
+_ENOUGH = 0.9  # share of the records that is enough
 _LITTLE = 0.03  # share of the records that may be left over without trying more buckets
-_MORE_BUCKETS = 1.25  # times as many are tried next for what is left over
+_MORE_BUCKETS = 1.25  # factor to the number of buckets that is tried next
 
 
-class Values(NamedTuple):
-    """The sensitive values of a table: their marks and what is publicly known of each."""
+class SensitiveValues(NamedTuple):
+    """The sensitive values of a table: their codes and what is publicly known of each."""
 
     sensitive_codes: Int32Array  # [values, attributes]
-    caps: Float64Array  # by mark
+    caps: Float64Array  # by sensitive code
     profiles: Float64Array  # [values, features]: where among quasi-identifiers a value lies
-    least: int = 1  # records that a plain group must have at least
+    least: int = 1  # fewest records of a plain group
 
 
 class BucketPlan(NamedTuple):
-    """How many records of each value go where."""
+    """The number of records of each value in every bucket."""
 
-    tables: list[Int64Array]  # each [values, buckets]; all buckets of a table hold equally many
+    tables: list[Int64Array]  # each [values, buckets]; all buckets of a table have the same size
     group: Int64Array  # [values]: the plain group at the end; may be empty
 
     @property
     def loss(self) -> float:
-        """What may be expected to be lost by all records together."""
+        """Expected total loss of all records."""
         return self.loss_among(1)
 
     def loss_among(self, blocks: int) -> float:
-        """The same for one of so many blocks, whose records are so much closer together."""
+        """Expected total loss as one of ``blocks`` blocks, whose records are more similar."""
         parts = [(table.shape[1], int(table.sum())) for table in self.tables]
         parts.append((int(self.group.sum()), int(self.group.sum())))
         return sum(records * expected_loss(buckets, records * blocks) for buckets, records in parts)
 
 
-def is_group(counts: Int64Array, values: Values) -> bool:
-    """Whether records of these counts can be a plain group: all caps kept, and not too few."""
+def is_group(counts: Int64Array, values: SensitiveValues) -> bool:
+    """Whether records with these counts can be a plain group: caps kept, and enough records."""
     total = int(counts.sum())
-    kept = np.all(by_mark(counts, values) <= allowed(values.caps, total))
+    kept = np.all(counts_by_code(counts, values) <= allowed(values.caps, total))
     return total == 0 or bool(total >= values.least and kept)
 
 
-def make_plan(counts: Int64Array, values: Values, buckets: int) -> BucketPlan:
-    """Plan a block that is itself within caps.
+def make_plan(counts: Int64Array, values: SensitiveValues, buckets: int) -> BucketPlan:
+    """Plan a block that is itself within the caps.
 
-    What does not fit a table is planned again by itself, as long as that promises less loss than
-    a plain group. Tables have ``buckets`` or, where that leaves too much over, more.
+    What does not fit a table is planned again separately, as long as the expected loss is less than
+    that of a plain group. Tables have ``buckets`` buckets, or more if that leaves too much over.
     """
     return _plan_by(_best_table, counts, values, buckets)
 
 
 def _plan_by(
-    next_table: Callable[[Int64Array, Values, int], Int64Array | None],
+    next_table: Callable[[Int64Array, SensitiveValues, int], Int64Array | None],
     counts: Int64Array,
-    values: Values,
+    values: SensitiveValues,
     buckets: int,
 ) -> BucketPlan:
-    """One table after the other, each for what is left over; None ends it."""
+    """One table after another, each for what is left over, until ``next_table`` returns None."""
     tables = []
     rest = counts.astype(np.int64)
     while rest.sum() >= 2 * buckets:
@@ -89,14 +89,14 @@ def _plan_by(
     return BucketPlan(tables, rest)
 
 
-def _best_table(counts: Int64Array, values: Values, fewest: int) -> Int64Array | None:
-    """The table that promises least loss, what it leaves over included; None for a plain group."""
+def _best_table(counts: Int64Array, values: SensitiveValues, fewest: int) -> Int64Array | None:
+    """The table with the least expected loss, including what it leaves over; None for a group."""
     records = int(counts.sum())
     best, least = None, records * expected_loss(records, records)
     buckets = fewest
     while 2 * buckets <= records:
         if records * expected_loss(buckets, records) >= least:
-            break  # not even if it placed all
+            break  # even a table that places all records would not be better
         table = _one_table(counts, values, buckets)
         if table is not None:
             left = counts - table.sum(axis=1)
@@ -114,8 +114,8 @@ def _wider(buckets: int) -> int:
     return max(buckets + 1, round(buckets * _MORE_BUCKETS))
 
 
-def _one_table(counts: Int64Array, values: Values, buckets: int) -> Int64Array | None:
-    """A table that places most records and leaves a remainder within caps; None for none."""
+def _one_table(counts: Int64Array, values: SensitiveValues, buckets: int) -> Int64Array | None:
+    """The table that places most records and leaves a remainder within the caps; None for none."""
     present = np.flatnonzero(counts)
     best: Int64Array | None = None
     for filled in _tables(counts[present], values, present, buckets):
@@ -131,12 +131,12 @@ def _one_table(counts: Int64Array, values: Values, buckets: int) -> Int64Array |
 
 
 def _tables(
-    counts: Int64Array, values: Values, present: Int64Array, buckets: int
+    counts: Int64Array, values: SensitiveValues, present: Int64Array, buckets: int
 ) -> Iterator[Int64Array | None]:
-    """Ways to fill the buckets: by profiles, by sizes, and to the brim."""
+    """Ways to fill the buckets: by profiles, by sizes, and as full as possible."""
     for trust in _TRUST if values.profiles.size else (0.0,):
         profiles = values.profiles[present] * trust if trust else np.empty((len(present), 0))
-        here = Values(values.sensitive_codes[present], values.caps, profiles, values.least)
+        here = SensitiveValues(values.sensitive_codes[present], values.caps, profiles, values.least)
         filled = _spread(counts, here, buckets)
         yield _largest_safe(counts, filled, here.sensitive_codes, here.caps, here.least)
     if values.sensitive_codes.shape[1] == 1:
@@ -146,9 +146,13 @@ def _tables(
 
 @njit(cache=True, nogil=True)
 def _largest_safe(
-    counts: Int64Array, filled: Int64Array, marks: Int32Array, caps: Float64Array, least: int
+    counts: Int64Array,
+    filled: Int64Array,
+    sensitive_codes: Int32Array,
+    caps: Float64Array,
+    least: int,
 ) -> Int64Array | None:
-    """Trim buckets to one size, the largest that leaves a remainder within caps."""
+    """Trim buckets to one size, the largest that leaves a remainder within the caps."""
     size = counts.sum()
     for bucket in range(filled.shape[1]):
         size = min(size, filled[:, bucket].sum())
@@ -156,8 +160,8 @@ def _largest_safe(
         table = filled.copy()
         left = counts.sum() - size * filled.shape[1]
         limit = np.floor(caps * left + ROUNDING).astype(np.int64)
-        used = _marks_left(counts, table, marks, len(caps))
-        _take_out(table, marks, limit, used, size)
+        used = _codes_left(counts, table, sensitive_codes, len(caps))
+        _take_out(table, sensitive_codes, limit, used, size)
         if left == 0 or (left >= least and np.all(used <= limit)):
             return table
         size -= max(size // 20, 1)
@@ -165,23 +169,23 @@ def _largest_safe(
 
 
 @njit(cache=True, nogil=True)
-def _marks_left(
-    counts: Int64Array, table: Int64Array, marks: Int32Array, number: int
+def _codes_left(
+    counts: Int64Array, table: Int64Array, sensitive_codes: Int32Array, number: int
 ) -> Int64Array:
-    """How often each mark occurs among the records that are in no bucket."""
+    """Number of occurrences of each sensitive code among the records that are in no bucket."""
     used = np.zeros(number, np.int64)
     for value in range(len(counts)):
         left = counts[value] - table[value].sum()
-        for mark in marks[value]:
-            used[mark] += left
+        for code in sensitive_codes[value]:
+            used[code] += left
     return used
 
 
-def _spread(counts: Int64Array, values: Values, buckets: int) -> Int64Array:
-    """Deal values to buckets, the most frequent first, each to as few buckets as it needs.
+def _spread(counts: Int64Array, values: SensitiveValues, buckets: int) -> Int64Array:
+    """Distribute values to buckets, the most frequent first, each to as few buckets as it needs.
 
-    A piece of a value goes to the bucket that so becomes most like the average bucket, in size
-    and in where its values lie: that is the emptiest one when nothing is known of the values.
+    A piece of a value goes to the bucket that thereby becomes most similar to the average bucket,
+    in size and in the profiles of its values: the emptiest one if nothing is known of the values.
     """
     weight = np.concatenate([np.ones((len(counts), 1)), values.profiles], axis=1)
     target = counts @ weight / buckets
@@ -199,17 +203,17 @@ def _spread(counts: Int64Array, values: Values, buckets: int) -> Int64Array:
 def _deal_values(
     order: Int64Array,
     counts: Int64Array,
-    marks: Int32Array,
-    limit: Int64Array,  # buckets that may hold each mark
+    sensitive_codes: Int32Array,
+    limit: Int64Array,  # number of buckets that may hold each code
     weight: Float64Array,  # [values, features]: of one record
     target: Float64Array,  # the sum of weights that every bucket should have
     filled: Int64Array,
 ) -> None:
-    """Fill [values, buckets], one value after the other; what finds no bucket stays out."""
+    """Fill [values, buckets], one value after another; records without a bucket are left out."""
     buckets = filled.shape[1]
     capacity = target[0]
     largest = np.int64(np.ceil(capacity))
-    spans = np.zeros(len(limit), np.int64)  # buckets that hold each mark
+    spans = np.zeros(len(limit), np.int64)  # number of buckets that hold each code
     holds = np.zeros((buckets, len(limit)), np.bool_)
     excess = np.empty((buckets, len(target)))
     excess[:] = -target
@@ -219,8 +223,8 @@ def _deal_values(
             best, least = -1, np.inf
             for bucket in range(buckets):
                 is_open = excess[bucket, 0] < 0 and filled[value, bucket] == 0
-                for mark in marks[value]:
-                    is_open &= holds[bucket, mark] or spans[mark] < limit[mark]
+                for code in sensitive_codes[value]:
+                    is_open &= holds[bucket, code] or spans[code] < limit[code]
                 if is_open:
                     change = 0.0
                     for feature in range(len(target)):
@@ -233,14 +237,14 @@ def _deal_values(
             filled[value, best] = piece
             for feature in range(len(target)):
                 excess[best, feature] += piece * weight[value, feature]
-            for mark in marks[value]:
-                spans[mark] += not holds[best, mark]
-                holds[best, mark] = True
+            for code in sensitive_codes[value]:
+                spans[code] += not holds[best, code]
+                holds[best, code] = True
             left -= piece
 
 
 def _improve(filled: Int64Array, weight: Float64Array, target: Float64Array) -> None:
-    """Move or swap whole values between buckets while buckets become more alike."""
+    """Move or swap whole values between buckets as long as buckets become more similar."""
     single = np.flatnonzero((filled > 0).sum(axis=1) == 1)
     frequent = single[np.argsort(-filled[single].sum(axis=1), kind="stable")][:_SWAPPED_VALUES]
     if len(frequent) < 2 or weight.shape[1] == 1:
@@ -249,16 +253,16 @@ def _improve(filled: Int64Array, weight: Float64Array, target: Float64Array) -> 
     steps = filled[frequent].sum(axis=1)[:, None] * weight[frequent]
     load = filled.T @ weight
     squares = (steps**2).sum(axis=1)
-    apart = squares[:, None] + squares[None, :] - 2 * steps @ steps.T
+    differences = squares[:, None] + squares[None, :] - 2 * steps @ steps.T
     for _ in range(20 * len(frequent)):
         excess = load - target
         along = steps @ excess.T  # [values, buckets]
         here = along[np.arange(len(home)), home]
         moves = 2 * (along - here[:, None] + squares[:, None])
         moves[np.arange(len(home)), home] = 0.0
-        to_theirs = along[:, home]  # [value, other]: along the bucket of the other
+        to_theirs = along[:, home]  # [value, other]: for the bucket of the other value
         gains = to_theirs - here[:, None]
-        swaps = 2 * (gains + gains.T + apart)
+        swaps = 2 * (gains + gains.T + differences)
         swaps[home[:, None] == home[None, :]] = 0.0
         best_move, best_swap = moves.min(), swaps.min()
         if min(best_move, best_swap) >= -1e-9:
@@ -279,23 +283,24 @@ def _improve(filled: Int64Array, weight: Float64Array, target: Float64Array) -> 
 
 @njit(cache=True, nogil=True)
 def _take_out(
-    table: Int64Array, marks: Int32Array, limit: Int64Array, used: Int64Array, size: int
+    table: Int64Array, sensitive_codes: Int32Array, limit: Int64Array, used: Int64Array, size: int
 ) -> None:
-    """Trim every bucket to ``size``, each time the value with the most room in what is left.
+    """Trim every bucket to ``size``, each time by the value with the most room in the remainder.
 
-    ``used``: how often each mark occurs in what is left, of ``limit`` that it may; is kept so.
+    ``used``: number of occurrences of each code in the remainder, kept up to date; ``limit``: the
+    number that is allowed.
     """
     for bucket in range(table.shape[1]):
         surplus = table[:, bucket].sum() - size
         while surplus > 0:
-            value, most, second = -1, 0, 0  # a runner-up without room does not count
+            value, most, second = -1, 0, 0  # a second best without room does not count
             for other in range(table.shape[0]):
                 if table[other, bucket] == 0:
                     continue
-                room = limit[marks[other, 0]] - used[marks[other, 0]]
-                for system in range(1, marks.shape[1]):
-                    mark = marks[other, system]
-                    room = min(room, limit[mark] - used[mark])
+                room = limit[sensitive_codes[other, 0]] - used[sensitive_codes[other, 0]]
+                for attribute in range(1, sensitive_codes.shape[1]):
+                    code = sensitive_codes[other, attribute]
+                    room = min(room, limit[code] - used[code])
                 if value < 0 or room > most:
                     second = max(second, most) if value >= 0 else second
                     value, most = other, room
@@ -303,14 +308,14 @@ def _take_out(
                     second = max(second, room)
             taken = min(max(most - second, 1), surplus, table[value, bucket])
             table[value, bucket] -= taken
-            for system in range(marks.shape[1]):
-                used[marks[value, system]] += taken
+            for attribute in range(sensitive_codes.shape[1]):
+                used[sensitive_codes[value, attribute]] += taken
             surplus -= taken
 
 
-def by_mark(counts: Int64Array, values: Values) -> Int64Array:
-    """How often each mark occurs."""
+def counts_by_code(counts: Int64Array, values: SensitiveValues) -> Int64Array:
+    """Number of occurrences of each sensitive code; ``counts`` [values] are numbers of records."""
     totals = np.zeros(len(values.caps), np.int64)
-    for system in range(values.sensitive_codes.shape[1]):
-        np.add.at(totals, values.sensitive_codes[:, system], counts)
+    for attribute in range(values.sensitive_codes.shape[1]):
+        np.add.at(totals, values.sensitive_codes[:, attribute], counts)
     return totals

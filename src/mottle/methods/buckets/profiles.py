@@ -1,8 +1,8 @@
-"""Where among the quasi-identifiers each sensitive value lies, as far as is public.
+"""Where among the quasi-identifiers each sensitive value lies, as far as that is public.
 
-Which values share a bucket is chosen so that buckets become alike. That choice must not look at
-who has what; it may use counts per block, which stay the same when values are dealt out otherwise
-inside blocks, and what is published already.
+Which values share a bucket is chosen so that buckets become similar. That choice must not depend on
+which record has which value; it may use counts per block, which stay the same when values are
+distributed differently inside blocks, and what has already been published.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import frequent_items
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_LARGEST_DOMAIN = 100  # values of a column whose shares enter the profile of a sensitive value
-_ITEMS = 100  # the most frequent ones, whose shares do
-_DOUBT = 10  # records of a value below which its profile is not believed much
+_LARGEST_DOMAIN = 100  # most values of a column whose shares are part of profiles
+_ITEMS = 100  # number of most frequent items whose shares are part of profiles
+_DOUBT = 10  # number of records of a value at which its profile counts half
 
 
 class Gathered(NamedTuple):
-    """Features of the records of each value and of all, added up."""
+    """Sums of features over the records of each value, and over all records."""
 
     sums: Float64Array  # [values, features]
-    seen: Int64Array  # [values]: records of each
+    seen: Int64Array  # [values]: number of records of each value
     everybody: Float64Array  # [features]
-    records: int
+    records: int  # number of all records
 
     @classmethod
     def total(cls, parts: Sequence[Gathered]) -> Gathered:
-        """Of several parts of a table."""
+        """Add up several parts of a table."""
         sums, seen, everybody, records = zip(*parts, strict=True)
         return cls(sum(sums), sum(seen), sum(everybody), sum(records))
 
     def profiles(self) -> Float64Array:
-        """Mean features of the records of each value against those of all."""
+        """Mean features of the records of each value, minus those of all records."""
         seen = self.seen[:, None]
-        apart = self.sums / np.maximum(seen, 1) - self.everybody / self.records
-        return np.where(seen > 0, apart * (seen / (seen + _DOUBT)), 0.0)
+        difference = self.sums / np.maximum(seen, 1) - self.everybody / self.records
+        return np.where(seen > 0, difference * (seen / (seen + _DOUBT)), 0.0)
 
 
 def profiles_by_block(
@@ -57,7 +57,7 @@ def profiles_by_block(
 def gather_by_block(
     codes: Codes, values: Int32Array, order: Int64Array, starts: Int64Array, count: int
 ) -> Gathered:
-    """Every record with the features of its block; ``values`` along the order."""
+    """Sum features over records, each with those of its block; ``values`` are along the order."""
     features = block_features(codes, order, starts)
     lengths = np.diff(starts)
     block_of = np.repeat(np.arange(len(lengths)), lengths)
@@ -97,7 +97,7 @@ def _is_used(domain: Domain) -> bool:
 
 
 def _weight(domain: Domain) -> float:
-    """Columns of few values lose more by mixing them, so they count more."""
+    """Weight of a column: mixing values costs more in columns with few values."""
     return float(1 / np.sqrt(max(domain.size - 1, 1)))
 
 
@@ -116,7 +116,7 @@ def _means(domain: Domain, column: Int32Array, starts: Int64Array) -> Float64Arr
 
 
 def _expected(cells: CoverCells, domain: Domain) -> Float64Array:
-    """Features of published cells, each spread evenly over the values it may stand for."""
+    """Features of published cells, each distributed evenly over the values it may stand for."""
     match cells:
         case RangeCells():
             low, high = np.maximum(cells.lowest, 0), np.maximum(cells.highest, 0)
@@ -141,7 +141,7 @@ def _expected(cells: CoverCells, domain: Domain) -> Float64Array:
 
 
 def profiles(demand: Demand, values: Int32Array, features: Float64Array) -> Float64Array:
-    """Mean features of the records of each value against those of all."""
+    """Mean features of the records of each value, minus those of all records."""
     count = int(demand.sensitive_codes[:, 0].max()) + 1
     sums = np.zeros((count, features.shape[1]))
     np.add.at(sums, values, features)

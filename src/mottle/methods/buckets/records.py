@@ -1,4 +1,4 @@
-"""What `buckets` has to know of quasi-identifiers: of a table's here, of sets in `methods.sets`."""
+"""What `buckets` needs to know about quasi-identifiers: tables here, sets in `methods.sets`."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
-class Records(Protocol):
+class BucketRecords(Protocol):
     """Records by their quasi-identifiers alone."""
 
     @property
     def matrix(self) -> Int32Array:
-        """Codes [n, d] that kernels look up."""
+        """Codes [n, d] that kernels use."""
 
     def metric(self, degree: int) -> Scales:
         """The loss of boxes of ``degree`` records."""
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
-        """Similar records together; equal ones in the order of their lots."""
+        """An order that keeps similar records together; equal ones are in tie-break order."""
 
     def borders(self, order: Int64Array) -> Int32Array | None:
-        """How much each record has in common with the one before it, if that is known."""
+        """The depth of the border before each record, if that is known (see `Borders`)."""
 
     def orders(self, members: Int32Array) -> Orders:
-        """Orders for refinement, of the records ``members``."""
+        """Orders for refinement of the records ``members``."""
 
     def profiles_by_block(
         self, demand: Demand, order: Int64Array, starts: Int64Array
     ) -> Float64Array:
-        """Where each sensitive value lies, from its counts in blocks."""
+        """Where among quasi-identifiers each sensitive value lies, from its counts in blocks."""
 
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
-        """Where each sensitive value lies, from what some records publish."""
+        """Where among quasi-identifiers each sensitive value lies, from a partial release."""
 
 
 @dataclass(frozen=True)
@@ -62,37 +62,37 @@ class TableRecords:
         return scales(self.codes, degree)
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
-        """Lexicographic, columns of few values first."""
+        """Lexicographic order, columns with few values first."""
         codes = self.codes
         in_turn = lexicographic(codes.matrix[tiebreak], codes.sizes, by_cardinality(codes.sizes))
         return tiebreak[in_turn]
 
     def borders(self, order: Int64Array) -> Int32Array:
-        """The number of columns, those of few values first, that agree with the record before."""
+        """Number of leading columns, in order of domain size, that agree with the row before."""
         return agreeing(in_ranks(self.codes, order))
 
     def orders(self, members: Int32Array) -> Orders:
-        """As for tables."""
+        """Orders for refinement of a table."""
         return refinement_orders(self.codes, self.codes.matrix[members])
 
     def profiles_by_block(
         self, demand: Demand, order: Int64Array, starts: Int64Array
     ) -> Float64Array:
-        """Positions and shares of values, block by block."""
+        """Mean positions, and shares of values, by block."""
         return profiles_by_block(self.codes, demand, order, starts)
 
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
-        """Positions and shares of values in published cells."""
+        """Mean positions, and shares of values, in published cells."""
         return profiles_by_release(self.codes, demand, graph, truth)
 
 
 def in_ranks(codes: Codes, rows: Int64Array) -> Int32Array:
-    """The codes of some rows, columns of few values first."""
+    """The codes of some rows, columns with few values first."""
     return np.asarray(codes.matrix[rows][:, by_cardinality(codes.sizes)])
 
 
 def agreeing(ranked: Int32Array) -> Int32Array:
-    """How many columns, the first ones, agree with the row before; 0 for the first row.
+    """Number of leading columns that agree with the row before; 0 for the first row.
 
     >>> agreeing(np.array([[1, 2], [1, 3], [1, 3], [0, 3]]))
     array([0, 1, 2, 0], dtype=int32)

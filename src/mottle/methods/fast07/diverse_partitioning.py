@@ -1,18 +1,19 @@
 """FAST07 §4.2: ℓ-diverse groups of records along a one-dimensional order, in linear time.
 
-The records of each sensitive value, in order, are its *domain*; the first ones not yet in a group
-are the *frontier*. A group takes ℓ records of the frontier or more, so all its values differ. What
-remains must stay *eligible*: no value may be more than one ℓ-th of it (condition EG). Fig. 8:
+The records of each sensitive value, in order, are its *domain*; the first record of each domain
+that is not yet in a group belongs to the *frontier*. A group takes ℓ or more records of the
+frontier, so all its values differ. What remains must stay *eligible*: no value may have a share of
+more than 1/ℓ (condition EG). Fig. 8:
 
 - greedy step: the ℓ first records of the frontier, then the next ones until EG holds;
 - fall-back step, when EG never holds: the records of the ℓ most frequent values, and more.
 
-EG is checked in O(1). With H the records left of the most frequent value and R those of all, let
-slack = R - ℓ·H, which EG keeps at 0 or more. A group of c records leaves EG true exactly if
-c ≤ slack, or if it has a record of every value that is most frequent and c ≤ slack + ℓ. So the
-greedy step ends after fewer than 2ℓ records, and the fall-back step takes the larger of ℓ and the
-number of most frequent values, t: it always succeeds, as t·H ≤ R implies t ≤ slack + ℓ. With heaps
-over the m values all groups together take O(n log m).
+EG is checked in O(1). Let H be the number of remaining records of the most frequent value, R the
+number of all remaining records, and slack = R - ℓ·H, which EG keeps at 0 or more. A group of c
+records leaves EG true exactly if c ≤ slack, or if it has a record of every value that is most
+frequent and c ≤ slack + ℓ. So the greedy step ends after fewer than 2ℓ records, and the fall-back
+step takes the larger of ℓ and the number of most frequent values, t: it always succeeds, because
+t·H ≤ R implies t ≤ slack + ℓ. With heaps over the m values, all groups together take O(n log m).
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def arrange_diverse(
 ) -> Arrangement:
     """Groups of at least ℓ different sensitive values, merged along the order up to k records.
 
-    ``keys`` are the records' places in one dimension, in their order; the look-ahead then
-    compares distances between them (Fig. 9), and otherwise losses of groups, which loses less.
+    ``keys`` are the records' places in one dimension, in their order. With keys, the look-ahead
+    compares distances between them (Fig. 9); without, it compares losses of groups, which loses
+    less.
     """
     group_of, groups = diverse_groups(codes, demand.values, order, demand.diversity, keys)
     sizes = merged_sizes(np.bincount(group_of, minlength=groups), demand.degree)
@@ -57,10 +59,10 @@ def diverse_groups(
     diversity: int,
     keys: UInt64Array | None = None,
 ) -> tuple[Int64Array, int]:
-    """The group of every record along ``order``, and how many groups there are.
+    """The group of every record along ``order``, and the number of groups.
 
-    ``values`` are the sensitive values of the records, of which none may be more than one
-    ``diversity``-th.
+    ``values`` are the sensitive values of the records; none may have a share of more than
+    1/``diversity``.
     """
     along = values[order]
     looking = _LookAhead(
@@ -73,9 +75,9 @@ def diverse_groups(
 
 
 def merged_sizes(sizes: Int64Array, least: int) -> list[int]:
-    """Sizes after joining consecutive groups until each has at least ``least`` records.
+    """Sizes after merging consecutive groups until each has at least ``least`` records.
 
-    Shares of sensitive values within 1/ℓ stay so when groups are put together.
+    If the share of every sensitive value is at most 1/ℓ in each group, it is so in their union.
 
     >>> merged_sizes(np.array([3, 3, 4, 5, 3]), 5)
     [6, 12]
@@ -96,15 +98,15 @@ class _Frontier(NamedTuple):
     """The domains and how far they are used up. A place is a record's rank along the order."""
 
     domains: Int64Array  # [n]: places by sensitive value, ascending within each
-    next: Int64Array  # [m]: where in ``domains`` the next record of each value stands
-    left: Int64Array  # [m]: how many records of each value are left (H of Fig. 8)
-    values_with: Int64Array  # [max + 1]: how many values have so many records left
+    next: Int64Array  # [m]: index in ``domains`` of the next record of each value
+    left: Int64Array  # [m]: number of records left of each value (H of Fig. 8)
+    values_with: Int64Array  # [max + 1]: number of values that have c records left, by c
     nearest: Heap  # values by the place of their next record
-    frequent: Heap  # values by records left, most first; ties by the place of the next
+    frequent: Heap  # values by records left, most first; ties by the place of the next record
 
 
 class _LookAhead(NamedTuple):
-    """What the look-ahead compares: keys if there are any, otherwise losses."""
+    """What the look-ahead compares: keys if they are given, otherwise losses."""
 
     keys: UInt64Array  # [n or 0, words]: places in one dimension, in the order of the records
     prices: Scales
@@ -132,7 +134,7 @@ def _frontier(along: Int32Array) -> _Frontier:
 def _form_groups(
     frontier: _Frontier, looking: _LookAhead, records: int, diversity: int
 ) -> tuple[Int64Array, int]:
-    """Fig. 8 with the look-ahead of Fig. 9: the group of every place, and how many groups."""
+    """Fig. 8 with the look-ahead of Fig. 9: the group of every place, and the number of groups."""
     values = frontier.left.size
     group_of = np.full(records, -1, np.int64)
     last_group = np.full(values, -1, np.int64)  # the last group that took a record of each value
@@ -163,7 +165,7 @@ def _form_groups(
             size += 1
             remaining -= 1
             if looking.keys.size > 0:
-                break  # once, as in the paper: going on by distances alone takes too many
+                break  # only once, as in the paper: continuing by distances would take too many
         for member in range(size):
             group_of[members[member]] = group
         group += 1
@@ -172,7 +174,7 @@ def _form_groups(
 
 @njit(cache=True, nogil=True)
 def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: Int64Array) -> int:
-    """Choose the values of the nearest records of the frontier; returns how many, 0 for failure."""
+    """Choose the values of the nearest frontier records; return their number, 0 for failure."""
     largest = frontier.left[frontier.frequent.items[0]]
     slack = remaining - diversity * largest
     most_frequent = 0
@@ -197,7 +199,7 @@ def _greedy_step(frontier: _Frontier, diversity: int, remaining: int, chosen: In
 
 @njit(cache=True, nogil=True)
 def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64Array) -> int:
-    """Choose the values of which most records are left; returns how many."""
+    """Choose the values with the most records left; return their number."""
     largest = frontier.left[frontier.frequent.items[0]]
     count = max(diversity, int(frontier.values_with[largest]))
     for place in range(count):
@@ -208,7 +210,7 @@ def _fall_back_step(frontier: _Frontier, diversity: int, chosen: Int64Array) -> 
 
 @njit(cache=True, nogil=True)
 def _take_next(frontier: _Frontier, value: int, records: int) -> int:
-    """Move the frontier beyond the next record of ``value``; returns that record's place."""
+    """Move the frontier beyond the next record of ``value``; return that record's place."""
     place = int(frontier.domains[frontier.next[value]])
     frontier.values_with[frontier.left[value]] -= 1
     frontier.left[value] -= 1
@@ -225,7 +227,7 @@ def _take_next(frontier: _Frontier, value: int, records: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _may_take(frontier: _Frontier, value: int, diversity: int, remaining: int) -> bool:
-    """Whether EG still holds when the group takes one more record, of ``value``."""
+    """Whether EG still holds if the group takes one more record, with ``value``."""
     largest = frontier.left[frontier.frequent.items[0]]
     if frontier.left[value] == largest and frontier.values_with[largest] == 1:
         largest -= 1
@@ -248,7 +250,7 @@ def _look(frontier: _Frontier, diversity: int, ahead: Int32Array) -> None:
 def _belongs_here(
     looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
 ) -> bool:
-    """Whether r_A is better off in the group of ``members[:size]`` than in the next one."""
+    """Whether r_A fits better into the group of ``members[:size]`` than into the next one."""
     if looking.keys.size > 0:
         return bool(_is_nearer(looking.keys, members[:size].min(), ahead))
     return bool(_loses_less(looking, members, size, ahead, mark))
@@ -265,10 +267,10 @@ def _is_nearer(keys: UInt64Array, first: int, ahead: Int32Array) -> bool:
 def _loses_less(
     looking: _LookAhead, members: Int32Array, size: int, ahead: Int32Array, mark: int
 ) -> bool:
-    """Whether r_A adds less to the group's loss than it would lose by itself in the next group.
+    """Whether r_A adds less to the group's loss than its own loss in the next group would be.
 
-    That one loses at least about as much as the group of r_A to r_B. ``mark`` and the two before it
-    have not been used on the scratch space.
+    The next group loses at least about as much as the group of r_A to r_B. ``mark`` and the two
+    numbers before it have not been used in the scratch space.
     """
     loss = size * box_loss(looking.prices, looking.ordered, members, size, looking.scratch, mark)
     members[size] = ahead[0]

@@ -25,7 +25,7 @@ from mottle.orderings.unit_cube import place
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
-    With ℓ-diversity, group by the heuristic of §4.2, which looks ahead by the loss of groups.
+    With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
     order = hilbert_order(place(codes))
     if demand.capped:
@@ -43,9 +43,9 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     sets=SetColumns.ORDERED,
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """As `hilbert`, but a group costs its extent along the curve (FAST07 §5.1, "HilbFast").
+    """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").
 
-    With ℓ-diversity, the heuristic of §4.2 looks ahead by distances along the curve (Fig. 9).
+    With ℓ-diversity, the look-ahead of §4.2 compares distances along the curve (Fig. 9).
     """
     keys = hilbert_keys(grid_cells(place(codes)))
     order = sort_keys(keys)

@@ -26,7 +26,7 @@ from mottle.orderings.unit_cube import place
 def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
 
-    With ℓ-diversity, group by the heuristic of §4.2, which looks ahead by the loss of groups.
+    With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
     order = map_by_distance(place(codes), context.seed).order
     if demand.capped:
@@ -44,9 +44,9 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     sets=SetColumns.ORDERED,
 )
 def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
-    """As `idistance`, but a group costs the extent of its keys (FAST07 §5.1, "iDistFast").
+    """As `idistance`, but a group's cost is the extent of its keys (FAST07 §5.1, "iDistFast").
 
-    With ℓ-diversity, the heuristic of §4.2 looks ahead by distances between keys (Fig. 9).
+    With ℓ-diversity, the look-ahead of §4.2 compares distances between keys (Fig. 9).
     """
     mapped = map_by_distance(place(codes), context.seed)
     keys = mapped.keys[mapped.order]

@@ -6,7 +6,7 @@ records b to e; then
 
     Opt(i) = min over k ≤ s < 2k of Opt(i - s) + OptI([i - s + 1, i])
 
-because a group of 2k records or more can be cut in two without losing anything. The table of OptI
+because cutting a group of 2k or more records in two never increases the loss. The table of OptI
 (§5.1) is filled for many i at once, on all cores; the minimum is then taken from left to right. In
 one dimension OptI is so cheap that it needs no table.
 """
@@ -24,19 +24,19 @@ from mottle.methods.base import Arrangement
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
-_TABLE_ENTRIES = 1 << 22  # of OptI kept at a time: 32 MB …
-_TABLE_ROWS = 1 << 13  # … or as many rows as occupy the cores …
-_TABLE_LIMIT = 1 << 25  # … unless k is so large that these take more than 256 MB
+_TABLE_ENTRIES = 1 << 22  # entries of OptI that are kept at a time: 32 MB
+_TABLE_ROWS = 1 << 13  # fewest rows that are kept at a time, so that all cores have work
+_TABLE_LIMIT = 1 << 25  # limit on the entries of these rows, if k is large: 256 MB
 
 
 def arrange(order: NDArray[np.int64], starts: Int64Array) -> Arrangement:
-    """Groups of consecutive records as complete blocks."""
+    """Make groups of consecutive records complete blocks."""
     sizes = np.diff(starts).astype(np.int32)
     return Arrangement(Graph.rings(order.astype(np.int32), starts, sizes))
 
 
 def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64Array:
-    """Starts of the groups of least loss, and n at the end. Cost O(n·k·d)."""
+    """Starts of the groups with the least loss, then n. Cost O(n·k·d)."""
     columns = np.ascontiguousarray(codes.matrix[order].T)
     prices = scales(codes)
     records = codes.records
@@ -51,7 +51,7 @@ def boxed_groups(codes: Codes, order: NDArray[np.int64], k: int) -> Int64Array:
 
 
 def short_groups(gaps: Float64Array, k: int) -> Int64Array:
-    """Starts of the groups of least |G|·extent in one dimension (HilbFast, iDistFast of §5.1).
+    """Starts of the groups with the least |G|·extent in one dimension (HilbFast, iDistFast, §5.1).
 
     ``gaps`` [n - 1] are the distances from each record to the next. Cost O(n·k).
     """
@@ -61,7 +61,7 @@ def short_groups(gaps: Float64Array, k: int) -> Int64Array:
 
 
 def _nothing_grouped(records: int) -> tuple[Float64Array, Int32Array]:
-    """Opt of every prefix, and the size of its last group: what is too short to cut is one."""
+    """Initial Opt of every prefix and size of its last group: a short prefix is one group."""
     optimum = np.full(records + 1, np.inf)
     optimum[0] = 0.0
     return optimum, np.arange(records + 1, dtype=np.int32)
@@ -111,7 +111,7 @@ def _take_minima(
 def _take_shortest(
     gaps: Float64Array, k: int, optimum: Float64Array, group_size: Int32Array
 ) -> None:
-    """Lines 1-7 of Fig. 3 for all prefixes, a group costing its size times its extent."""
+    """Lines 1-7 of Fig. 3 for all prefixes; the cost of a group is its size times its extent."""
     for end in range(k, optimum.size):
         extent = 0.0
         for gap in gaps[end - k : end - 1][::-1]:
@@ -130,9 +130,9 @@ def _take_shortest(
 
 @njit(cache=True, nogil=True)
 def _count_from_least(optimum: Float64Array, end: int, k: int) -> None:
-    """Every k prefixes, count the optima still in reach from the least of them.
+    """Every k prefixes, subtract the least of the optima still in reach from all of them.
 
-    Only differences among them matter, and these stay exact when one long leap has made all the
+    Only differences among them matter, and these stay exact even if one long gap has made all the
     sums large.
     """
     if end % k == 0 and end >= 2 * k:

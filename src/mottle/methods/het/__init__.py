@@ -1,1 +1,1 @@
-"""HET: heterogeneous generalization with sensitive values in mind."""
+"""HET: heterogeneous generalization that protects sensitive values."""

@@ -1,4 +1,4 @@
-"""Dummy records, as HET adds them so that all buckets are of equal size; they are published."""
+"""Dummy records, which HET adds and publishes so that all buckets have the same size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mottle.schema.model import Role, Schema
 
 
 def add_dummies(table: pa.Table, schema: Schema, rows: NDArray[np.int64]) -> pa.Table:
-    """The table with a dummy for each of ``rows``: its quasi-identifiers, and nothing else.
+    """Return the table with a dummy for each of ``rows``: its quasi-identifiers and nothing else.
 
     >>> people = pa.table({"age": [31, 45], "illness": ["flu", "cold"]})
     >>> schema = Schema.of(quasi_identifying=["age"], sensitive=["illness"])
@@ -27,8 +27,8 @@ def add_dummies(table: pa.Table, schema: Schema, rows: NDArray[np.int64]) -> pa.
 
 
 def dummies_notice(count: int) -> str:
-    """What the certificate says of so many dummies."""
+    """The note on the certificate about ``count`` dummies."""
     return (
-        f"{count} of the published records are dummies without a sensitive value. Whoever strikes"
+        f"{count} of the published records are dummies without a sensitive value. Anyone who rules"
         " them out has fewer candidates for the people they are matched with."
     )

@@ -1,21 +1,23 @@
 """HET: heterogeneous ℓ-diversity and β-likeness by matching buckets of sensitive values.
 
 "DISCONT", the paper that docs/papers.md lists as HET, §3 to §5. Buckets are filled by sensitive
-values alone and matched by quasi-identifiers alone, so neither decision gives the other away; two
-variants that mix them (threshold mode, partitions that have to be eligible) say so.
+values alone and matched by quasi-identifiers alone, so neither decision reveals the other; two
+variants that mix them (threshold mode, and partitions that must be eligible) say so.
 
-What differs from the paper, because the paper's way leaks (docs/guarantees.md):
+What differs from the paper, because the paper's algorithm leaks (docs/guarantees.md):
 
-- *Draw.* One random permutation of the buckets decides who is who, not a random walk; the walk has
-  to be asked for (``unsafe_paper_randomization``).
-- *Buckets.* A permutation shows an individual one record's value out of every bucket. So a value
-  may lie in no more buckets than its cap allows, where Algorithm 1 may split it over two; what
-  does not fit is filled into buckets of its own (`bucketization.fills_within_caps`). Buckets are
-  numbered at random before they are matched, for the order of matching shows in the result.
-- *Dummies.* None: the same remainder takes care of tables that the buckets do not divide.
+- *Draw.* One random permutation of the buckets decides the true assignment, not a random walk; the
+  walk must be asked for (``unsafe_paper_randomization``).
+- *Buckets.* With a permutation, the matches of an individual carry the value of one record of every
+  bucket. So a value may lie in no more buckets than its cap allows, whereas Algorithm 1 may split
+  it over two; what does not fit is filled into further buckets (`bucketization.fills_within_caps`).
+  Buckets are numbered at random before they are matched, because the order of matching shows in the
+  result.
+- *Dummies.* None: tables whose size is not a multiple of the number of buckets have a remainder,
+  which is filled into further buckets too.
 
-``het-hungarian-dummies`` keeps all three as they are in the paper, and runs only when the unsafe
-randomization is asked for.
+``het-hungarian-dummies`` keeps all three as in the paper, and runs only if the unsafe randomization
+is asked for.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from mottle.methods.buckets.bucketization import (
     largest_bucket_size,
     likeness_fill,
 )
-from mottle.methods.het.layout import Layout, Records, eligible_parts, lay_out
+from mottle.methods.het.layout import FilledBlocks, SensitiveRecords, eligible_parts, lay_out
 from mottle.methods.het.matching import (
     ANY_VALUE,
     GREEDY,
@@ -52,18 +54,18 @@ from mottle.methods.het.matching import (
     BucketBlocks,
     match_buckets,
 )
-from mottle.methods.het.threshold import Distances
+from mottle.methods.het.threshold import RecordDistances
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-LIMIT = 6000  # records per bucket; the cost matrix of so many takes 288 MB
-PARTITION = 500  # records, or as many more as it takes to be within the caps
+LIMIT = 6000  # most records per bucket; their cost matrix takes 288 MB
+PARTITION = 500  # records of a partition, or as many more as it takes to be within the caps
 
 
 class _Buckets(NamedTuple):
     """Records in buckets, ready to be matched."""
 
-    layout: Layout
-    values: Int32Array  # [n], as in the layout: those that no box may hold twice, or ANY_VALUE
+    layout: FilledBlocks
+    values: Int32Array  # [n], as in the layout: values that no box may hold twice, or ANY_VALUE
     facts: Mapping[str, object]
 
 
@@ -74,17 +76,17 @@ Bucketize = Callable[[Codes, Demand, MethodContext, str], _Buckets]
 
 
 def _whole_table(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
-    """All records in one set of buckets; what does not fit, in smaller ones."""
-    records = Records.of(codes, demand, context)
+    """All records in one set of buckets; what does not fit goes into smaller ones."""
+    records = SensitiveRecords.of(codes, demand, context)
     everybody = np.arange(codes.records)
     facts = {"decides_by": "sensitive values, then quasi-identifiers; never both"}
     return _free(lay_out(records, _filled(records, [everybody], demand.degree)), facts)
 
 
 def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
-    """Threshold mode τ: the same with distant records in a bucket."""
-    records = Records.of(codes, demand, context)
-    distances = Distances(codes, records, name)
+    """Threshold mode τ: as `_whole_table`, with distant records in the same bucket."""
+    records = SensitiveRecords.of(codes, demand, context)
+    distances = RecordDistances(codes, records, name)
     everybody = np.arange(codes.records)
     filled = _filled(records, [everybody], demand.degree, distances.of_values())
     mixed = decides_by_both("values whose records are distant share a bucket")
@@ -93,7 +95,7 @@ def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: st
 
 def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Buckets within partitions of neighbours (GR_p, SG_p and HG_p of §5.1)."""
-    records = Records.of(codes, demand, context)
+    records = SensitiveRecords.of(codes, demand, context)
     parts = list(eligible_parts(records, demand.degree, PARTITION))
     layout = lay_out(records, _filled(records, parts, demand.degree))
     mixed = decides_by_both("a partition of neighbours grows until it is within the caps")
@@ -101,7 +103,10 @@ def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: st
 
 
 def _filled(
-    records: Records, parts: Sequence[Int64Array], least: int, distance: Float64Array | None = None
+    records: SensitiveRecords,
+    parts: Sequence[Int64Array],
+    least: int,
+    distance: Float64Array | None = None,
 ) -> Iterator[tuple[Int64Array, Sequence[Int64Array]]]:
     """Every part with the fills of its buckets."""
     for rows in parts:
@@ -111,20 +116,20 @@ def _filled(
         yield rows, fills_within_caps(counts[present], records.caps[present], least, far)
 
 
-def _free(layout: Layout, facts: Mapping[str, object]) -> _Buckets:
-    """Buckets filled within the caps: whatever is matched, no value can come too often."""
+def _free(layout: FilledBlocks, facts: Mapping[str, object]) -> _Buckets:
+    """Buckets filled within the caps: however they are matched, no value can occur too often."""
     values = np.full(len(layout.members), ANY_VALUE, np.int32)
     sizes = np.diff(layout.starts)
     in_groups = int(sizes[sizes == layout.degrees].sum())
     return _Buckets(layout, values, {"in_plain_groups": in_groups, **facts})
 
 
-# ------------------------------------------------------------------------ to the paper's letter
+# --------------------------------------------------------------------------- as in the paper
 
 
-def _to_the_letter(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
-    """Algorithm 1 for ℓ-diversity, Algorithm 3 for β-likeness, dummies among the records."""
-    records = Records.of(codes, demand, context)
+def _as_in_the_paper(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
+    """Algorithm 1 for ℓ-diversity, Algorithm 3 for β-likeness; records include dummies."""
+    records = SensitiveRecords.of(codes, demand, context)
     real = demand.counts[: len(demand.counts) - demand.dummies]
     diversity, size = _paper_buckets(demand)
     if diversity is not None:
@@ -141,22 +146,22 @@ def _to_the_letter(codes: Codes, demand: Demand, context: MethodContext, name: s
 
 
 def dummies_needed(demand: Demand) -> int:
-    """How many records the paper adds so that all buckets are of equal size."""
+    """Number of records that the paper adds so that all buckets have the same size."""
     demand.one_column("het-hungarian-dummies")
     diversity, size = _paper_buckets(demand)
     records = int(demand.counts.sum())
     buckets = diversity or -(-records // size)
     if buckets < demand.degree:
         raise UsageError(
-            f"Method 'het-hungarian-dummies' makes {buckets} buckets, as its paper does, and"
-            f" k = {demand.degree} asks for more.",
+            f"Method 'het-hungarian-dummies' makes {buckets} buckets, as its paper does, but"
+            f" k = {demand.degree} requires more.",
             "Leave k out, or use --method het-hungarian.",
         )
     return -records % (diversity or size)
 
 
 def _paper_buckets(demand: Demand) -> tuple[int | None, int]:
-    """The ℓ of Algorithm 1 where it applies (also by Theorem 4), else Algorithm 3's bucket size."""
+    """The ℓ of Algorithm 1 if it applies (also by Theorem 4), else Algorithm 3's bucket size."""
     real = len(demand.counts) - demand.dummies
     counts, caps = demand.counts[:real], demand.caps[:real]
     beta = caps * counts.sum() / counts - 1
@@ -168,11 +173,11 @@ def _paper_buckets(demand: Demand) -> tuple[int | None, int]:
 
 
 class _Rule(NamedTuple):
-    """A way to match two buckets of c records each."""
+    """A rule to match two buckets of c records each."""
 
     number: int
     title: str
-    cost: str  # of all pairs of buckets
+    cost: str  # time for all pairs of buckets
 
 
 def _arrange(
@@ -184,7 +189,7 @@ def _arrange(
     bucketize: Bucketize,
     rule: _Rule,
 ) -> Arrangement:
-    """Fill buckets, then match every one with every other (Algorithm 2)."""
+    """Fill buckets, then match each one with every other (Algorithm 2)."""
     demand.one_column(name)
     layout, values, facts = bucketize(codes, demand, context, name)
     blocks = BucketBlocks.of(layout.starts, layout.degrees)
@@ -234,7 +239,7 @@ register(
     partial(
         _arrange,
         name="het-hungarian-dummies",
-        bucketize=_to_the_letter,
+        bucketize=_as_in_the_paper,
         rule=_RULES["hungarian"],
     )
 )

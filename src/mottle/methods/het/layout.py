@@ -1,4 +1,4 @@
-"""Records into buckets: which ones, once a fill says how many of every sensitive value."""
+"""Assign records to buckets, once a fill says how many of every sensitive value each one gets."""
 
 from __future__ import annotations
 
@@ -14,69 +14,66 @@ from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
-class Records(NamedTuple):
-    """Sensitive values, and the orders that decide where nothing else does."""
+class SensitiveRecords(NamedTuple):
+    """The sensitive values of records, and the orders that break ties."""
 
     values: Int32Array  # [n]
     caps: Float64Array  # by value
-    lot: Int64Array  # [n]: place in a secret random order
-    rank: (
-        Int64Array  # [n]: place in the lexicographic order of quasi-identifiers, equal ones by lot
-    )
-    bucket_lot: (
-        Int64Array  # [n]: the secret random order of up to n buckets, independent of ``lot``
-    )
+    tiebreak: Int64Array  # [n]: place in a secret random order
+    rank: Int64Array  # [n]: place in the lexicographic order of quasi-identifiers, ties at random
+    bucket_tiebreak: Int64Array  # [n]: an independent secret random order, of up to n buckets
 
     @classmethod
-    def of(cls, codes: Codes, demand: Demand, context: MethodContext) -> Records:
+    def of(cls, codes: Codes, demand: Demand, context: MethodContext) -> SensitiveRecords:
         """The records of a table."""
         n = codes.records
         place = np.argsort(context.tiebreak(2 * n))  # its halves are ordered independently
-        by_lot = np.argsort(place[:n])
-        by_rank = lexicographic(codes.matrix[by_lot], codes.sizes, by_cardinality(codes.sizes))
+        shuffled = np.argsort(place[:n])
+        by_rank = lexicographic(codes.matrix[shuffled], codes.sizes, by_cardinality(codes.sizes))
         rank = np.empty(n, np.int64)
-        rank[by_lot[by_rank]] = np.arange(n)
+        rank[shuffled[by_rank]] = np.arange(n)
         return cls(demand.values, demand.caps, place[:n], rank, place[n:])
 
     def counts(self, rows: Int64Array) -> Int64Array:
-        """How many of ``rows`` carry each value."""
+        """Number of ``rows`` with each value."""
         return np.bincount(self.values[rows], minlength=len(self.caps)).astype(np.int64)
 
 
-# (records, rows, table [values that occur, buckets]) -> the rows by value, and those of one value
-# in the order in which the buckets take them.
-InTurn = Callable[[Records, Int64Array, Int64Array], Int64Array]
+# (records, rows, table [values that occur, buckets]) -> the rows sorted by value, and those of one
+# value in the order in which the buckets take them.
+InTurn = Callable[[SensitiveRecords, Int64Array, Int64Array], Int64Array]
 
 
-def by_lot(records: Records, rows: Int64Array, table: Int64Array) -> Int64Array:
-    """Records of equal value in random order: who goes where depends on nothing else."""
-    return rows[np.lexsort((records.lot[rows], records.values[rows]))]
+def by_tiebreak(records: SensitiveRecords, rows: Int64Array, table: Int64Array) -> Int64Array:
+    """Records with equal values in random order, so that their buckets depend on nothing else."""
+    return rows[np.lexsort((records.tiebreak[rows], records.values[rows]))]
 
 
-class Layout(NamedTuple):
-    """Blocks of equal buckets, as `Graph.explicit` and the matching take them."""
+class FilledBlocks(NamedTuple):
+    """Blocks of buckets of equal size, in the form that `Graph.explicit` and the matching take."""
 
-    members: Int32Array  # [n]: rows, bucket after bucket, in a bucket by rank
+    members: Int32Array  # [n]: rows by bucket, and by rank within a bucket
     starts: Int64Array  # [blocks + 1]
-    degrees: Int32Array  # [blocks]: buckets in each
+    degrees: Int32Array  # [blocks]: number of buckets in each
 
 
 def lay_out(
-    records: Records,
+    records: SensitiveRecords,
     parts: Iterable[tuple[Int64Array, Sequence[Int64Array]]],
-    in_turn: InTurn = by_lot,
-) -> Layout:
+    in_turn: InTurn = by_tiebreak,
+) -> FilledBlocks:
     """Put every part's rows into the buckets of its fills; every fill becomes a block.
 
     A fill [values, buckets] has a row for each value that occurs in the part, in ascending order.
-    Buckets are put into a random order: they are matched in it, and it must not tell their values.
+    Buckets are put into a random order, because they are matched in that order, and it must not
+    reveal their values.
     """
     members, sizes, degrees = [], [], []
     buckets = 0
     for rows, fills in parts:
         drawn = []
         for fill in fills:
-            tiebreak = records.bucket_lot[buckets : buckets + fill.shape[1]]
+            tiebreak = records.bucket_tiebreak[buckets : buckets + fill.shape[1]]
             drawn.append(fill[:, np.argsort(tiebreak)])
             buckets += fill.shape[1]
             sizes.append(int(fill.sum()))
@@ -85,18 +82,18 @@ def lay_out(
         taken = in_turn(records, rows, table)
         bucket_of = np.repeat(np.tile(np.arange(table.shape[1]), len(table)), table.ravel())
         members.append(taken[np.lexsort((records.rank[taken], bucket_of))])
-    return Layout(
+    return FilledBlocks(
         np.concatenate(members).astype(np.int32),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array(degrees, np.int32),
     )
 
 
-def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64Array]:
-    """Rows cut along the lexicographic order into parts that are within the caps themselves.
+def eligible_parts(records: SensitiveRecords, least: int, size: int) -> Iterator[Int64Array]:
+    """Cut rows along the lexicographic order into parts that are themselves within the caps.
 
     A part has about ``size`` records, or as many more as it takes; the last one may have to be
-    joined to those before it.
+    merged with those before it.
     """
     order = np.argsort(records.rank)
     parts: list[Int64Array] = []
@@ -114,6 +111,6 @@ def eligible_parts(records: Records, least: int, size: int) -> Iterator[Int64Arr
     yield from parts
 
 
-def _eligible(records: Records, rows: Int64Array, least: int) -> bool:
+def _eligible(records: SensitiveRecords, rows: Int64Array, least: int) -> bool:
     within = records.counts(rows) <= allowed(records.caps, len(rows))
     return len(rows) >= least and bool(np.all(within))

@@ -1,7 +1,7 @@
-"""HET's Algorithm 2: match buckets record by record, with one of three ways to match a pair.
+"""HET's Algorithm 2: match buckets record by record, with one of three rules to match a pair.
 
-A *place* is a record's number inside its block; the μ buckets of a block of c records each follow
-one another. Box i of bucket b, a published record to be, takes in one record of every bucket.
+A *place* is a record's index inside its block, which consists of μ consecutive buckets of c records
+each. Box i of bucket b, a published record under construction, takes in one record of every bucket.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 GREEDY, SORTGREEDY, HUNGARIAN = 0, 1, 2
-ANY_VALUE = -1  # of a record that may share a box with every other
+ANY_VALUE = -1  # the value of a record that may share a box with any other
 _NOBODY = -1
 
 
 class BucketBlocks(NamedTuple):
-    """Records in blocks of equal buckets; every bucket is matched on its own."""
+    """Records in blocks of buckets of equal size; every bucket is matched separately."""
 
     starts: Int64Array  # [blocks + 1]: first record of every block, then n
-    degrees: Int32Array  # [blocks]: buckets in each block
-    block_of: Int32Array  # [buckets]
-    number: Int32Array  # [buckets]: of the bucket in its block
+    degrees: Int32Array  # [blocks]: number of buckets in each block
+    block_of: Int32Array  # [buckets]: the block of each bucket
+    number: Int32Array  # [buckets]: index of each bucket in its block
 
     @classmethod
     def of(cls, starts: Int64Array, degrees: Int32Array) -> BucketBlocks:
-        """Blocks that begin at ``starts``, each of as many buckets as its degree."""
+        """Blocks that begin at ``starts``, each with as many buckets as its degree."""
         blocks = np.arange(len(degrees), dtype=np.int32)
         number = np.concatenate([np.arange(degree, dtype=np.int32) for degree in degrees])
         return cls(starts, degrees, np.repeat(blocks, degrees), number)
 
     @property
     def largest_bucket(self) -> int:
-        """Records in the largest bucket: the matrices that match it are this large."""
+        """Number of records in the largest bucket, which is the size of the largest matrix."""
         return int((np.diff(self.starts) // self.degrees).max())
 
 
@@ -47,10 +47,10 @@ def match_buckets(
 ) -> tuple[Int32Array, float]:
     """The edges of all blocks, as `Graph.explicit` takes them, and the mean loss.
 
-    ``ordered`` [n, d] and ``values`` [n] are the records block after block; two records of the
+    ``ordered`` [n, d] and ``values`` [n] are the records, sorted by block; two records with the
     same value never share a box, unless the value is `ANY_VALUE`. For every bucket b the buckets
-    b + 1, b + 2, … (around) are matched to its boxes, which grow from one to the next (lines 2-11).
-    Cost O(n·c·d) for the weights besides the matching itself, and 8·c² bytes per core.
+    b + 1, b + 2, … (modulo μ) are matched to its boxes, which grow each time (lines 2-11). Cost
+    O(n·c·d) for the weights in addition to the matching itself, and 8·c² bytes per core.
     """
     edge_starts = np.concatenate([[0], np.cumsum(np.diff(blocks.starts) * blocks.degrees)])
     edges = np.empty(int(edge_starts[-1]), np.int32)
@@ -77,7 +77,7 @@ def _match_some(
     rule: int,
     edges: Int32Array,
 ) -> float:
-    """Algorithm 2 for the buckets ``first .. last - 1``; returns the sum of their boxes' losses."""
+    """Algorithm 2 for the buckets ``first .. last - 1``; return the sum of their boxes' losses."""
     largest, deepest = 0, 0
     for unit in range(first, last):
         block = blocks.block_of[unit]
@@ -137,7 +137,7 @@ def _forbid_repeats(
     mark: int,
     growth: Float64Array,
 ) -> None:
-    """Forbid the box every candidate whose value it has. Theorem 2: enough of them remain."""
+    """Forbid every candidate whose value the box already has. Theorem 2: enough remain."""
     seen = False
     for member in range(members):
         value = values[box[member]]
@@ -155,7 +155,8 @@ def match_greedily(cost: Float64Array, size: int, match: Int32Array, work: Int32
     """HKA15's Greedy on a pair of buckets: each record in turn to the free box it widens least.
 
     Fills ``match[box]`` with the record of ``cost[:size, :size]``; ``work`` [5, ≥ size] is scratch
-    space. Equal weights go to the first box. O(size²), and a chain of substitutions at dead ends.
+    space. With equal weights the first box is taken. O(size²), plus chains of substitutions at dead
+    ends.
     """
     free = work[0]
     for box in range(size):
@@ -184,10 +185,11 @@ def match_greedily(cost: Float64Array, size: int, match: Int32Array, work: Int32
 def match_lightest(
     cost: Float64Array, size: int, match: Int32Array, work: Int32Array, prices: Float64Array
 ) -> None:
-    """HKA15's SortGreedy on a pair of buckets: the lightest edge whose ends are both free, again.
+    """HKA15's SortGreedy on a pair of buckets: repeatedly the lightest edge with both ends free.
 
-    As if all edges were sorted by weight, box and record. Instead, every box knows its lightest
-    edge, and looks for the next one only when that record has been taken. About O(size² log size).
+    The result is as if all edges were sorted by weight, box and record. Instead, every box stores
+    its lightest edge and searches for the next one only when that record has been taken. About
+    O(size² log size).
     """
     lightest, taken_by = work[4], work[0]  # by box its lightest record; by record its box
     weight = prices[0]
@@ -240,11 +242,11 @@ def _augment(
     queue: Int32Array,
     box_of: Int32Array,
 ) -> int:
-    """Free a box for the record by a shortest chain of substitutions; returns the box now taken.
+    """Free a box for the record by a shortest chain of substitutions; return the box now taken.
 
-    There is one: by Theorem 2 some assignment avoids all forbidden edges, so one that does not
-    hold all records can be augmented (Berge). Where the theorem does not apply and there is none,
-    the record gets a free box that is forbidden, as the Hungarian algorithm would do.
+    Such a chain exists: by Theorem 2 some assignment avoids all forbidden edges, so one that does
+    not contain all records can be augmented (Berge). If the theorem does not apply and there is no
+    chain, the record gets a free box that is forbidden, as in the Hungarian algorithm.
     """
     for box in range(size):
         reached_from[box] = _NOBODY

@@ -1,7 +1,7 @@
-"""HET's threshold mode (§5): buckets of records that lie far apart, for those are never matched.
+"""HET's threshold mode (§5): buckets of distant records, because these are never matched.
 
-It looks at quasi-identifiers and sensitive values together, which an adversary who knows it may
-turn against it (minimality); the paper includes it to show what that would gain.
+It looks at quasi-identifiers and sensitive values together, which an adversary who knows the method
+can exploit (minimality attack); the paper includes it to show what that would gain.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from numba import njit
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.kernels.ncp_growth import Scales, add_growth, scales
-from mottle.methods.het.layout import Records, by_lot
+from mottle.methods.het.layout import SensitiveRecords, by_tiebreak
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-VALUES = 1000  # different sensitive values whose distances are compared
-_SAMPLE = 2000  # records by which values are compared …
-_NEIGHBOURS = 32  # … and by which a record is compared with a bucket
+VALUES = 1000  # most different sensitive values whose distances are compared
+_SAMPLE = 2000  # records by which values are compared
+_NEIGHBOURS = 32  # records by which a record is compared with a bucket
 
 
-class Distances:
-    """How far records lie apart: what a box of the two of them loses."""
+class RecordDistances:
+    """Distances between records: the loss of a box of the two."""
 
-    def __init__(self, codes: Codes, records: Records, method: str) -> None:
+    def __init__(self, codes: Codes, records: SensitiveRecords, method: str) -> None:
         if len(records.caps) > VALUES:
             raise UsageError(
                 f"Method '{method}' compares all sensitive values and takes at most {VALUES:,} of"
@@ -35,10 +35,10 @@ class Distances:
         self._records = records
 
     def of_values(self) -> Float64Array:
-        """Mean distance between the records of any two values, by a sample of each."""
+        """Mean distance between the records of any two values, from a sample of each."""
         records, values = self._records, len(self._records.caps)
         each = max(_SAMPLE // values, 1)
-        in_turn = by_lot(records, np.arange(len(records.values)), np.empty(0, np.int64))
+        in_turn = by_tiebreak(records, np.arange(len(records.values)), np.empty(0, np.int64))
         ends = np.cumsum(np.bincount(records.values, minlength=values))
         sample = [rows[:each] for rows in np.split(in_turn, ends[:-1])]
         between = np.zeros((values, values))
@@ -56,14 +56,14 @@ class Distances:
         return _mean_growth(self._metric, self._matrix, candidates, others.astype(np.int32))
 
     def most_distant_first(
-        self, records: Records, rows: Int64Array, table: Int64Array
+        self, records: SensitiveRecords, rows: Int64Array, table: Int64Array
     ) -> Int64Array:
         """Rows by value; those farthest from a bucket's other records go to that bucket.
 
         An order for `lay_out`: a value that several buckets share gives each of them, in turn, the
-        records most distant from it; the last takes what is left.
+        records most distant from it; the last bucket takes what is left.
         """
-        taken = by_lot(records, rows, table)
+        taken = by_tiebreak(records, rows, table)
         ends = np.cumsum(table.sum(axis=1))
         of_value = np.split(taken, ends[:-1])
         return np.concatenate(
@@ -92,7 +92,7 @@ class Distances:
 def _mean_growth(
     metric: Scales, matrix: Int32Array, candidates: Int32Array, boxes: Int32Array
 ) -> Float64Array:
-    """What each candidate would add to boxes of one record, on average."""
+    """Mean growth of boxes of one record by each candidate."""
     count = candidates.shape[1]
     total, growth = np.zeros(count), np.empty(count)
     marks = np.zeros(metric.position.size, np.int32)

@@ -1,7 +1,7 @@
 """HKA15's Greedy: k disjoint assignments, each original in turn to the box it widens least.
 
 Doka, Xue, Tsoumakos, Karras, Cuzzocrea, Koziris: Heterogeneous k-Anonymization with High Utility
-(2015), section III. SortGreedy shares the outer loop and the backtracking that live here.
+(2015), section III. SortGreedy uses the outer loop and the backtracking of this module too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array
 
 NOBODY = -1
-_STRETCH = 2048  # originals per call of the kernel, after which an interrupt is heard
+_ORIGINALS_PER_CALL = 2048  # originals per call of the kernel, so that Ctrl-C is noticed between
 
 Assign = Callable[[BoxIndex, Int32Array], int]
 
@@ -36,8 +36,8 @@ Assign = Callable[[BoxIndex, Int32Array], int]
 def greedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 greedy assignments (HKA15 Algorithm 1).
 
-    Originals S_i take turns in lexicographic order; each is matched to the available box T_j that
-    it widens least (smallest weight w_ij, then smallest j) over edges e_ij not used before.
+    Originals S_i are processed in lexicographic order; each is matched to the available box T_j
+    that it widens least (smallest weight w_ij, then smallest j) over edges e_ij not used before.
 
     The paper weighs all n² edges; a search tree (`mottle.kernels.nearest_box`) finds the same ones.
     Measured with k = 10, time grows as n^1.25 on ADULT (3,000 to 30,162 records) and n^1.2 on four
@@ -49,10 +49,10 @@ def greedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
 def in_iterations(
     codes: Codes, demand: Demand, context: MethodContext, assign: Assign
 ) -> Arrangement:
-    """The outer loop of HKA15: an assignment per iteration, weights redefined after each.
+    """The outer loop of HKA15: one assignment per iteration, weights redefined after each.
 
     The first iteration is the self match. ``assign`` fills in the box of every original and returns
-    how many dead ends it met, which the certificate reports.
+    the number of dead ends, which the certificate reports.
     """
     order = lexicographic(codes.matrix, codes.sizes, by_cardinality(codes.sizes))
     n, k = len(order), demand.degree
@@ -73,13 +73,13 @@ def in_iterations(
 
 
 def _assign(index: BoxIndex, box_of: Int32Array) -> int:
-    """Fill ``box_of`` with one assignment; returns how many dead ends were met on the way."""
+    """Fill ``box_of`` with one assignment; return the number of dead ends on the way."""
     n = len(box_of)
     dead_ends = 0
     original = 0
     while original < n:
-        end = min(original + _STRETCH, n)
-        original = _assign_stretch(index, original, end, box_of)
+        end = min(original + _ORIGINALS_PER_CALL, n)
+        original = _assign_some(index, original, end, box_of)
         if original < end:
             backtrack(index, original, box_of)
             dead_ends += 1
@@ -88,8 +88,8 @@ def _assign(index: BoxIndex, box_of: Int32Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _assign_stretch(index: BoxIndex, first: int, last: int, box_of: Int32Array) -> int:
-    """Algorithm 1 for the originals from ``first`` on; returns ``last``, or who has a dead end."""
+def _assign_some(index: BoxIndex, first: int, last: int, box_of: Int32Array) -> int:
+    """Algorithm 1 for originals from ``first`` on; return ``last``, or the one at a dead end."""
     weight, box = np.empty(1, np.float64), np.empty(1, np.int32)
     for original in range(first, last):
         if search(index, original, original, weight, box) == 0:
@@ -103,13 +103,15 @@ def _assign_stretch(index: BoxIndex, first: int, last: int, box_of: Int32Array) 
 def backtrack(index: BoxIndex, original: int, box_of: Int32Array) -> None:
     """Give the original at a dead end the box of a neighbour that can take another one.
 
-    Neighbours S_y in the lexicographic order are asked from near to far, predecessors first; one
-    matched to T_j agrees if e_ij was not used before and some T_m is available to it, of which it
-    takes the lightest. In Greedy all successors are still unmatched, so only predecessors agree.
+    Neighbours S_y in the lexicographic order are tried from near to far, predecessors first; one
+    matched to T_j qualifies if e_ij was not used before and some T_m is available to it, of which
+    it takes the lightest. In Greedy all successors are still unmatched, so only predecessors
+    qualify.
 
-    Where no neighbour agrees the paper is silent. That takes n < 2k: each available box holds the
-    original and at most k - 2 others, which leaves n - 2k + 3 neighbours or more that agree.
-    We then look for a longer chain of substitutions; a regular bipartite graph always has one.
+    The paper does not say what to do if no neighbour qualifies. That requires n < 2k: each
+    available box holds the original and at most k - 2 others, which leaves n - 2k + 3 or more
+    neighbours that qualify. We then look for a longer chain of substitutions; a regular bipartite
+    graph always has one.
     """
     n = box_of.size
     weight, other = np.empty(1, np.float64), np.empty(1, np.int32)
@@ -130,7 +132,7 @@ def backtrack(index: BoxIndex, original: int, box_of: Int32Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _augment(index: BoxIndex, original: int, box_of: Int32Array) -> None:
-    """Free a box for the original by a shortest chain of substitutions, weights aside. O(n²·k)."""
+    """Free a box by a shortest chain of substitutions, ignoring weights. O(n²·k)."""
     n = box_of.size
     owner = np.full(n, NOBODY, np.int32)
     for other in range(n):

@@ -23,7 +23,7 @@ from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array
 from mottle.utils import parallel
 
-LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
+LIMIT = 6000  # most records; their cost matrix takes 288 MB
 
 
 @register(
@@ -37,9 +37,9 @@ LIMIT = 6000  # records; the cost matrix of so many takes 288 MB
 def hungarian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 cheapest assignments, weights redefined after each.
 
-    Cheapest in each iteration is not cheapest over all of them: the sum of the iterations depends
-    on earlier choices, ties among them. Refuses more than `LIMIT` records. Measured on ADULT with
-    k = 10, time grows as n^1.9 from 1,000 to 3,000 records and as n^2.2 to 6,000.
+    The cheapest assignment in each iteration is not the cheapest over all of them: the total
+    depends on earlier choices, including ties. More than `LIMIT` records are refused. Measured on
+    ADULT with k = 10, time grows as n^1.9 from 1,000 to 3,000 records and as n^2.2 to 6,000.
     """
     n, k = codes.records, demand.degree
     if n > LIMIT:
@@ -54,10 +54,10 @@ def hungarian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     members = np.empty((n, k), np.int32)  # row j: the originals published record j stands for
     members[:, 0] = np.arange(n)  # the self match
     cost = np.empty((n, n))  # row j: what each original would add to the loss of record j
-    grown = np.ones(n, np.bool_)  # records whose row of ``cost`` is no longer true
+    grown = np.ones(n, np.bool_)  # records whose row of ``cost`` is out of date
     column_of = np.empty(n, np.int32)
     work, prices = np.empty((5, n), np.int32), np.empty((2, n))
-    voting = metric.lists is not None  # then a member that costs nothing changes what others cost
+    voting = metric.lists is not None  # if so, even a member of cost 0 changes the costs of others
     loss = 0.0
     for layer in range(1, k):
         _redefine_weights(metric, ordered, candidates, members, layer, grown, cost)
@@ -86,7 +86,7 @@ def _redefine_weights(
     grown: NDArray[np.bool_],
     cost: Float64Array,
 ) -> None:
-    """Bring the rows of ``cost`` up to date, on all cores. Cost O(n·d) per row."""
+    """Update the rows of ``cost`` that are out of date, on all cores. Cost O(n·d) per row."""
     rows = np.flatnonzero(grown).astype(np.int32)
     parallel.over_blocks(
         lambda first, last: _weigh_rows(
@@ -106,7 +106,7 @@ def _weigh_rows(
     rows: Int32Array,
     cost: Float64Array,
 ) -> None:
-    """Weights of all edges into the published records ``rows``; used edges are forbidden."""
+    """Set the weights of all edges into the published records ``rows``; forbid used edges."""
     marks = np.zeros(metric.position.size, np.int32)
     for mark, row in enumerate(rows):
         box = members[row]

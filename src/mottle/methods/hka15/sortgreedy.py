@@ -20,12 +20,12 @@ from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
-SHORTLIST = 8  # nearest boxes that equal originals look up together
-_STRETCH = 4096  # edges per call of the kernel, after which an interrupt is heard
+SHORTLIST = 8  # nearest boxes that equal originals search for together
+_EDGES_PER_CALL = 4096  # edges per call of the kernel, so that Ctrl-C is noticed between
 
 
 class Shortlists(NamedTuple):
-    """The nearest available boxes of every group of equal originals, found when last needed."""
+    """The nearest available boxes of every group of equal originals, as of their last search."""
 
     starts: Int64Array  # [groups + 1] first original of every group, then n
     group_of: Int32Array  # [n]
@@ -44,21 +44,21 @@ class Shortlists(NamedTuple):
 def sortgreedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Build the graph in k - 1 assignments of the lightest edges (HKA15 Algorithm 2).
 
-    Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) where both
-    ends are still unmatched; originals left over are matched by backtracking as in Greedy, now
-    among predecessors and successors alike.
+    Edges e_ij between an original S_i and a box T_j are picked by ascending (w_ij, i, j) if both
+    ends are still unmatched; originals left over are matched by backtracking as in Greedy, here
+    among predecessors and successors.
 
-    The paper sorts all n² edges; here every original waits in a heap with its lightest available
-    edge, found by a search tree (`mottle.kernels.nearest_box`) and found again when its box is
-    gone: the same edges in the same order. Measured with k = 10, time grows as n^1.0 on ADULT
-    (3,000 to 30,162 records: the more there are, the more have equals to search with) and n^1.3 on
-    four numbers.
+    The paper sorts all n² edges; here every original is in a heap with its lightest available edge,
+    found by a search tree (`mottle.kernels.nearest_box`) and searched again when its box has been
+    taken: the same edges in the same order. Measured with k = 10, time grows as n^1.0 on ADULT
+    (3,000 to 30,162 records: the more there are, the more have equal ones to search with) and n^1.3
+    on four numbers.
     """
     return in_iterations(codes, demand, context, _assign)
 
 
 def _assign(index: BoxIndex, box_of: Int32Array) -> int:
-    """Fill ``box_of`` with one assignment; returns how many originals were left over first."""
+    """Fill ``box_of`` with one assignment; return the number of originals left to backtracking."""
     n = len(box_of)
     lists = _empty_shortlists(index)
     weight, choice = np.empty(n), np.empty(n, np.int32)
@@ -99,7 +99,7 @@ def _first_choices(
     weight: Float64Array,
     choice: Int32Array,
 ) -> None:
-    """The lightest edge of every original in the groups ``first .. last``."""
+    """Set the lightest edge of every original in the groups ``first .. last - 1``."""
     for original in range(lists.starts[first], lists.starts[last]):
         weight[original], choice[original] = _lightest_edge(index, lists, original)
 
@@ -108,8 +108,8 @@ def _first_choices(
 def _lightest_edge(index: BoxIndex, lists: Shortlists, original: int) -> tuple[float, int]:
     """Weight and box of an original's lightest edge to an available box; infinite for none.
 
-    Equal originals differ only in the boxes that hold them already, whose weight is 0. When all on
-    the shortlist are such, the original looks for itself.
+    Equal originals differ only in the boxes that already hold them, whose weight is 0. If all boxes
+    on the shortlist are such, the original searches separately.
     """
     n = index.ordered.shape[0]
     group = lists.group_of[original]
@@ -142,9 +142,9 @@ def _pick_edges(
     edges: int,
     box_of: Int32Array,
 ) -> int:
-    """Pick the lightest of ``edges`` edges in the heap, again and again; returns what remains."""
+    """Pick the lightest of ``edges`` edges in the heap repeatedly; return how many remain."""
     n = index.ordered.shape[0]
-    for _ in range(_STRETCH):
+    for _ in range(_EDGES_PER_CALL):
         if edges == 0:
             break
         original = heap[0]
@@ -163,7 +163,7 @@ def _pick_edges(
 
 @njit(cache=True, nogil=True)
 def _sift_down(heap: Int64Array, size: int, weight: Float64Array) -> None:
-    """Let the original on top sink to its place by (weight, position)."""
+    """Sift the original on top down to its place by (weight, position)."""
     original = heap[0]
     place = 0
     while True:
@@ -181,5 +181,5 @@ def _sift_down(heap: Int64Array, size: int, weight: Float64Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _lighter(weight: Float64Array, one: int, other: int) -> bool:
-    """Whether the edge of one original is picked before the other's."""
+    """Whether the edge of ``one`` is picked before that of ``other``."""
     return bool(weight[one] < weight[other] or (weight[one] == weight[other] and one < other))

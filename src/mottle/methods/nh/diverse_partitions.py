@@ -1,6 +1,6 @@
-"""NH10 §6: lexicographic partitions that are ℓ-diverse (Fig. 8 with other reasons to merge).
+"""NH10 §6: lexicographic partitions that are ℓ-diverse (Fig. 8 with other conditions to merge).
 
-A partition is *diverse* when no sensitive value is more than one ℓ-th of its records.
+A partition is *diverse* if no sensitive value has a share of more than 1/ℓ of its records.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from numba import njit
 from mottle.typing import Int32Array, Int64Array
 
 _NONE = -1
-_REACH = 32  # parts on either side that are asked whether a union with them would be diverse
+_REACH = 32  # parts on either side that are tried for a diverse union
 
 
 class _Parts(NamedTuple):
-    """The parts of one call of Fig. 8. Those joined to another hang on it; the others are a row."""
+    """The parts of one call of Fig. 8: a linked list of parts, each with a list of joined parts."""
 
     start: Int64Array  # [parts + 1]: first row of every part
-    size: Int64Array  # rows, with those of the parts joined to it
-    most: Int64Array  # how often its most frequent sensitive value occurs
-    joined: Int64Array  # the next part that hangs on it
-    tail: Int64Array  # the last part that hangs on it
-    left: Int64Array  # its neighbours in the row
-    right: Int64Array
+    size: Int64Array  # number of rows, including those of the parts joined to it; 0 if joined
+    most: Int64Array  # number of rows with its most frequent sensitive value
+    joined: Int64Array  # the next part in the list of those joined to it
+    tail: Int64Array  # the last part in that list
+    left: Int64Array  # its left neighbour among the parts that are not joined to another
+    right: Int64Array  # its right neighbour
 
 
 @njit(cache=True, nogil=True)
 def diverse_partitions(
     rows: Int32Array, values: Int32Array, kinds: int, diversity: int, least: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Places in the lexicographic order, partition after partition, and where each begins.
+    """Places in the lexicographic order, sorted by partition, and where each partition begins.
 
-    ``rows`` [n, d] are sorted lexicographically, ``values`` [n] their sensitive values, codes below
-    ``kinds``. A part that is not diverse, or has fewer than ``least`` rows, is joined to the
-    neighbour with which it will do, the smaller one if both will; else to another part nearby; else
-    to the next part, and on from there. The paper says "find a partition" and "a random partition";
-    neighbours lose less. What was joined is not split further. Cost about O(n·d).
+    ``rows`` [n, d] are sorted lexicographically, ``values`` [n] are their sensitive values, codes
+    below ``kinds``. A part that is not diverse, or has fewer than ``least`` rows, is joined with
+    the neighbour that makes it diverse, the smaller one if both do; else with another part nearby;
+    else with the next part, and so on. The paper says "find a partition" and "a random partition";
+    neighbours lose less. Joined parts are not split further. Cost about O(n·d).
     """
     n, attributes = rows.shape
     places, starts = np.empty(n, np.int64), [0]
@@ -65,12 +65,12 @@ def diverse_partitions(
             while parts.size[part] < least or parts.most[part] * diversity > parts.size[part]:
                 partner = _partner(values, counts, parts, part, diversity)
                 if partner == _NONE:
-                    break  # all rows together will not do
+                    break  # even all rows together are not diverse
                 _join(values, counts, parts, part, partner)
             part = parts.right[part]
         for part in range(number):
             if parts.size[part] == 0:
-                continue  # hangs on another
+                continue  # joined to another part
             if splits and parts.joined[part] == _NONE:
                 pending.append((parts.start[part], parts.start[part + 1], attribute + 1))
                 continue
@@ -94,9 +94,9 @@ def _cut(
     counts: Int64Array,
     parts: _Parts,
 ) -> int:
-    """Cut rows ``first .. last - 1`` where the attribute changes; returns the number of parts.
+    """Cut rows ``first .. last - 1`` where the attribute changes; return the number of parts.
 
-    Without attribute they are one part.
+    A negative attribute means that they are one part.
     """
     number = 0
     start = first
@@ -118,7 +118,7 @@ def _cut(
 
 @njit(cache=True, nogil=True)
 def _count(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, step: int) -> int:
-    """Add ``step`` to the counts of a part's values; returns the highest count seen doing so."""
+    """Add ``step`` to the counts of a part's values; return the highest count on the way."""
     most = 0
     while part != _NONE:
         for place in range(parts.start[part], parts.start[part + 1]):
@@ -132,7 +132,7 @@ def _count(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, ste
 def _most_together(
     values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int
 ) -> int:
-    """How often the most frequent value occurs in two parts together."""
+    """Number of rows with the most frequent value of two parts together."""
     most = max(_count(values, counts, parts, one, 1), _count(values, counts, parts, other, 1))
     _count(values, counts, parts, one, -1)
     _count(values, counts, parts, other, -1)
@@ -143,7 +143,7 @@ def _most_together(
 def _diverse_together(
     values: Int32Array, counts: Int64Array, parts: _Parts, one: int, other: int, diversity: int
 ) -> bool:
-    """Whether two parts together are diverse; most pairs are told by their sizes alone."""
+    """Whether two parts together are diverse; for most pairs bounds on the counts decide."""
     size = parts.size[one] + parts.size[other]
     if max(parts.most[one], parts.most[other]) * diversity > size:
         return False
@@ -156,7 +156,7 @@ def _diverse_together(
 def _partner(
     values: Int32Array, counts: Int64Array, parts: _Parts, part: int, diversity: int
 ) -> int:
-    """The part to join: the nearest with which it is diverse, or the next one for lack of one."""
+    """The part to join: the nearest with which it is diverse, or the next one if there is none."""
     left, right = parts.left[part], parts.right[part]
     for _ in range(_REACH):
         left_does = left != _NONE and _diverse_together(
@@ -176,7 +176,7 @@ def _partner(
 
 @njit(cache=True, nogil=True)
 def _join(values: Int32Array, counts: Int64Array, parts: _Parts, part: int, other: int) -> None:
-    """Hang ``other`` on ``part``."""
+    """Join ``other`` to ``part``."""
     parts.most[part] = _most_together(values, counts, parts, part, other)
     parts.size[part] += parts.size[other]
     parts.size[other] = 0

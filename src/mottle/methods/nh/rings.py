@@ -1,7 +1,7 @@
-"""NH10 §6: from ℓ-diverse partitions to rings around which equal sensitive values stand far apart.
+"""NH10 §6: from ℓ-diverse partitions to rings in which equal sensitive values are far apart.
 
-Partitions are given as places in the lexicographic order, partition after partition, with the
-places at which they begin, and the sensitive ``values`` of these places.
+Partitions are given as places in the lexicographic order, sorted by partition, with the index at
+which each partition begins, and the sensitive ``values`` by place.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from numba import njit
 
 from mottle.typing import Int32Array, Int64Array
 
-HUGE = 4  # times the degree: partitions this large are split, for a ring through them is too wide
+HUGE = 4  # times the degree: partitions this large are split, because a ring would be too wide
 _UNSEEN = -1
 
 
 class Partitions(NamedTuple):
-    """Places in the lexicographic order, partition after partition."""
+    """Places in the lexicographic order, sorted by partition."""
 
     places: Int64Array  # [n]
     starts: Int64Array  # [partitions + 1]
 
     @property
     def sizes(self) -> Int64Array:
-        """Records in each partition."""
+        """Number of records in each partition."""
         return np.diff(self.starts)
 
     @property
     def partition_of(self) -> Int64Array:
-        """[n]: the number of the partition."""
+        """[n]: the partition of every place."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
 
-# ---------------------------------------------------------------------------- splitting huge ones
+# -------------------------------------------------------------------- splitting large partitions
 
 
 def split_huge(
     partitions: Partitions, values: Int32Array, diversity: int, degree: int
 ) -> Partitions:
-    """Split partitions of many records into diverse pieces that hold together in the order.
+    """Split large partitions into diverse pieces whose records are close in the order.
 
-    Where it can be, as in the paper, every value occurs at most once in a piece.
+    If possible, every value occurs at most once in a piece, as in the paper.
     """
     kinds = int(values.max()) + 1
     places, starts = [], [np.zeros(1, np.int64)]
@@ -67,7 +67,7 @@ def split_huge(
 def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
     """The most pieces of at least ``degree`` records into which a diverse partition can be split.
 
-    A piece of s records may hold ⌊s/ℓ⌋ of each value. One piece always can.
+    A piece of s records may hold ⌊s/ℓ⌋ records of each value. One piece is always possible.
 
     >>> number_of_pieces(100, 20, 5, 5), number_of_pieces(100, 21, 4, 5)
     (20, 12)
@@ -80,17 +80,18 @@ def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
 
 @njit(cache=True, nogil=True)
 def split(values: Int32Array, kinds: int, pieces: int, times: int) -> tuple[Int64Array, Int64Array]:
-    """Split a partition into ``pieces`` in each of which no value occurs more than ``times``.
+    """Split a partition into ``pieces`` in each of which no value occurs more than ``times`` times.
 
     ``values`` [n] are the sensitive values along the lexicographic order, codes below ``kinds``,
     none more frequent than ``pieces`` · ``times``; every piece gets n // pieces records or more.
-    Returns places, piece after piece and in each along the order, and where the pieces begin.
+    Returns places, sorted by piece and then along the order, and where the pieces begin.
 
-    By halves, as near to the order as possible: g pieces are split into h and g - h. The first
-    side gets S = ⌊n·h/g⌋ records and x_v of value v, with n_v - (g - h)·t ≤ x_v ≤ h·t so that both
-    sides can go on. There are such x_v: the n_v·h/g lie within these bounds and add up to n·h/g,
-    and the bounds are whole numbers. We take for x_v what lies before place S, bring it within
-    the bounds, and then make the sum right by the records nearest to place S.
+    The partition is halved recursively, as close to the order as possible: g pieces are split into
+    h and g - h. The first side gets S = ⌊n·h/g⌋ records and x_v of value v, with
+    n_v - (g - h)·t ≤ x_v ≤ h·t, so that both sides can be split further. Such x_v exist: the
+    n_v·h/g lie within these bounds and add up to n·h/g, and the bounds are whole numbers. We start
+    with x_v = the number of records of v before place S, clip it to the bounds, and then correct
+    the sum by the records nearest to place S.
     """
     n = values.size
     places, aside = np.arange(n), np.empty(n, np.int64)
@@ -148,10 +149,11 @@ def _share_out(
     before: Int64Array,
     first_side: Int64Array,
 ) -> None:
-    """Set ``first_side[v]`` to x_v; at most ``here`` of a value on the first side, ``beyond`` on
-    the other, and ``share`` records altogether on the first.
+    """Set ``first_side[v]`` to x_v.
 
-    ``total`` and ``before`` are scratch space, zero before; ``before`` is zero again after.
+    The first side gets ``share`` records in total, at most ``here`` of a value; the other side gets
+    at most ``beyond`` of a value. ``total`` and ``before`` are scratch space, zero at the start;
+    ``before`` is zero again at the end.
     """
     size = places.size
     for place in range(size):
@@ -181,7 +183,7 @@ def _share_out(
             missing += 1
 
 
-# --------------------------------------------------------------------------------- around the ring
+# ------------------------------------------------------------------------- order around the ring
 
 
 class Rings(NamedTuple):
@@ -195,20 +197,20 @@ class Rings(NamedTuple):
 def order_rings(
     partitions: Partitions, values: Int32Array, tiebreak: Int64Array, diversity: int, least: int
 ) -> Rings:
-    """Put partitions into an order around which any ``degree`` consecutive records are ℓ-diverse.
+    """Order partitions so that any ``degree`` consecutive records around the ring are ℓ-diverse.
 
-    A partition of different values keeps the lexicographic order. Else equal values have to stand
-    apart, at least a = m / ⌊m/ℓ⌋ for degree m. Take the records by descending frequency of their
-    value and deal them out to g = n // a runs in turn, record t to run t mod g; the ring is run
-    after run, each of a records or more. A value has at most g records. Two that follow one
-    another go to neighbouring runs at the same depth, or to the last run and, one deeper, to the
-    first: they stand the length of a run apart, or one more. From the last one of a value around
-    to its first: if it has fewer than g records, at least one whole run lies between; if it has g,
-    it is among the most frequent, so it takes up one depth of all runs, and the distance is the
-    length of a run again.
+    A partition of different values keeps the lexicographic order. Otherwise equal values must have
+    a distance of at least a = m / ⌊m/ℓ⌋ for degree m. Take the records by descending frequency of
+    their value and distribute them to g = n // a runs in turn, record t to run t mod g; the ring is
+    run after run, each of a records or more. A value has at most g records. Two consecutive ones go
+    to neighbouring runs at the same depth, or to the last run and, one deeper, to the first: their
+    distance is the length of a run, or one more. From the last one of a value around to its first:
+    if it has fewer than g records, at least one whole run lies between; if it has g, it is among
+    the most frequent, so it takes up one depth of all runs, and the distance is the length of a run
+    again.
 
-    Which record of a value comes where is drawn by lot (``tiebreak`` [n], by place): were it
-    decided by quasi-identifiers, turning the ring would show.
+    Which record of a value takes which place is drawn at random (``tiebreak`` [n], by place): if it
+    depended on quasi-identifiers, the rotation of the ring would be visible.
     """
     sizes, partition_of = partitions.sizes, partitions.partition_of
     carried = values[partitions.places]
@@ -237,7 +239,7 @@ def order_rings(
 
 
 def _counts_in_partition(partition_of: Int64Array, carried: Int32Array) -> Int64Array:
-    """How many records of its partition carry the same value as each record."""
+    """For each record, the number of records of its partition with the same value."""
     key = partition_of * (int(carried.max()) + 1) + carried
     _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
     return np.asarray(counts[which.ravel()], np.int64)
@@ -246,8 +248,8 @@ def _counts_in_partition(partition_of: Int64Array, carried: Int32Array) -> Int64
 def ring_degrees(sizes: Int64Array, most: Int64Array, diversity: int, least: int) -> Int64Array:
     """The smallest degrees from ``least`` on that rings can have.
 
-    ``most`` is how often the most frequent value of each occurs, at most one ℓ-th of its size.
-    Every multiple of ℓ will do, and so will the whole ring.
+    ``most`` is the number of records with the most frequent value of each ring, at most 1/ℓ of its
+    size. Every multiple of ℓ is possible, and so is the size of the whole ring.
 
     >>> ring_degrees(np.array([12, 20, 5]), np.array([4, 4, 1]), 3, 4)
     array([6, 4, 4])
@@ -261,5 +263,5 @@ def ring_degrees(sizes: Int64Array, most: Int64Array, diversity: int, least: int
 
 
 def spacing(degree: Int64Array | int, diversity: int) -> Int64Array | int:
-    """How far apart equal values stand so that ``degree`` consecutive records are ℓ-diverse."""
+    """Least distance of equal values such that ``degree`` consecutive records are ℓ-diverse."""
     return -(-degree // (degree // diversity))

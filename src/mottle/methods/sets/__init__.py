@@ -1,4 +1,4 @@
-"""Methods for sets: one file per algorithm, found here by name, as in `mottle.methods`."""
+"""Methods for sets: one file per algorithm, registered by name as in `mottle.methods`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Sets of items that many records hold in common: closed frequent itemsets, with their holders.
+"""Item sets that many records have in common: closed frequent itemsets, with their holders.
 
 Uno, Asai, Uchida, Arimura: LCM: An Efficient Algorithm for Enumerating Frequent Closed Item Sets
-(FIMI 2003). A set of items is *closed* if its holders have nothing else in common. Every closed set
-is reached from exactly one other, by adding an item and whatever all holders of the larger set
-hold; what was added besides must come after that item, or the larger set belongs to another.
+(FIMI 2003). A set of items is *closed* if its holders have no other item in common. Every closed
+set is reached from exactly one other, by adding an item and all items that the remaining holders
+have in common; those items must come after the added one, or the larger set belongs to another
+parent.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from mottle.utils import parallel
 
 
 class ClosedSets(NamedTuple):
-    """Closed sets of items and who holds them."""
+    """Closed sets of items and the records that hold them."""
 
-    sizes: Int32Array  # items of each closed set
+    sizes: Int32Array  # number of items of each closed set
     starts: Int64Array  # [closed sets + 1]: where the holders of each begin
     holders: Int32Array  # records
 
@@ -29,7 +30,7 @@ class ClosedSets(NamedTuple):
 def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets | None:
     """All closed sets of items with at least ``support`` holders; None if there are too many.
 
-    ``most`` bounds the number of holders of all sets together, and with it memory and, about, time.
+    ``most`` bounds the total number of holders of all sets, and thereby memory and roughly time.
 
     >>> from mottle.itemsets.data import ItemSets
     >>> found = closed_sets(ItemSets.of(["abc", "ab", "ab", "c", "cd"]).sets(), 2, 100)
@@ -58,7 +59,7 @@ def closed_sets(sets: Sets, support: int, most: int) -> ClosedSets | None:
 
 
 def _by_frequency(sets: Sets) -> Sets:
-    """The same records with items numbered from the rarest to the most frequent."""
+    """The same records with items numbered by ascending frequency."""
     counts = np.bincount(sets.items, minlength=sets.universe)
     rank_of = np.empty(sets.universe, np.int32)
     rank_of[np.argsort(counts, kind="stable")] = np.arange(sets.universe, dtype=np.int32)
@@ -66,7 +67,7 @@ def _by_frequency(sets: Sets) -> Sets:
 
 
 def _postings(sets: Sets) -> tuple[Int64Array, Int32Array]:
-    """By item: where its holders begin, and the holders."""
+    """Where the holders of each item begin, and the holders."""
     held_by = np.repeat(np.arange(sets.records, dtype=np.int32), sets.sizes)
     counts = np.bincount(sets.items, minlength=sets.universe)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -85,13 +86,14 @@ def _mine(
 ) -> tuple[Int32Array, Int64Array, Int32Array, bool]:
     """Sizes, numbers of holders and holders of closed sets whose first item is in a range.
 
-    Waiting sets lie on a stack, the holders of the uppermost one last in ``stack``.
+    Pending sets are on a stack; the holders of the topmost one are last in ``stack``.
     """
     sizes, lengths = np.empty(1024, np.int32), np.empty(1024, np.int64)
     held = np.empty(16384, np.int32)
     found, filled = 0, 0
     stack = np.empty(16384, np.int32)
-    waiting = np.empty((1024, 3), np.int64)  # where holders begin, the item added, items before it
+    # Where the holders begin, the item added, and the number of items of the set before it.
+    waiting = np.empty((1024, 3), np.int64)
     counts = np.zeros(sets.universe, np.int64)
     offset = np.empty(sets.universe, np.int64)
     seen = np.empty(sets.universe, np.int64)
@@ -153,7 +155,7 @@ def _mine(
 def _count(
     sets: Sets, holders: Int32Array, counts: Int64Array, seen: Int64Array
 ) -> tuple[int, int]:
-    """Count items among holders; how many distinct ones, and how many the first holder has."""
+    """Count items among holders; return the number of distinct items and the first one's size."""
     distinct = 0
     for record in holders:
         for at in range(sets.starts[record], sets.starts[record + 1]):
@@ -168,7 +170,7 @@ def _count(
 
 @njit(cache=True, nogil=True)
 def _room(array: Int32Array, filled: int, more: int) -> Int32Array:
-    """The array, or a copy of twice the length, with room for ``more`` behind what is filled."""
+    """The array, or a copy of at least twice the length, with room for ``more`` more entries."""
     if filled + more <= array.size:
         return array
     larger = np.empty(max(2 * array.size, filled + more), np.int32)

@@ -1,9 +1,9 @@
 """Boxes from memberships: every record in as many boxes as it has matches, every box full.
 
-The members of a cluster, in order, are cut into *rounds*: runs whose members have k · m matches
-together, none of them more than m. A round fills m boxes; each member takes as many boxes in turn
-as it has matches, beginning where the one before it ended. So no box gets a member twice, and each
-gets k.
+The members of a cluster, in order, are cut into *rounds*: runs whose members have k · m matches in
+total, none of them more than m. A round fills m boxes; each member takes as many boxes in turn as
+it has matches, starting where the one before it ended. So no box gets a member twice, and each gets
+k members.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from mottle.typing import Int32Array, Int64Array
 
 
 def boxes(given: Memberships, records: int, degree: int) -> Int32Array:
-    """Preimages [records, degree]: what clusters were given, and the rest along the order.
+    """Preimages [records, degree]: matches given to clusters, and the rest along the order.
 
-    Records are numbered along an order that keeps similar ones together. If what is left over does
-    not fill boxes, clusters are given up, the last ones first, until it does.
+    Records are numbered along an order that keeps similar ones together. If the remaining matches
+    do not fill boxes, clusters are dropped, the last ones first, until they do.
     """
     preimages = np.empty((records, degree), np.int32)
     clusters = len(given.starts) - 1
@@ -48,7 +48,7 @@ def _deal(
     preimages: Int32Array,
     filled: int,
 ) -> int:
-    """Fill boxes from number ``filled`` on, cluster after cluster; returns how many are full."""
+    """Fill boxes from number ``filled`` on, cluster by cluster; return the number of full ones."""
     full = np.zeros(len(preimages), np.int32)
     for cluster in range(starts.size - 1):
         first, last = starts[cluster], starts[cluster + 1]
@@ -71,7 +71,7 @@ def _deal(
 
 @njit(cache=True, nogil=True)
 def _part(matches: Int32Array, cuts: Int64Array, over: Int64Array, number: int, at: int) -> int:
-    """Matches of member ``at`` in round ``number``: the cut may run through it."""
+    """Matches of member ``at`` in round ``number``; the cut may divide its matches."""
     if at == cuts[number + 1]:
         return int(over[number + 1])
     return int(matches[at] - (over[number] if at == cuts[number] else 0))
@@ -81,11 +81,11 @@ def _part(matches: Int32Array, cuts: Int64Array, over: Int64Array, number: int, 
 def _rounds(matches: Int32Array, degree: int) -> tuple[Int64Array, Int64Array, int]:
     """Cuts between rounds: round r ends at member ``cuts[r + 1]``, of which it has ``over[r + 1]``.
 
-    As short as possible; one at the end that is too short is joined with those before it.
+    Rounds are as short as possible; a last one that is too short is merged with those before it.
     """
     cuts, over = np.zeros(matches.size + 1, np.int64), np.zeros(matches.size + 1, np.int64)
-    most = np.zeros(matches.size + 1, np.int64)  # by round: the most matches of a member …
-    sizes = np.zeros(matches.size + 1, np.int64)  # … and its boxes
+    most = np.zeros(matches.size + 1, np.int64)  # by round: the most matches of a member
+    sizes = np.zeros(matches.size + 1, np.int64)  # by round: its number of boxes
     rounds, together, largest = 0, 0, 0
     for at in range(matches.size):
         together += matches[at]
@@ -106,7 +106,7 @@ def _rounds(matches: Int32Array, degree: int) -> tuple[Int64Array, Int64Array, i
             most[rounds - 1] = max(most[rounds - 1], most[rounds])
             sizes[rounds - 1] += sizes[rounds]
             cut = cuts[rounds]
-            if over[rounds] > 0:  # the member that the cut ran through is whole again
+            if over[rounds] > 0:  # the member that the cut divided is whole again
                 most[rounds - 1] = max(most[rounds - 1], matches[cut])
     cuts[rounds], over[rounds] = matches.size, 0
     return cuts, over, rounds

@@ -1,16 +1,16 @@
 """Clusters of records around the items they have in common; a record may be in several.
 
-At least k records that all hold the same items may publish these. Everybody would like to be in the
-cluster of the largest set of items that it shares with k - 1 others, but most of these would never
-find k members if everybody joined only one. Nothing asks for that: where published records are no
-longer groups, a record may give some of its k matches to one cluster and the rest to others. All it
-takes is that a cluster has at least k members for each of its *shares*: if its members give it at
-most a share u of themselves, together they must give it at least k · u.
+At least k records that all hold the same items may publish these. Every record is best placed in
+the cluster of the largest set of items that it shares with k - 1 others, but most such clusters
+would never get k members if every record joined only one. That is not necessary: because published
+records need not form groups, a record may give some of its k matches to one cluster and the rest to
+others. The only condition is that a cluster has at least k members for each of its *shares*: if
+each member gives it at most a share u of its matches, together they must give it at least k · u.
 
-Shares are found as prices are on a market. Everybody divides itself among the largest sets it
-holds, the rarer first among equally large ones, at most a share u to each. A cluster that is wanted
-enough may raise its share, one that is not has to lower it. Shares start low, so that at first
-everybody is in many clusters, and move by a few percent at a time.
+Shares are found like prices on a market. Every record divides its matches among the largest sets it
+holds, the rarer first among equally large ones, at most a share u to each. A cluster with enough
+demand may raise its share, one without must lower it. Shares start low, so that at first every
+record is in many clusters, and change by a few percent at a time.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from mottle.methods.sets._closed_itemsets import ClosedSets, closed_sets
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
-HOLDERS = 150  # per record, of all closed sets together: bounds memory and time
+HOLDERS = 150  # most holders of all closed sets, per record: bounds memory and time
 _FIRST_SHARE = 0.01
-_GROWTH = 1.05
-_DAMPING = 0.3  # of falling shares: whoever is turned away has to find another cluster first
-_GONE = 1e-4
+_GROWTH = 1.05  # largest factor by which a share grows in a round
+_DAMPING = 0.3  # exponent for falling shares: records need time to find another cluster
+_GONE = 1e-4  # a cluster with a smaller share is dropped
 _ROUNDS = 160
 
 
 class Memberships(NamedTuple):
-    """How many matches every cluster gets of each of its members."""
+    """The number of matches that every cluster gets from each of its members."""
 
     starts: Int64Array  # [clusters + 1]: where the members of each begin
     members: Int32Array  # records, ascending within a cluster
-    matches: Int32Array  # of each of these members
+    matches: Int32Array  # by member: the number of its matches
 
 
 def memberships(sets: Sets, degree: int) -> Memberships | None:
-    """Clusters of records for boxes of ``degree``; together they get a multiple of it.
+    """Clusters of records for boxes of ``degree``; each gets a multiple of ``degree`` matches.
 
     None if records have so much in common that there are too many closed sets to choose from.
     """
@@ -70,7 +70,7 @@ def memberships(sets: Sets, degree: int) -> Memberships | None:
 
 
 def _wishes(found: ClosedSets, records: int) -> tuple[Int32Array, Int64Array]:
-    """The closed sets that every record holds, best first, and where those of each record begin."""
+    """The closed sets of every record, best first, and where those of each record begin."""
     by_preference = np.lexsort((np.diff(found.starts), -found.sizes))
     counts = np.bincount(found.holders, minlength=records)
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -80,7 +80,7 @@ def _wishes(found: ClosedSets, records: int) -> tuple[Int32Array, Int64Array]:
 
 
 def _shares(clusters: int, wishes: Int32Array, ends: Int64Array, degree: int) -> Float64Array:
-    """The share that members of every cluster may give to it, after all rounds."""
+    """The largest share of its matches that a member may give to each cluster, after all rounds."""
     share = np.full(clusters, _FIRST_SHARE)
     for number in range(_ROUNDS):
         if number % 20 == 19:
@@ -97,14 +97,14 @@ def _shares(clusters: int, wishes: Int32Array, ends: Int64Array, degree: int) ->
 def _living(
     wishes: Int32Array, ends: Int64Array, alive: BoolArray
 ) -> tuple[Int32Array, Int64Array]:
-    """The wishes without those for clusters that are gone."""
+    """The wishes without those for dropped clusters."""
     kept = alive[wishes]
     before = np.concatenate([[0], np.cumsum(kept)])
     return wishes[kept], before[ends]
 
 
 def _wanted_by_all(wishes: Int32Array, ends: Int64Array, share: Float64Array) -> Float64Array:
-    """How much of all records together is given to each cluster."""
+    """Total of the shares that records give to each cluster."""
     parts = parallel.over_rows(
         lambda first, last: _wanted(wishes, ends, share, first, last), len(ends) - 1
     )
@@ -145,7 +145,7 @@ def _wanted(
 
 @njit(cache=True, nogil=True)
 def _given(wishes: Int32Array, ends: Int64Array, most: Int32Array, degree: int) -> Int32Array:
-    """By wish: how many of its ``degree`` matches the record gives to the cluster."""
+    """By wish: the number of its ``degree`` matches that the record gives to the cluster."""
     matches = np.zeros(wishes.size, np.int32)
     for record in range(ends.size - 1):
         left = degree
@@ -165,9 +165,9 @@ def _take_back(
     surplus: Int64Array,
     matches: Int32Array,
 ) -> None:
-    """Let members take back what is more than a multiple of the degree, the largest first.
+    """Take back the matches above a multiple of the degree, from the largest members first.
 
-    An item told rightly is worth least to them.
+    A correctly reported item reduces their loss least.
     """
     for record in np.argsort(-sizes):
         for at in range(ends[record], ends[record + 1]):

@@ -1,4 +1,4 @@
-"""Choosing for the user: the method that loses least and keeps the guarantee."""
+"""Automatic choice: the method that loses least and keeps the guarantee."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Buckets for sets: sensitive labels without a leak, by permuting buckets. Ours.
 
 The construction of `mottle.methods.buckets.buckets`, whose proof is in docs/guarantees.md: blocks
-are cut along an order of the sets alone, buckets filled by labels alone and by lot, buckets matched
-by sets alone, and one random permutation of the buckets of each part decides who is who. What is
-lost is the error of bit voting.
+are cut along an order of the sets alone, buckets are filled by labels alone and at random, buckets
+are matched by sets alone, and one random permutation of the buckets of each part decides the true
+assignment. The loss is the error of bit voting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mottle.methods.sets.freeform import bit_weights, set_orders, voting_error
 from mottle.orderings.item_splits import split_order
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_FEATURES = 100  # items, the most frequent ones, whose shares make the profile of a label
+_FEATURES = 100  # number of most frequent items whose shares form the profile of a label
 
 
 @register(
@@ -40,20 +40,20 @@ _FEATURES = 100  # items, the most frequent ones, whose shares make the profile 
     cost="O(n · μ · (block + s)) time, refinement as long as you let it; O(n · (μ + s)) memory",
 )
 def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
-    """Cut blocks, plan and fill buckets, match them, refine; μ is the smallest that caps allow."""
+    """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
     return arrange_in_buckets(SetRecords(sets, bit_weights(sets)), demand, context)
 
 
 @dataclass(frozen=True)
 class SetRecords:
-    """Records that are sets, as `buckets` sees them."""
+    """Records that are sets, as `BucketRecords`."""
 
     sets: Sets
-    weights: Int32Array  # what a wrong bit of each record costs, for orders
+    weights: Int32Array  # [n]: cost of a wrong bit of each record, for orders
 
     @property
     def matrix(self) -> Int32Array:
-        """A record's code is its number."""
+        """Codes [n, 1]: the code of a record is its index."""
         return np.arange(self.sets.records, dtype=np.int32)[:, None]
 
     def metric(self, degree: int) -> Scales:
@@ -61,20 +61,20 @@ class SetRecords:
         return voting_error(self.sets, degree)
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
-        """By splits."""
+        """Order from recursive splits."""
         return tiebreak[split_order(self.sets.take(tiebreak), self.weights[tiebreak], piece=1)]
 
     def borders(self, order: Int64Array) -> None:
-        """Splits are not kept."""
+        """None: the depths of splits are not known."""
 
     def orders(self, members: Int32Array) -> Orders:
-        """By splits, each time with another taste for items."""
+        """Orders from recursive splits, with a different random item weighting each time."""
         return set_orders(self.sets, members.astype(np.int64), self.weights)
 
     def profiles_by_block(
         self, demand: Demand, order: Int64Array, starts: Int64Array
     ) -> Float64Array:
-        """Shares of the most frequent items, block by block."""
+        """Shares of the most frequent items, by block."""
         lengths = np.diff(starts)
         held = frequent_items(self.sets, self.sets.take(order), _FEATURES)
         shares = np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None]

@@ -1,13 +1,13 @@
-"""CAHD, the rival of SET12: homogeneous groups along the Gray order.
+"""CAHD, the method that SET12 compares with: homogeneous groups along the Gray order.
 
 Ghinita, Kalnis, Tao: Anonymous Publication of Sensitive Transactional Data (IEEE TKDE 2011), after
-Ghinita, Tao, Kalnis: On the Anonymization of Sparse High-Dimensional Data (ICDE 2008). Going along
-the order, each record that has no group yet takes the p - 1 most similar ones out of the α·p
-nearest with other labels, unless what would be left could no longer be grouped; whoever stays
-behind forms the last group. As SET12 §5.1 does, groups are published by bit voting.
+Ghinita, Tao, Kalnis: On the Anonymization of Sparse High-Dimensional Data (ICDE 2008). Along the
+order, each record without a group takes the p - 1 most similar ones out of the α·p nearest with
+other labels, unless the remaining records could then no longer be grouped; the records left at the
+end form the last group. As in SET12 §5.1, groups are published by bit voting.
 
-Without labels (k-anonymity) no two records are in conflict. Records are similar when their Hamming
-distance is small; the papers count common items, which is the same for records of one size.
+Without labels (k-anonymity) no two records are in conflict. Records are similar if their Hamming
+distance is small; the papers count common items, which is equivalent for records of one size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mottle.methods import Arrangement, MethodContext
 from mottle.methods.sets.base import register
 from mottle.typing import Int32Array, Int64Array
 
-CANDIDATES = 3  # α: so many candidates per place in the group
+CANDIDATES = 3  # α: number of candidates per place in the group
 _NONE = -1
 
 
@@ -53,19 +53,19 @@ def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
 
 
 class _Remaining(NamedTuple):
-    """Records without a group, as a chain along the order; and their labels."""
+    """Records without a group, as a linked list along the order; and their labels."""
 
-    before: Int64Array  # by rank; _NONE at the ends
-    after: Int64Array
-    counts: Int64Array  # by label
-    labels_with: Int64Array  # by count: how many labels occur that often
+    before: Int64Array  # by rank: the record before; _NONE for the first
+    after: Int64Array  # by rank: the record after; _NONE for the last
+    counts: Int64Array  # by label: number of records
+    labels_with: Int64Array  # by count: number of labels that occur that often
 
 
 @njit(cache=True, nogil=True)
 def _group(
     sets: Sets, order: Int64Array, labels: Int32Array, size: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Ranks group after group, and where each group begins."""
+    """Ranks sorted by group, and where each group begins."""
     records = order.size
     label_count = labels.max() + 1 if labels.size else 1
     remaining = _Remaining(
@@ -84,7 +84,7 @@ def _group(
     starts = np.empty(records + 1, np.int64)
     groups, placed = 0, 0
     near = np.empty(CANDIDATES * size, np.int64)
-    apart = np.empty(CANDIDATES * size, np.int64)
+    distance = np.empty(CANDIDATES * size, np.int64)
     taken_in = np.full(label_count, _NONE, np.int64)
     group = np.empty(size, np.int64)
     for rank in range(records):
@@ -94,15 +94,15 @@ def _group(
         if found < size - 1:
             continue
         for number in range(found):
-            apart[number] = hamming(sets, order[rank], order[near[number]])
+            distance[number] = hamming(sets, order[rank], order[near[number]])
         group[0] = rank
         for place in range(1, size):
             best = 0
             for number in range(1, found):
-                if apart[number] < apart[best]:
+                if distance[number] < distance[best]:
                     best = number
             group[place] = near[best]
-            apart[best] = np.iinfo(np.int64).max
+            distance[best] = np.iinfo(np.int64).max
         if labels.size:
             _recount(remaining, labels, group, -1)
             while highest > 0 and remaining.labels_with[highest] == 0:
@@ -138,7 +138,10 @@ def _group(
 def _candidates(
     remaining: _Remaining, labels: Int32Array, rank: int, near: Int64Array, taken_in: Int64Array
 ) -> int:
-    """The nearest records in both directions, no two of them, nor ``rank``, with equal labels."""
+    """Find the nearest records in both directions, all with labels different from each other's.
+
+    Their labels also differ from that of ``rank``. Returns how many were found.
+    """
     if labels.size:
         taken_in[labels[rank]] = rank
     found = 0
@@ -161,7 +164,7 @@ def _candidates(
 
 @njit(cache=True, nogil=True)
 def _recount(remaining: _Remaining, labels: Int32Array, group: Int64Array, change: int) -> None:
-    """Take the labels of a group out of the counts, or put them back."""
+    """Remove the labels of a group from the counts (``change`` -1), or put them back (1)."""
     for member in group:
         label = labels[member]
         remaining.labels_with[remaining.counts[label]] -= 1

@@ -3,10 +3,10 @@
 Xue, Karras, Raïssi, Vaidya, Tan: Anonymizing Set-Valued Data by Nonreciprocal Recoding (KDD 2012),
 §4.2 and §4.4.
 
-**It does not give what it claims**, and runs only when the paper's randomization is asked for by
-name. The ℓ postimages of a record have different labels of their own; but what is published on
-them are the labels of whoever is drawn, and these may repeat. An adversary who knows the algorithm
-learns from the repeats (docs/guarantees.md). The certificate says how often that happened.
+**It does not give what it claims**, and runs only if the paper's randomization is asked for by
+name. The ℓ postimages of a record have different labels of their own; but the labels published on
+them are those of the drawn preimages, and these may repeat. An adversary who knows the algorithm
+learns from the repetitions (docs/guarantees.md). The certificate says how often that happened.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mottle.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 from mottle.utils.xorshift import below
 
 _NONE = -1
-_PATIENCE = 20  # steps per record after which a walk is given up
+_PATIENCE = 20  # steps per record after which a walk is abandoned
 
 
 @register(
@@ -51,7 +51,7 @@ def closed_walk_greedy(sets: Sets, demand: Demand, context: MethodContext) -> Ar
     for round_ in range(diversity):
         if not greedy_assignment(sets, order, labels, matches, round_, state):
             raise GuaranteeError(
-                f"The greedy walks found {round_} of {diversity} assignments and then no more.",
+                f"The greedy walks found only {round_} of {diversity} assignments.",
                 "Choose a smaller ℓ.",
             )
     preimages = np.empty_like(matches)
@@ -70,16 +70,14 @@ class Walk(NamedTuple):
     preimage: Int64Array  # by edge
     postimage: Int64Array  # by edge
     latest: Int64Array  # by preimage: its latest edge, or _NONE
-    earlier: (
-        Int64Array  # by edge to where the walk had not been: the last such one before, or _NONE
-    )
-    discovery: Int64Array  # by preimage: its latest edge to where the walk had not been, or _NONE
-    tried: Int64Array  # by preimage: how far it has looked for a last resort …
-    resort: Int64Array  # … and the one it took there
-    reached: BoolArray  # by postimage: whether the walk has been there
-    ahead: Int64Array  # by rank: itself if not reached, else a rank further on up to the next one
-    behind: Int64Array  # the same in the other direction; ranks go around
-    unreached: Int64Array  # by label: postimages with it that the walk has not reached; then all
+    earlier: Int64Array  # by discovering edge: the preimage's discovering edge before, or _NONE
+    discovery: Int64Array  # by preimage: its latest edge to a newly reached postimage, or _NONE
+    tried: Int64Array  # by preimage: the distance up to which it has tried reached postimages
+    resort: Int64Array  # by preimage: the postimage it took at that distance, or _NONE
+    reached: BoolArray  # by postimage: whether the walk has reached it
+    ahead: Int64Array  # by rank: itself if not reached, else a link towards the next unreached one
+    behind: Int64Array  # the same in the other direction; ranks are cyclic
+    unreached: Int64Array  # by label: number of unreached postimages with it; last, of all of them
 
 
 @njit(cache=True, nogil=True)
@@ -91,11 +89,11 @@ def greedy_assignment(
     round_: int,
     state: UInt64Array,
 ) -> bool:
-    """Algorithm 1: fill ``matches[:, round_]``, by ranks; False if a walk had nowhere to go.
+    """Algorithm 1: fill ``matches[:, round_]``, by ranks; false if a walk cannot be continued.
 
-    The assignment starts as everyone matched with itself, valid or not. Walks begin at records not
-    yet processed and end where the first record was matched; the last choice of each record on the
-    way counts, so detours are forgotten.
+    The assignment starts with every record matched with itself, valid or not. Walks begin at
+    records not yet processed and end where the first record was matched; only the last choice of
+    each record on the way counts, so detours are forgotten.
     """
     records = order.size
     longest = _PATIENCE * records
@@ -171,7 +169,7 @@ def _leave(walk: Walk, labels: Int32Array, postimage: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _next(pointers: Int64Array, rank: int) -> int:
-    """The first unreached rank from this one on, if there is any; shortens the way for others."""
+    """The first unreached rank from this one on, if there is any; shortens the links on the way."""
     while pointers[rank] != rank:
         pointers[rank] = pointers[pointers[rank]]
         rank = pointers[rank]
@@ -190,10 +188,10 @@ def greedy_pick(
 ) -> int:
     """Algorithm 2: the nearest eligible postimage of ``node`` along the order; _NONE for none.
 
-    Of two equally far it takes the one of smaller Hamming distance. One that the walk has reached
-    already is a last resort; between an unreached and a reached one the text prefers the former,
-    where the pseudocode looks at the distance first. Reached ones are jumped over, so that a walk
-    does not look at all of them at every step.
+    Of two at the same distance it takes the one with the smaller Hamming distance. One that the
+    walk has already reached is a last resort; between an unreached and a reached one the text
+    prefers the former, whereas the pseudocode compares distances first. Reached ones are skipped by
+    links, so that a walk does not look at all of them at every step.
     """
     open_to_it = walk.unreached[-1]
     for earlier in range(round_):
@@ -213,9 +211,9 @@ def _last_resort(
     node: int,
     walk: Walk,
 ) -> int:
-    """The nearest eligible postimage, all of which the walk has reached; _NONE for none.
+    """The nearest eligible postimage if the walk has reached all of them; _NONE for none.
 
-    What was eligible nearer by has been taken before: the search goes on where it ended.
+    The nearer eligible ones have already been taken: the search continues where it ended.
     """
     records = order.size
     for step in range(walk.tried[node], records // 2 + 1):
@@ -283,7 +281,7 @@ def _new_label(labels: Int32Array, matches: Int32Array, round_: int, node: int, 
 def _eligible(
     labels: Int32Array, matches: Int32Array, round_: int, node: int, other: int, walk: Walk
 ) -> bool:
-    """Neither of the label of an old match nor discovered from here in this walk."""
+    """Whether its label differs from earlier matches' and it was not discovered from ``node``."""
     if not _new_label(labels, matches, round_, node, other):
         return False
     edge = walk.discovery[node]

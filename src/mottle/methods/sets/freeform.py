@@ -1,10 +1,10 @@
 """Freeform for sets: clusters around common items or optimal assignments, then refinement. Ours.
 
-What is lost is the error of bit voting: a wrong bit costs a record one part of its size, so that
-the mean loss is SET12's error rate. Records lie in an order by splits
-(`mottle.orderings.item_splits`). Sparse records, which share only few of many items, are dealt to
+The loss is the error of bit voting: a wrong bit costs a record 1 / (its number of items), so that
+the mean loss is SET12's error rate. Records are ordered by recursive splits
+(`mottle.orderings.item_splits`). Sparse records, which share only few of many items, are put into
 boxes by the items they share (`mottle.methods.sets._clusters`). Dense ones, and pairs, are matched
-as tables are (`mottle.methods.freeform`). The refinement is that of tables.
+like tables (`mottle.methods.freeform`). The refinement is that of tables.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from mottle.methods.sets.base import register
 from mottle.orderings.item_splits import split_order
 from mottle.typing import Int32Array, Int64Array
 
-PART = 100_000  # records clustered together: bounds memory and keeps time linear in their number
-_PAIRS = 2  # degree up to which matching finds more than clusters do …
-_PAIRED_TOGETHER = 2_000  # … where a single layer is matched, and blocks may be large
-_PAIRS_DEALT_TOGETHER = 400
+PART = 100_000  # records that are clustered together: bounds memory and keeps time linear
+_PAIRS = 2  # highest degree at which matching is better than clusters
+_PAIRED_TOGETHER = 2_000  # block size at that degree: with a single layer, blocks may be large
+_PAIRS_DEALT_TOGETHER = 400  # records in an exchange of the refinement at that degree
 _UNIT = 1 << 16  # weight of a wrong bit of a record that holds one item
-_LARGEST_SUM = (1 << 30) - 1  # of the weights of a box
+_LARGEST_SUM = (1 << 30) - 1  # largest sum of the weights of a box
 
 
 @register(
@@ -41,9 +41,9 @@ _LARGEST_SUM = (1 << 30) - 1  # of the weights of a box
     cost="O(n · k · (block + s)) time, refinement as long as you let it; O(n · (k + s)) memory",
 )
 def freeform(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
-    """Deal records to boxes part by part of the order by splits, then refine across parts.
+    """Put records into boxes, part by part of the order by splits, then refine across parts.
 
-    ``effort.seconds`` = 0 leaves the refinement out.
+    With ``context.seconds`` = 0 there is no refinement.
     """
     degree = demand.degree
     weights, metric = bit_weights(sets), voting_error(sets, degree)
@@ -78,7 +78,7 @@ def freeform(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
 
 
 def bit_weights(sets: Sets, unit: int = _UNIT) -> Int32Array:
-    """What a wrong bit of every record weighs: one part of its size."""
+    """Weight of a wrong bit of every record: ``unit`` / (its number of items)."""
     return np.maximum(np.rint(unit / np.maximum(sets.sizes, 1)), 1).astype(np.int32)
 
 
@@ -92,16 +92,16 @@ def voting_error(sets: Sets, degree: int) -> Scales:
 def set_orders(
     sets: Sets, rows: Int64Array, weights: Int32Array, together: int = DEALT_TOGETHER
 ) -> Orders:
-    """Orders by splits, each time with another taste for items.
+    """Orders from recursive splits, with a different random item weighting each time.
 
-    ``rows`` [n] are the records that the originals of a refinement stand for, ``together`` how many
-    of them are dealt at once.
+    ``rows`` [n] are the records that the originals of a refinement stand for; ``together`` is the
+    number of records in one exchange.
     """
 
     def order(originals: Int32Array, number: int, random: np.random.Generator) -> Int64Array:
         shown = rows[originals]
-        taste = random.random(sets.universe)
-        in_turn = split_order(sets.take(shown), weights[shown], together, taste)
+        item_weights = random.random(sets.universe)
+        in_turn = split_order(sets.take(shown), weights[shown], together, item_weights)
         return np.roll(in_turn, random.integers(len(shown)))
 
     return order

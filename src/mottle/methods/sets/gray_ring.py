@@ -56,6 +56,6 @@ def gray_genetic_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arr
 
 
 def ring(order: Int64Array, degree: int) -> Graph:
-    """All records around one ring."""
+    """One ring of all records."""
     whole = np.array([0, len(order)], np.int64)
     return Graph.rings(order.astype(np.int32), whole, np.array([degree], np.int32))

@@ -25,9 +25,9 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import BucketDecision
 from mottle.methods.buckets import records
-from mottle.methods.buckets.block_cuts import marks_of_values
-from mottle.methods.buckets.buckets import random_rank, scouting_seconds
-from mottle.methods.buckets.partitioned.cuts import Region, Share
+from mottle.methods.buckets.block_cuts import codes_by_value
+from mottle.methods.buckets.buckets import pilot_seconds, random_rank
+from mottle.methods.buckets.partitioned.cuts import RegionRows, RowShare
 from mottle.methods.buckets.partitioned.decision import Decision, TierDecision
 from mottle.methods.buckets.tiers import Tier
 from mottle.orderings import Packing, by_cardinality
@@ -185,11 +185,11 @@ class ChunkedPlan:
         self, rows: pa.Table, buckets: int
     ) -> tuple[pa.Table, Measurements, Float64Array]:
         """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
-        values = len(marks_of_values(self.demand))
+        values = len(codes_by_value(self.demand))
         whole = BucketDecision(
             buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
         )
-        done = self._publish(0, rows, whole, scouting_seconds(self.settings.effort), lambda _: None)
+        done = self._publish(0, rows, whole, pilot_seconds(self.settings.effort), lambda _: None)
         told = records.TableRecords(done.codes).profiles_by_release(
             done.demand, done.graph, done.truth
         )
@@ -226,15 +226,15 @@ class ChunkedPlan:
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def stretch(self, number: int, rows: pa.Table, cuts: Int64Array) -> Region:
+    def stretch(self, number: int, rows: pa.Table, cuts: Int64Array) -> RegionRows:
         """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
 
         ``cuts``: first row of every stretch, and the end.
         """
         _check_whole(number, rows, cuts)
-        return Region(number, self._codes(rows), self.sensitive_codes(rows))
+        return RegionRows(number, self._codes(rows), self.sensitive_codes(rows))
 
-    def parts(self, number: int, rows: pa.Table, share: Share) -> Int64Array:
+    def parts(self, number: int, rows: pa.Table, share: RowShare) -> Int64Array:
         """The part that each of a region's rows belongs to, by lot."""
         _check_whole(number, rows, self.cuts)
         tiebreak = self.secret.part("parts of region", number).permutation(
@@ -245,7 +245,7 @@ class ChunkedPlan:
         part: Int64Array = (random_rank(values, tiebreak)[:, None] >= ends).sum(axis=1)
         return part
 
-    def part_of(self, number: int, rows: pa.Table, share: Share | None) -> pa.Table:
+    def part_of(self, number: int, rows: pa.Table, share: RowShare | None) -> pa.Table:
         """Those of a region's rows that belong to a share, in order."""
         if share is None or share.is_everything:
             return rows
@@ -254,12 +254,12 @@ class ChunkedPlan:
     def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
         """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
         _check_whole(stretch, rows, tier.share.cuts)
-        if tier.seating is None:
+        if tier.slots is None:
             chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
             seat = np.full(rows.num_rows, -1, np.int64)
         else:
             secret = self.secret.part("lots of tier", tier.share.part).part("stretch", stretch)
-            chunk, seat = tier.seating.seats(
+            chunk, seat = tier.slots.of_region(
                 stretch,
                 int(tier.share.cuts[stretch]),
                 self.sensitive_codes(rows)[:, 0],
@@ -272,9 +272,9 @@ class ChunkedPlan:
         if self.decision is None:
             return None
         tier, profiles = self.decision.tier_of(number), self.decision.profiles
-        if tier.seating is not None:
+        if tier.slots is not None:
             seats = rows.column(SEAT).to_numpy()
-            return BucketDecision(tier.buckets, profiles, None, seats, tier.seating.first_seats)
+            return BucketDecision(tier.buckets, profiles, None, seats, tier.slots.first_slots)
         stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
         starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
         return BucketDecision(tier.buckets, profiles, starts)

@@ -20,7 +20,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.methods.auto import PATIENCE, expected_seconds
 from mottle.methods.buckets.buckets import tiers_for
-from mottle.methods.buckets.partitioned.cuts import OrderedPartitions, Share
+from mottle.methods.buckets.partitioned.cuts import OrderedPartitions, RowShare
 from mottle.methods.buckets.partitioned.decision import decide
 from mottle.methods.buckets.tiers import edges_per_record
 from mottle.pipeline.certify import (
@@ -60,10 +60,10 @@ class Engine(Protocol):
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """How many rows may be worked on at once; ``edges``: of the graph, per record."""
 
-    def partitions(self, plan: ChunkedPlan, share: Share | None) -> OrderedPartitions:
+    def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> OrderedPartitions:
         """The coded rows of a share of the table, or all, along the order."""
 
-    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records as chunk 0; returns what their release says about values."""
 
     def settle(self, plan: ChunkedPlan) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mottle.errors import PrivacyError
-from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
+from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, SEAT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
@@ -36,7 +36,7 @@ class SparkPartitions:
     plan: ChunkedPlan
     cuts: Int64Array
 
-    def over(self, work: Callable[[Region], Result]) -> list[Result]:
+    def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
         """What ``work`` says about every stretch; the driver gets nothing else."""
         fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
         look = grouped(look_at_stretch, self.plan, self.cuts, work)
@@ -58,22 +58,22 @@ class SparkParts:
         self._thin = [*codec.keys, TIEBREAK, *codec.values, CHUNK]
         self._seen = keep("regions", regions.select(*self._thin))
 
-    def line(self, share: Share | None) -> SparkPartitions:
+    def line(self, share: RowShare | None) -> SparkPartitions:
         """What `mottle.methods.buckets.partitioned.decision` looks at."""
-        if share is None or (share.is_everything and share.together == 1):
+        if share is None or (share.is_everything and share.regions_per_section == 1):
             return SparkPartitions(self._seen, self._plan, self._plan.cuts)
         return SparkPartitions(self.of(share).select(*self._thin), self._plan, share.cuts)
 
-    def of(self, share: Share) -> DataFrame:
+    def of(self, share: RowShare) -> DataFrame:
         """The rows of a share, each with the number of its stretch."""
         from pyspark.sql import functions as sql
 
         rows = self._regions
         if not share.is_everything:
             rows = self._parted(share).where(sql.col(SHARE) == share.part).drop(SHARE)
-        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.together))
+        return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.regions_per_section))
 
-    def _parted(self, share: Share) -> DataFrame:
+    def _parted(self, share: RowShare) -> DataFrame:
         """All rows, each with its part; made once for all shares of a table."""
         key = share.counts.tobytes()
         if key not in self._known:

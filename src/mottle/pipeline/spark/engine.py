@@ -28,7 +28,7 @@ from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.read_table import normalize
-from mottle.methods.buckets.partitioned.cuts import Share
+from mottle.methods.buckets.partitioned.cuts import RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -222,11 +222,11 @@ class SparkEngine:
         """How many rows one Python worker holds at once."""
         return self.chunk_rows
 
-    def partitions(self, plan: ChunkedPlan, share: Share | None) -> SparkPartitions:
+    def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> SparkPartitions:
         """The rows of a share, or all."""
         return self._parts(plan).line(share)
 
-    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records in one worker; the driver gets what their release says."""
         fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
         work = grouped(publish_scouts, plan, buckets)

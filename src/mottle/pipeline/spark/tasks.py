@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.io.read_table import normalize
-from mottle.methods.buckets.partitioned.cuts import Region, Share
+from mottle.methods.buckets.partitioned.cuts import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.measurements import Measurements
 from mottle.typing import Int64Array
@@ -96,7 +96,7 @@ def _one_thread() -> None:
 
 
 def part_region(
-    plan: ChunkedPlan, share: Share, key: tuple[pa.Scalar, ...], rows: pa.Table
+    plan: ChunkedPlan, share: RowShare, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
     """The rows of one region with the part that each belongs to."""
     rows = plan.in_order(rows)
@@ -106,7 +106,7 @@ def part_region(
 def look_at_stretch(
     plan: ChunkedPlan,
     cuts: Int64Array,
-    work: Callable[[Region], Any],
+    work: Callable[[RegionRows], Any],
     key: tuple[pa.Scalar, ...],
     rows: pa.Table,
 ) -> pa.Table:

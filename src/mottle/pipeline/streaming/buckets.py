@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.io.atomic_write import write_atomic
-from mottle.methods.buckets.partitioned.cuts import Region, Result, Share
+from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
 from mottle.methods.buckets.partitioned.decision import TierDecision
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
 from mottle.pipeline.streaming.external_sort import SortedRows
@@ -24,14 +24,14 @@ class StreamedPartitions:
 
     plan: ChunkedPlan
     rows: SortedRows
-    share: Share | None
+    share: RowShare | None
 
     @property
     def cuts(self) -> Int64Array:
         """First row of every stretch, and the end."""
         return self.plan.cuts if self.share is None else self.share.cuts
 
-    def over(self, work: Callable[[Region], Result]) -> list[Result]:
+    def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
         """What ``work`` says about every stretch."""
         codec = self.plan.codec
         columns = [*codec.keys, *codec.values]
@@ -60,7 +60,7 @@ class ChunkRows:
         self._stage = stage
         self._seated: list[tuple[Path, list[int]]] = []  # files, and the chunks of their batches
         for tier in plan.decision.tiers if plan.decision is not None else ():
-            if tier.seating is not None:
+            if tier.slots is not None:
                 stretches = range(len(tier.share.cuts) - 1)
                 self._seated += [self._seat(tier, stretch) for stretch in stretches]
 
@@ -70,7 +70,7 @@ class ChunkRows:
         if decision is None:
             return StreamedPartitions(self._plan, self._rows, None).read(number)
         tier = decision.tier_of(number)
-        if tier.seating is None:
+        if tier.slots is None:
             line = StreamedPartitions(self._plan, self._rows, tier.share)
             return line.read(number - tier.first_chunk)
         batches = [

@@ -39,7 +39,7 @@ from mottle.io.batch_source import (
 )
 from mottle.io.databases import DatabaseTable
 from mottle.io.read_release import load_release
-from mottle.methods.buckets.partitioned.cuts import Share
+from mottle.methods.buckets.partitioned.cuts import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.memory import BASE_BYTES, memory_bytes, rows_per_chunk
@@ -347,11 +347,11 @@ class StreamingEngine:
             self.memory, method, edges, len(codec.domains), row_bytes
         )
 
-    def partitions(self, plan: ChunkedPlan, share: Share | None) -> StreamedPartitions:
+    def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> StreamedPartitions:
         """The sorted rows of a share, or all."""
         return StreamedPartitions(plan, self._sorted, share)
 
-    def publish_pilot(self, plan: ChunkedPlan, share: Share, buckets: int) -> Float64Array:
+    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records as chunk 0, once."""
         note, files = self.stage / "scouts.json", self._files(plan)
         if files.measured(0) is None or not note.exists():

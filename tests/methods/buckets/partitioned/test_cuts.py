@@ -14,11 +14,11 @@ from mottle import Schema
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.guarantees.demand import Demand
-from mottle.methods.buckets.block_cuts import Way, best_cut
+from mottle.methods.buckets.block_cuts import CutRule, best_cut
 from mottle.methods.buckets.partitioned import cuts
 from mottle.methods.buckets.partitioned.cuts import (
     Cut,
-    Region,
+    RegionRows,
     _borders_of,
     counts_between,
     decide_cut,
@@ -34,16 +34,16 @@ QI = ["age", "sex", "education", "workclass"]
 
 @dataclass(frozen=True)
 class Held:
-    """A line of regions that lie in memory."""
+    """Ordered partitions that are held in memory."""
 
     codes: Codes
-    marks: np.ndarray
+    sensitive_codes: np.ndarray
     cuts: np.ndarray
 
-    def over(self, work: Callable[[Region], object]) -> list:
+    def over(self, work: Callable[[RegionRows], object]) -> list:
         return [
             work(
-                Region(
+                RegionRows(
                     number,
                     Codes(self.codes.domains, self.codes.matrix[first:last]),
                     np.ascontiguousarray(self.sensitive_codes[first:last]),
@@ -135,7 +135,7 @@ def test_regions_that_cut_themselves_all_keep_the_caps(monkeypatch):
 def test_profiles_of_regions_add_up_to_those_of_memory(regions, own):
     table, demand = line(regions, 3, 6)
     if own:
-        cut = Cut(12, Way.EVENLY, None)
+        cut = Cut(12, CutRule.EVENLY, None)
         starts = np.concatenate(
             [
                 table.cuts[region.number] + cut.of_region(region, table.cuts, 3)[:-1]
@@ -145,7 +145,7 @@ def test_profiles_of_regions_add_up_to_those_of_memory(regions, own):
         )
     else:
         starts = np.arange(13) * ROWS // 12
-        cut = Cut(12, Way.EVENLY, starts)
+        cut = Cut(12, CutRule.EVENLY, starts)
     expected = TableRecords(table.codes).profiles_by_block(demand, np.arange(ROWS), starts)
     assert gathered_of(table, cut, 3, 9).profiles() == pytest.approx(expected)
 

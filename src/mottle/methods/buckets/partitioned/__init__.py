@@ -1,1 +1,1 @@
-"""The same decisions for a table that lies in partitions."""
+"""The decisions of `buckets` for a table that is read region by region."""

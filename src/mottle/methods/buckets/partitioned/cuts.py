@@ -1,8 +1,9 @@
-"""The cut of `buckets` for a table that comes in regions: what is in memory one function call.
+"""Cutting blocks for a table that is read region by region; in memory this is one function call.
 
-The rule is `methods._block_cuts.best`. Regions are stretches of the order of quasi-identifiers,
-as many as memory asks for. Numbers of blocks that give every region many blocks are cut by each
-region for itself; fewer blocks are cut where the whole table would cut them, across regions.
+The rule is `mottle.methods.buckets.block_cuts.best`. Regions are sections of the order of
+quasi-identifiers, as many as the memory requires. If a number of blocks gives every region many
+blocks, each region cuts its own; fewer blocks are cut where the whole table would cut them, across
+regions.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.buckets.block_cuts import (
     Borders,
+    CutRule,
     Judge,
     Trial,
-    Way,
     best,
     cut_by,
     fewer,
@@ -32,16 +33,16 @@ from mottle.methods.buckets.profiles import Gathered, block_features, gather_by_
 from mottle.methods.buckets.records import TableRecords, agreeing, in_ranks
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-OWN_BLOCKS = 64  # blocks of a region from which it cuts itself
-_TRIED_AT_ONCE = 24  # numbers of blocks that one look over all regions tries
-_LARGEST_COUNTS = 2 * 10**7  # numbers that counts between cuts may take
-_KNOWN_BORDERS = 16 * OWN_BLOCKS  # of a region, for cuts across regions
+OWN_BLOCKS = 64  # a region with at least this many blocks cuts them itself
+_TRIED_AT_ONCE = 24  # numbers of blocks that are tried in one pass over all regions
+_LARGEST_COUNTS = 2 * 10**7  # most entries of the array of counts between cuts
+_KNOWN_BORDERS = 16 * OWN_BLOCKS  # borders of a region that are known to cuts across regions
 
 Result = TypeVar("Result")
 
 
-class Region(NamedTuple):
-    """Some rows, next to each other along the order, and in it."""
+class RegionRows(NamedTuple):
+    """The rows of a region, or of several adjacent ones, in order."""
 
     number: int
     codes: Codes
@@ -49,62 +50,60 @@ class Region(NamedTuple):
 
     @property
     def borders(self) -> Int32Array:
-        """How much each row has in common with the one before; the first, as if all."""
+        """The depth of the border before each row; for the first row, the number of columns."""
         found = TableRecords(self.codes).borders(np.arange(len(self.sensitive_codes)))
         found[:1] = self.codes.matrix.shape[1]
         return found
 
 
 class OrderedPartitions(Protocol):
-    """All rows along the order, of which a region is seen at a time, here or elsewhere."""
+    """All rows along the order; regions are processed one at a time, here or on other machines."""
 
     @property
     def cuts(self) -> Int64Array:
         """First row of every region, and the end."""
 
-    def over(self, work: Callable[[Region], Result]) -> list[Result]:
-        """What ``work`` says about every region, in their order."""
+    def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
+        """Call ``work`` for every region; return the results in the order of the regions."""
 
 
 @dataclass(frozen=True)
-class Share:
-    """The rows of one part of a table: of a tier, or of its scouts."""
+class RowShare:
+    """The rows of one part of a table: a tier, or its pilot records."""
 
-    counts: (
-        Int64Array  # [regions, values, parts]: how many rows of each value every region has in each
-    )
+    counts: Int64Array  # [regions, values, parts]: number of rows by region, value and part
     part: int
-    together: int = 1  # neighbouring regions that are seen as one
+    regions_per_section: int = 1  # number of adjacent regions that are processed as one section
 
     @property
     def cuts(self) -> Int64Array:
-        """First row of every stretch of regions seen as one, and the end."""
+        """First row of every section of regions, and the end."""
         ends = np.cumsum(self.counts[:, :, self.part].sum(axis=1))
-        return np.append(np.concatenate([[0], ends[:-1]])[:: self.together], ends[-1])
+        return np.append(np.concatenate([[0], ends[:-1]])[:: self.regions_per_section], ends[-1])
 
     @property
     def is_everything(self) -> bool:
-        """Whether all rows belong to it."""
+        """Whether all rows of the table belong to this part."""
         return bool(self.cuts[-1] == self.counts.sum())
 
     @property
     def values(self) -> Int64Array:
-        """How often each value occurs in it."""
+        """Number of rows of each value in this part."""
         return np.asarray(self.counts[:, :, self.part].sum(axis=0))
 
-    def regions(self, stretch: int) -> range:
-        """The regions that are seen as one."""
-        first = stretch * self.together
-        return range(first, min(first + self.together, len(self.counts)))
+    def regions(self, section: int) -> range:
+        """The regions of a section."""
+        first = section * self.regions_per_section
+        return range(first, min(first + self.regions_per_section, len(self.counts)))
 
-    def within(self, largest: int) -> Share:
-        """The same rows in as few stretches as hold no more than ``largest``.
+    def within(self, largest: int) -> RowShare:
+        """The same rows in the fewest sections that have at most ``largest`` rows each.
 
-        Halved again and again, as cells are in memory; see `engines.cut_regions`.
+        Sections are merged two by two, as cells are in memory.
         """
         share = self
-        while share.together < len(self.counts):
-            wider = replace(share, together=2 * share.together)
+        while share.regions_per_section < len(self.counts):
+            wider = replace(share, regions_per_section=2 * share.regions_per_section)
             if np.diff(wider.cuts).max() > largest:
                 break
             share = wider
@@ -113,38 +112,39 @@ class Share:
 
 @dataclass(frozen=True)
 class Cut:
-    """The decision: so many blocks, cut in this way."""
+    """The decision: the number of blocks and how they are cut."""
 
     blocks: int
-    way: Way
-    starts: Int64Array | None  # first row of every block and the end; None: regions cut themselves
+    rule: CutRule
+    starts: Int64Array | None  # first row of every block and the end; None: each region cuts itself
 
-    def of_region(self, region: Region, cuts: Int64Array, count: int) -> Int64Array:
-        """Where a region that cuts itself does so, and its end."""
+    def of_region(self, region: RegionRows, cuts: Int64Array, count: int) -> Int64Array:
+        """Starts of the blocks of a region that cuts itself, and its end."""
         offsets = _offsets(self.blocks, cuts)
         blocks = int(offsets[region.number + 1] - offsets[region.number])
-        return _cut_region(region, self.way, blocks, count)
+        return _cut_region(region, self.rule, blocks, count)
 
 
 def decide_cut(line: OrderedPartitions, demand: Demand, counts: Int64Array, count: int) -> Cut:
-    """Cut so that least is lost; ``demand`` has the marks of all combinations of values.
+    """Cut with the least expected loss.
 
-    ``counts``: how often each of these occurs in the line; ``count``: of buckets.
+    ``demand`` has the sensitive codes of all combinations of values; ``counts``: number of rows of
+    each of these in ``line``; ``count``: number of buckets.
     """
     rows = int(line.cuts[-1])
     table = _Trials(line, demand, counts, count)
     found = best(rows, count, table.of)
-    return Cut(1, Way.EVENLY, np.array([0, rows], np.int64)) if found is None else found
+    return Cut(1, CutRule.EVENLY, np.array([0, rows], np.int64)) if found is None else found
 
 
 class _Trials:
-    """Looks over all regions, each for several numbers of blocks ahead of the question."""
+    """Passes over all regions, each for several numbers of blocks that may be needed next."""
 
     def __init__(
         self, line: OrderedPartitions, demand: Demand, counts: Int64Array, count: int
     ) -> None:
         self.line, self.demand, self.count = line, demand, count
-        self.number = len(counts)  # of values
+        self.number = len(counts)  # number of values
         self.judge = Judge(demand, counts, count)
         self.own = OWN_BLOCKS * (len(line.cuts) - 1)
         self.known: dict[int, list[tuple[Cut, Trial]]] = {}
@@ -153,7 +153,7 @@ class _Trials:
         if blocks not in self.known:
             own = blocks >= self.own
             tried = {blocks}
-            for eligible in (True, False):  # whichever way it goes on
+            for eligible in (True, False):  # the numbers that follow in either case
                 number = blocks
                 for _ in range(_TRIED_AT_ONCE // 2):
                     number = fewer(number, eligible=eligible)
@@ -164,7 +164,7 @@ class _Trials:
 
     @cached_property
     def borders(self) -> Borders:
-        """Those that cuts across regions may fall on."""
+        """The borders that cuts across regions may fall on."""
         return _borders_of(self.line)
 
     def _try_own(self, tried: list[int]) -> None:
@@ -174,24 +174,25 @@ class _Trials:
         found = self.line.over(look)
         for place, blocks in enumerate(tried):
             self.known[blocks] = []
-            for way in Way:
-                seen = [region[place][way] for region in found]
+            for rule in CutRule:
+                seen = [region[place][rule] for region in found]
                 kept = all(counts is not None for counts in seen)
                 counts = [block for counts in seen for block in counts or []]
                 self.known[blocks].append(
                     (
-                        Cut(blocks, way, None),
-                        Trial(partial(bool, kept), self._loss(counts, blocks, way)),
+                        Cut(blocks, rule, None),
+                        Trial(partial(bool, kept), self._loss(counts, blocks, rule)),
                     )
                 )
 
     def _try_across(self, tried: list[int]) -> None:
         rows = int(self.line.cuts[-1])
-        budget = _LARGEST_COUNTS // (len(Way) * len(self.demand.caps))
+        budget = _LARGEST_COUNTS // (len(CutRule) * len(self.demand.caps))
         within = max(int(np.searchsorted(np.cumsum(tried), budget)), 1)
         tried = tried[:within]
         starts = [
-            [cut_by(way, rows, blocks, self.count, self.borders) for way in Way] for blocks in tried
+            [cut_by(rule, rows, blocks, self.count, self.borders) for rule in CutRule]
+            for blocks in tried
         ]
         places = np.unique(np.concatenate([cut[1:] for cuts in starts for cut in cuts]))
         before = np.concatenate(
@@ -202,40 +203,45 @@ class _Trials:
         )
         for blocks, cuts in zip(tried, starts, strict=True):
             self.known[blocks] = []
-            for way, cut in zip(Way, cuts, strict=True):
+            for rule, cut in zip(CutRule, cuts, strict=True):
                 counts = np.diff(before[np.searchsorted(places, cut[1:]) + 1], axis=0, prepend=0)
-                self.known[blocks].append((Cut(blocks, way, cut), self._trial(cut, counts, way)))
+                self.known[blocks].append((Cut(blocks, rule, cut), self._trial(cut, counts, rule)))
 
-    def _trial(self, starts: Int64Array, counts: Int64Array, way: Way) -> Trial:
+    def _trial(self, starts: Int64Array, counts: Int64Array, rule: CutRule) -> Trial:
         def kept() -> bool:
             most = allowed(self.demand.caps, np.diff(starts)[:, None])  # type: ignore[arg-type]
             return bool(np.all(counts <= most))
 
         values = counts[tried_blocks(len(counts)), : self.number]
-        return Trial(kept, self._loss(list(values), len(counts), way))
+        return Trial(kept, self._loss(list(values), len(counts), rule))
 
-    def _loss(self, counts: list[Int64Array], blocks: int, way: Way) -> Callable[[], float]:
-        return lambda: self.judge.loss(counts, blocks) * way.more_loss
+    def _loss(self, counts: list[Int64Array], blocks: int, rule: CutRule) -> Callable[[], float]:
+        return lambda: self.judge.loss(counts, blocks) * rule.more_loss
 
 
-# ------------------------------------------------------------------ blocks that regions cut
+# ------------------------------------------------------------------ regions that cut themselves
 
 
 def _offsets(blocks: int, cuts: Int64Array) -> Int64Array:
-    """Number of the first block of every region, and of all blocks."""
+    """Number of the first block of every region, and the number of all blocks."""
     shares = np.diff(cuts * blocks // cuts[-1])
     return np.concatenate([[0], np.cumsum(np.maximum(shares, 1))])
 
 
-def _cut_region(region: Region, way: Way, blocks: int, count: int) -> Int64Array:
-    borders = Borders.of(region.borders) if way <= Way.NEARBY else None
-    return cut_by(way, len(region.sensitive_codes), blocks, count, borders)
+def _cut_region(region: RegionRows, rule: CutRule, blocks: int, count: int) -> Int64Array:
+    borders = Borders.of(region.borders) if rule <= CutRule.NEARBY else None
+    return cut_by(rule, len(region.sensitive_codes), blocks, count, borders)
 
 
 def _look_at_own(
-    tried: list[int], cuts: Int64Array, count: int, caps: Float64Array, values: int, region: Region
+    tried: list[int],
+    cuts: Int64Array,
+    count: int,
+    caps: Float64Array,
+    values: int,
+    region: RegionRows,
 ) -> list[list[list[Int64Array] | None]]:
-    """For every number of blocks and way: counts of the blocks to judge by, None if caps break."""
+    """For every number of blocks and rule: counts of the blocks to judge by; None if caps break."""
     borders = Borders.of(region.borders)
     found: list[list[list[Int64Array] | None]] = []
     for number in tried:
@@ -243,13 +249,13 @@ def _look_at_own(
         first, last = offsets[region.number], offsets[region.number + 1]
         judged = tried_blocks(int(offsets[-1]))
         judged = judged[(judged >= first) & (judged < last)] - first
-        ways: list[list[Int64Array] | None] = []
-        for way in Way:
-            starts = cut_by(way, len(region.sensitive_codes), int(last - first), count, borders)
+        by_rule: list[list[Int64Array] | None] = []
+        for rule in CutRule:
+            starts = cut_by(rule, len(region.sensitive_codes), int(last - first), count, borders)
             if not keeps_caps(region.sensitive_codes, starts, caps):
-                ways.append(None)
+                by_rule.append(None)
                 continue
-            ways.append(
+            by_rule.append(
                 [
                     np.bincount(
                         region.sensitive_codes[starts[b] : starts[b + 1], 0], minlength=values
@@ -257,7 +263,7 @@ def _look_at_own(
                     for b in judged
                 ]
             )
-        found.append(ways)
+        found.append(by_rule)
     return found
 
 
@@ -265,7 +271,7 @@ def _look_at_own(
 
 
 def _borders_of(line: OrderedPartitions) -> Borders:
-    """The deepest border of every short stretch of all regions, and those between regions."""
+    """The deepest border of every short section of all regions, and those between regions."""
     found = line.over(_look_for_borders)
     places = [cut + inside for cut, (inside, _, _) in zip(line.cuts[:-1], found, strict=True)]
     depths = [depths for _, depths, _ in found]
@@ -278,40 +284,40 @@ def _borders_of(line: OrderedPartitions) -> Borders:
     return Borders.of(np.concatenate(depths), np.concatenate(places))
 
 
-def _look_for_borders(region: Region) -> tuple[Int64Array, Int32Array, Int32Array]:
-    """Places and depths of a region's borders, one for every short stretch; first and last row."""
-    stretch = max(-(-len(region.sensitive_codes) // _KNOWN_BORDERS), 1)
+def _look_for_borders(region: RegionRows) -> tuple[Int64Array, Int32Array, Int32Array]:
+    """Places and depths of a region's borders, one for every short section; first and last row."""
+    length = max(-(-len(region.sensitive_codes) // _KNOWN_BORDERS), 1)
     depths = region.borders
-    depths = np.pad(depths, (0, -len(depths) % stretch), mode="edge").reshape(-1, stretch)
-    places = np.arange(len(depths)) * stretch + np.argmin(depths, axis=1)
+    depths = np.pad(depths, (0, -len(depths) % length), mode="edge").reshape(-1, length)
+    places = np.arange(len(depths)) * length + np.argmin(depths, axis=1)
     inside = places > 0
     rows = len(region.sensitive_codes)
     ends = in_ranks(region.codes, np.array([0, rows - 1] if rows else [], np.int64))
     return places[inside], depths.min(axis=1)[inside], ends
 
 
-def counts_between(line: OrderedPartitions, ends: Int64Array, marks: int) -> Int64Array:
-    """How often each mark occurs in the rows before each of the ascending ``ends``."""
-    total = np.zeros((len(ends), marks), np.int64)
-    for first, counts in line.over(partial(_count_between, ends, line.cuts, marks)):
+def counts_between(line: OrderedPartitions, ends: Int64Array, codes: int) -> Int64Array:
+    """[ends, codes]: counts of sensitive codes in the sections that the ascending ``ends`` end."""
+    total = np.zeros((len(ends), codes), np.int64)
+    for first, counts in line.over(partial(_count_between, ends, line.cuts, codes)):
         total[first : first + len(counts)] += counts
     return total
 
 
 def _count_between(
-    ends: Int64Array, cuts: Int64Array, marks: int, region: Region
+    ends: Int64Array, cuts: Int64Array, codes: int, region: RegionRows
 ) -> tuple[int, Int64Array]:
     begin = cuts[region.number]
     segments = pieces_of(ends, begin, begin + len(region.sensitive_codes))
     counts = [
-        np.bincount(region.sensitive_codes[first - begin : last - begin].ravel(), minlength=marks)
+        np.bincount(region.sensitive_codes[first - begin : last - begin].ravel(), minlength=codes)
         for _, first, last in segments
     ]
-    return segments[0][0] if segments else 0, np.array(counts, np.int64).reshape(-1, marks)
+    return segments[0][0] if segments else 0, np.array(counts, np.int64).reshape(-1, codes)
 
 
 def pieces_of(ends: Int64Array, begin: int, end: int) -> list[tuple[int, int, int]]:
-    """Stretches that end at ``ends``, as far as they lie in ``begin .. end``: number, first, last.
+    """Sections that end at ``ends``, clipped to ``begin .. end``, as (number, first, last).
 
     >>> pieces_of(np.array([4, 10, 20]), 5, 12)
     [(1, 5, 10), (2, 10, 12)]
@@ -326,11 +332,11 @@ def pieces_of(ends: Int64Array, begin: int, end: int) -> list[tuple[int, int, in
     ]
 
 
-# ------------------------------------------------------------------ what blocks tell
+# ------------------------------------------------------------------ profiles from blocks
 
 
 def gathered_of(line: OrderedPartitions, cut: Cut, count: int, values: int) -> Gathered:
-    """Where sensitive values lie, from how often each occurs in each block."""
+    """Sums of features by sensitive value, from how often each occurs in each block."""
     if cut.starts is None:
         return Gathered.total(line.over(partial(_gather_own, cut, line.cuts, count, values)))
     parts = line.over(partial(_gather_across, cut.starts, line.cuts, values))
@@ -346,14 +352,16 @@ def gathered_of(line: OrderedPartitions, cut: Cut, count: int, values: int) -> G
     return Gathered(counts.T @ features, counts.sum(axis=0), totals.sum(axis=0), lengths.sum())
 
 
-def _gather_own(cut: Cut, cuts: Int64Array, count: int, values: int, region: Region) -> Gathered:
+def _gather_own(
+    cut: Cut, cuts: Int64Array, count: int, values: int, region: RegionRows
+) -> Gathered:
     starts = cut.of_region(region, cuts, count)
     rows = np.arange(len(region.sensitive_codes))
     return gather_by_block(region.codes, region.sensitive_codes[:, 0], rows, starts, values)
 
 
 def _gather_across(
-    starts: Int64Array, cuts: Int64Array, values: int, region: Region
+    starts: Int64Array, cuts: Int64Array, values: int, region: RegionRows
 ) -> list[tuple[int, Float64Array, Int64Array]]:
     begin = cuts[region.number]
     segments = pieces_of(starts[1:], begin, begin + len(region.sensitive_codes))
