@@ -1,12 +1,19 @@
-"""What an adversary can make of a release: one file per adversary, seeing only what it sees.
+"""Adversaries that attack a release, one module each, and the audit that runs them.
 
-``mottle.audit_release(original, release)`` plays them all, see `audit_release`. Adding an adversary
-means adding one file to this folder that registers it; nothing else changes.
+`audit_release` runs every registered adversary against a release. To add an adversary, add one
+module to `mottle.audit.adversaries` that registers it; nothing else changes.
 """
 
 from __future__ import annotations
 
 from mottle.audit.base import Adversary, registered
+from mottle.audit.certificate_audit import (
+    AUDITS,
+    Matches,
+    basic_audit,
+    full_audit,
+    summed_audit,
+)
 from mottle.audit.containment.assignment_graph import assignment_graph
 from mottle.audit.containment.effective_matches import (
     Verdict,
@@ -15,6 +22,7 @@ from mottle.audit.containment.effective_matches import (
     verify,
 )
 from mottle.audit.report import AuditReport, Finding, Outcome
+from mottle.audit.run import audit_release
 
 __all__ = [
     "AUDITS",
@@ -34,13 +42,3 @@ __all__ = [
     "summed_audit",
     "verify",
 ]
-
-
-from mottle.audit.certificate_audit import (
-    AUDITS,
-    Matches,
-    basic_audit,
-    full_audit,
-    summed_audit,
-)
-from mottle.audit.run import audit_release

@@ -1,4 +1,4 @@
-"""The audit on a certificate: what a run's own measurements show, or all adversaries."""
+"""The audit on a certificate: from a run's own measurements, or by playing all adversaries."""
 
 from __future__ import annotations
 
@@ -27,29 +27,68 @@ def basic_audit(
     guarantee: Guarantee,
     checks: Sequence[Mapping[str, Any]],
     *,
-    apart: bool,
+    two_tables: bool,
 ) -> dict[str, Any]:
-    """Matches and shares along the graph's edges, without looking at the release again.
+    """Audit a run by the matches and shares along its graph's edges.
 
-    They are what an adversary who knows the algorithm starts from. That the release is what the
-    graph says is what the run's invariants check; a full audit looks at the release itself.
-    ``apart``: quasi-identifiers are published as they are, so matches hide nobody.
+    These are what an adversary who knows the algorithm starts from. The release itself is not read
+    again: that it agrees with the graph is checked by the run's invariants, and a full audit looks
+    at the release itself.
+
+    Parameters
+    ----------
+    graph : Graph
+        The generalization graph of the run.
+    demand : Demand
+        What the guarantee asks of the graph.
+    guarantee : Guarantee
+        What is promised.
+    checks : sequence of mapping
+        The checks of the run's invariants, as on the certificate.
+    two_tables : bool
+        Whether quasi-identifiers are published unchanged, with sensitive values in a second table;
+        matches then hide nobody and are not certified.
+
+    Returns
+    -------
+    dict
+        The ``audit`` section of the certificate.
     """
-    matches = None if apart else Matches.of(graph)
+    matches = None if two_tables else Matches.of(graph)
     return summed_audit(matches, graph.records, demand, guarantee, checks)
 
 
 @dataclass(frozen=True)
 class Matches:
-    """How many matches persons have along a graph's edges."""
+    """The number of matches that people have along a graph's edges.
+
+    Attributes
+    ----------
+    fewest : int
+        The fewest matches of any person.
+    mean : float
+        The mean number of matches.
+    marketer : float
+        The mean probability that a guess among a person's matches is right.
+    """
 
     fewest: int
     mean: float
-    marketer: float  # mean chance that a guess among a person's matches is right
+    marketer: float
 
     @classmethod
     def of(cls, graph: Graph) -> Matches:
-        """Count them."""
+        """Count the matches of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            A regular generalization graph.
+
+        Returns
+        -------
+        Matches
+        """
         sizes, degrees = graph.sizes, graph.degrees.astype(np.float64)
         return cls(
             fewest=int(graph.degrees.min()),
@@ -65,31 +104,67 @@ def summed_audit(
     guarantee: Guarantee,
     checks: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """A basic audit from numbers that may have been summed up over parts of the table."""
+    """Make a basic audit from figures that may have been totalled over parts of the table.
+
+    Parameters
+    ----------
+    matches : Matches or None
+        The matches of all people; None when matches are not certified.
+    records : int
+        The number of published records.
+    demand : Demand
+        What the guarantee asks of the graph.
+    guarantee : Guarantee
+        What is promised.
+    checks : sequence of mapping
+        The checks of the run's invariants, as on the certificate.
+
+    Returns
+    -------
+    dict
+        The ``audit`` section of the certificate.
+    """
     outcomes: dict[str, Outcome] = {}
     if matches is not None:
         outcomes["linkage"] = _linkage(matches, demand.degree)
     if demand.capped:
         outcomes["sensitive"] = _sensitive(next(c for c in checks if c["invariant"] == 4))
-    known = registered()
+    adversaries = registered()
     findings = [
-        Finding.of(name, known[name].title, "knows the algorithm and its graph", outcome)
+        Finding.of(name, adversaries[name].title, "knows the algorithm and its graph", outcome)
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
-    return _certified(report, AUDITS[0])
+    return _certificate_section(report, AUDITS[0])
 
 
 def full_audit(
     table: pa.Table, release: Release, schema: Schema, guarantee: Guarantee
 ) -> dict[str, Any]:
-    """All adversaries against a release that is still in memory."""
+    """Play all adversaries against a release that is still in memory.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The original table.
+    release : Release
+        The release made from it, with its links.
+    schema : Schema
+        The schema of the run.
+    guarantee : Guarantee
+        What is promised.
+
+    Returns
+    -------
+    dict
+        The ``audit`` section of the certificate.
+    """
     report = audit_release(table, release, schema=schema, guarantee=guarantee)
-    return _certified(report, AUDITS[1])
+    return _certificate_section(report, AUDITS[1])
 
 
-def _certified(report: AuditReport, level: str) -> dict[str, Any]:
-    """A report as part of a certificate, which says by itself what is promised and of how many."""
+def _certificate_section(report: AuditReport, level: str) -> dict[str, Any]:
+    """The report as a section of a certificate, which itself states guarantee and rows."""
     facts = report.to_dict()
     return {"level": level, "passed": facts["passed"], "findings": facts["findings"]} | (
         {"seconds": facts["seconds"]} if report.seconds else {}
@@ -97,6 +172,7 @@ def _certified(report: AuditReport, level: str) -> dict[str, Any]:
 
 
 def _linkage(matches: Matches, degree: int) -> Outcome:
+    """The fewest matches, compared with the promised degree."""
     return Outcome(
         "fewest matches of a person along the graph",
         matches.fewest,
@@ -111,6 +187,7 @@ def _linkage(matches: Matches, degree: int) -> Outcome:
 
 
 def _sensitive(check: Mapping[str, Any]) -> Outcome:
+    """The shares of sensitive values, as the check of invariant 4 measured them."""
     measured = check["measured"]
     return Outcome(
         "highest share of a sensitive value as a part of its cap",

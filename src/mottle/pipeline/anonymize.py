@@ -249,7 +249,7 @@ def anonymize(
         "degree": describe_degrees(records_by_degree(graph)),
         "seed": secret.seed,
         "checks": checks,
-        "audit": basic_audit(graph, demand, guarantee, checks, apart=apart),
+        "audit": basic_audit(graph, demand, guarantee, checks, two_tables=apart),
         "notes": [
             *notes_of(schema, codes, guarantee, arrangement.facts, seed),
             *([UNSAFE] if unsafe else []),

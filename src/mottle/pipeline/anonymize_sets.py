@@ -156,7 +156,7 @@ def anonymize_sets(
         "degree": describe_degrees(records_by_degree(graph)),
         "seed": secret.seed,
         "checks": checks,
-        "audit": basic_audit(graph, demand, guarantee, checks, apart=False),
+        "audit": basic_audit(graph, demand, guarantee, checks, two_tables=False),
         "notes": [*_notes(data, guarantee, arrangement, seed), *([UNSAFE] if unsafe else [])],
         "sha256": {},
         "seconds": clock.seconds,

@@ -9,8 +9,8 @@ import pytest
 
 import mottle
 from mottle import BetaLikeness, LDiversity, Schema, anonymize
-from mottle.audit.links.edges import edges_of
-from mottle.audit.links.redraw import describe, heaviest, redraw_of
+from mottle.audit.links.edges import read_edges
+from mottle.audit.links.redraw import describe_edges, heaviest_edges, prepare_redraw
 from mottle.graph.model import Graph
 
 SCHEMA = Schema.of(
@@ -127,8 +127,8 @@ def test_of_too_many_links_some_blocks_are_attacked(crowd, diverse, monkeypatch)
 @pytest.mark.parametrize("method", ["buckets", "nh", "mondrian"])
 def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method=method, effort=0, seed=1)
-    edges = edges_of(release.links, crowd.num_rows)
-    redraw = redraw_of(edges, release.certificate["parameters"]["draw"])
+    edges = read_edges(release.links, crowd.num_rows)
+    redraw = prepare_redraw(edges, release.certificate["parameters"]["draw"])
     starts, records = edges.matches
     drawn = [redraw.record_of_person(seed) for seed in range(20)]
     for record_of in drawn:
@@ -140,10 +140,10 @@ def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
 
 def test_values_are_described_by_times_kinds_and_rarity():
     starts, records = np.array([0, 4]), np.array([0, 1, 2, 3], np.int32)
-    marks = np.array([2, 0, 2, 1], np.int32)
-    times, kinds, rarer = describe(starts, records, marks, np.array([0.5, 0.2, 0.3]))
+    codes = np.array([2, 0, 2, 1], np.int32)
+    times, kinds, rarer = describe_edges(starts, records, codes, np.array([0.5, 0.2, 0.3]))
     assert times.tolist() == [2, 1, 2, 1]
     assert kinds.tolist() == [3, 3, 3, 3]
     assert rarer.tolist() == [1, 2, 1, 0]
-    chosen, ties = heaviest(starts, records, marks, (times == 1).astype(float), 3)
+    chosen, ties = heaviest_edges(starts, records, codes, (times == 1).astype(float), 3)
     assert (chosen.tolist(), ties.tolist()) == ([False, True, False, True], [2])

@@ -10,8 +10,12 @@ from scipy.sparse import csr_array
 import mottle
 from mottle import LDiversity, Release, Schema, anonymize
 from mottle.audit.containment.coded_columns import CodedColumn
-from mottle.audit.sensitive.baseline import told_by_others
-from mottle.audit.sensitive.learners import counts_by_containment, log_likelihoods, possible_worlds
+from mottle.audit.sensitive.baseline import baseline_correctness
+from mottle.audit.sensitive.learners import (
+    counts_by_containment,
+    log_likelihoods,
+    sample_possible_world,
+)
 from mottle.graph.model import Graph
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
@@ -131,7 +135,7 @@ def test_naive_bayes_is_that_of_the_paper(alpha):
 
 
 def test_possible_worlds_lie_in_their_cells():
-    drawn = possible_worlds([COLUMN], np.repeat([0, 1, 2], 200), np.random.default_rng(1))
+    drawn = sample_possible_world([COLUMN], np.repeat([0, 1, 2], 200), np.random.default_rng(1))
     by_record = [set(part[:, 0].tolist()) for part in np.split(drawn, 3)]
     assert by_record == [{1, 2}, {1, 4}, {4}]
 
@@ -140,7 +144,7 @@ def test_others_tell_what_the_table_shows_without_the_person():
     codes = np.array([1, 1, 1, 1, 2, 3, 3], np.int32)
     own = np.array([0, 0, 0, 1, 0, 1, 1], np.int32)
     column = COLUMN._replace(codes=codes)
-    told = told_by_others([column], own, 2)
+    told = baseline_correctness([column], own, 2)
     # the three zeros see two zeros and a one; the one sees zeros; alone: the commonest; two ones
     assert told["equal quasi-identifiers"].tolist() == [1, 1, 1, 0, 1, 1, 1]
     for person in range(7):

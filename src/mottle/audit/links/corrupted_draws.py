@@ -1,4 +1,4 @@
-"""Simulated draws: how well the others can be guessed when one link is known."""
+"""Simulated draws that measure how well others can be guessed when one link is known."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from mottle.graph.model import Graph
 from mottle.typing import Int32Array
 from mottle.utils.csprng import Secret
 
-_PARTS = 8
-_LARGEST = 64  # records of a part of the graph whose draws are simulated
-_DRAWS = 4000
+_COMPONENTS = 8  # components of the graph whose draws are simulated
+_LARGEST = 64  # records of the largest such component
+_DRAWS = 4000  # simulated draws of each
 
 
-def best_guess_after_one(links: Edges, draw: str, seed: int) -> dict[str, object]:
-    """Draw some parts of the graph anew, many times: how well is anybody guessed, given one other?
+def simulate_one_known_link(links: Edges, draw: str, seed: int) -> dict[str, object]:
+    """Redraw some components of the graph many times, and guess people from one known link.
 
-    Half of the draws say which guess is best, the other half how often it is right.
+    Half of the draws determine which guess is best, the other half how often it is right.
     """
     component = links.components
     sizes = np.bincount(component)
     small = np.flatnonzero((sizes > 2) & (sizes <= _LARGEST))
-    chosen = np.random.default_rng(seed).permutation(small)[:_PARTS]
+    chosen = np.random.default_rng(seed).permutation(small)[:_COMPONENTS]
     if len(chosen) == 0:
         return {"not_simulated": f"no part of the graph has 3 to {_LARGEST} records"}
     right, unknowing = [], []
@@ -46,7 +46,7 @@ def best_guess_after_one(links: Edges, draw: str, seed: int) -> dict[str, object
 
 
 def _accuracy(learned: Int32Array, tested: Int32Array, person: int, slot: int) -> float | None:
-    """How often the best guess of another is right, the person's slot being known."""
+    """How often the best guess about others is right when the person's slot is known."""
     given, then = learned[learned[:, person] == slot], tested[tested[:, person] == slot]
     if len(given) < 50 or len(then) < 50:
         return None
@@ -57,7 +57,7 @@ def _accuracy(learned: Int32Array, tested: Int32Array, person: int, slot: int) -
 
 
 def _draws(links: Edges, people: Int32Array, draw: str, seed: int) -> tuple[int, Int32Array]:
-    """Many draws of one part: its degree, and [draws, people] the slot of everybody."""
+    """Many draws of one component: its degree, and [draws, people] the slot of everybody."""
     number = np.full(links.records, -1, np.int32)
     number[people] = np.arange(len(people), dtype=np.int32)
     rows = np.flatnonzero(number[links.truth] >= 0)
