@@ -82,7 +82,7 @@ def test_relative_errors_leave_out_true_counts_of_zero() -> None:
     guessed = pa.table({"x": [1, 1, 1, 2]})
     found = query_error(original, guessed, [{"x": 1}, {"x": 2}, {"x": 3}, {"x": (1, 2)}])
     assert sorted(found.errors.tolist()) == [0.0, 0.5, 0.5]
-    assert (found.asked, found.dropped, found.median) == (4, 1, 0.5)
+    assert (found.query_count, found.dropped, found.median) == (4, 1, 0.5)
     assert found.within_bounds == 2  # the guesses of a plain table have no slack
 
 

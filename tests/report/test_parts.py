@@ -165,17 +165,17 @@ def test_a_large_release_is_asked_by_a_sample_and_its_owner_by_all_of_it(
 ) -> None:
     whole = gather(read_release(saved), read_release(saved).certificate)
     for module in (query_accuracy, table_body):
-        monkeypatch.setattr(module, "MOST_ASKED", 300)
+        monkeypatch.setattr(module, "MOST_QUERIED_ROWS", 300)
     large = of_folder(saved)
     sampled = gather(large, large.certificate)
-    assert sampled.asked_of == 300
-    assert whole.asked_of is None
+    assert sampled.queried_rows == 300
+    assert whole.queried_rows is None
     assert "asked of 300 records, a random sample" in report_html(large)
     assert [line.question for line in sampled.accuracy] == [
         line.question for line in whole.accuracy
     ]
     owned = gather(large, large.certificate, Owner(crowd[0]))
-    assert owned.asked_of is None
+    assert owned.queried_rows is None
     assert all(line.within_bounds == 1.0 for line in owned.accuracy)
 
 
@@ -186,7 +186,7 @@ def test_answers_of_parts_add_up_to_the_answers_of_all(
     release: Release = read_release(saved)
     at_once = gather(release, release.certificate, owner).accuracy
     monkeypatch.setattr(query_accuracy, "_questions", _kept_questions(release))
-    monkeypatch.setattr(query_accuracy, "MOST_ASKED", 250)
+    monkeypatch.setattr(query_accuracy, "MOST_QUERIED_ROWS", 250)
     in_parts = gather(release, release.certificate, owner).accuracy
     for one, other in zip(at_once, in_parts, strict=True):
         assert one.question == other.question

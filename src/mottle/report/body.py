@@ -41,7 +41,7 @@ class Body:
     method: str  # what it does
     columns: list[ColumnReport]
     accuracy: list[QueryAccuracy]
-    asked_of: int | None = None  # records that questions were asked of, when not of all
+    queried_rows: int | None = None  # records that questions were asked of, when not of all
     figures: Mapping[str, str] = field(default_factory=dict)  # of sets
     command: str
     schema: str = ""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from mottle.errors import UsageError
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.set_query_accuracy import Holders, measure_questions
+from mottle.evaluation.set_query_accuracy import ItemHolders, measure_set_accuracy
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import ItemSets
 from mottle.methods.sets import registered
@@ -34,8 +34,8 @@ _LONGEST_SET = 200  # letters of a set that is shown
 def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
     """Items, sizes, labels, questions, and how to make the release again."""
     original = None if owner is None else _original(owner, release)
-    holders = Holders.of(release)
-    before = None if original is None else Holders.of_originals(original, holders.names)
+    holders = ItemHolders.of(release)
+    before = None if original is None else ItemHolders.of_originals(original, holders.names)
     facts = certificate["method"]
     known = registered().get(str(facts.get("picked", facts["name"])))
     return Body(
@@ -46,7 +46,7 @@ def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner 
             *_sizes(release, original),
             *_labels(release, original),
         ],
-        accuracy=measure_questions(holders, before),
+        accuracy=measure_set_accuracy(holders, before),
         figures=_figures(release, certificate, original),
         command=command_of_sets(certificate)
         if owner is None or not owner.command

@@ -8,7 +8,7 @@ from typing import Any
 from mottle import methods
 from mottle.errors import UsageError
 from mottle.evaluation.original_rows import Original
-from mottle.evaluation.query_accuracy import MOST_ASKED, measure_accuracy
+from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
 from mottle.evaluation.release_rows import ReleaseRows
 from mottle.itemsets.data import ItemSets
 from mottle.report.body import Body, Examples, Owner, shown
@@ -19,13 +19,13 @@ from mottle.report.reproduce import command_of, schema_of
 def table_body(parts: ReleaseRows, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
     """Columns, questions, examples, and how to make the release again."""
     original = None if owner is None else _original(owner, parts)
-    sampled = original is None and parts.rows > MOST_ASKED
+    sampled = original is None and parts.rows > MOST_QUERIED_ROWS
     return Body(
         of_sets=False,
         method=_method(certificate),
         columns=describe_columns(parts, None if original is None else original.tallies()),
         accuracy=measure_accuracy(parts, original),
-        asked_of=MOST_ASKED if sampled else None,
+        queried_rows=MOST_QUERIED_ROWS if sampled else None,
         command=command_of(certificate) if owner is None or not owner.command else owner.command,
         schema=_toml(parts),
         examples=None
