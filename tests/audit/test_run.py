@@ -206,7 +206,7 @@ def test_an_unsafe_run_does_not_certify_that_it_passed(crowd):
     assert release.certificate["audit"]["passed"] is False
 
 
-def test_values_published_apart_claim_no_matches(crowd):
+def test_values_published_in_a_second_table_claim_no_matches(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     findings = release.certificate["audit"]["findings"]
     assert [finding["adversary"] for finding in findings] == ["sensitive"]

@@ -35,7 +35,9 @@ def release(people: pa.Table, schema: Schema) -> Release:
     return mottle.anonymize(people, schema, mottle.KAnonymity(5), method="nh", seed=1)
 
 
-def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_asks(people: pa.Table) -> None:
+def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_requires(
+    people: pa.Table,
+) -> None:
     table = pa.table({"x": list(range(100)), "y": list(range(100)), "s": list(range(100))})
     for where in random_counts(table, ["x", "y"], "s", conditions=2, selectivity=0.125, number=50):
         assert set(where) == {"x", "y", "s"}
@@ -49,7 +51,7 @@ def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_asks(people: 
     assert max(begins) == 90
 
 
-def test_categories_are_asked_for_by_runs_of_values(people: pa.Table) -> None:
+def test_categories_are_queried_by_runs_of_values(people: pa.Table) -> None:
     values = sorted(set(people.column("workclass").to_pylist()))
     for where in random_counts(people, ["workclass"], None, conditions=1, selectivity=0.4):
         listed = where["workclass"]

@@ -1,4 +1,4 @@
-"""A release as its report reads it: part after part, so that any number of rows can be told of."""
+"""A release as its report reads it: in parts, so that the number of rows is not limited."""
 
 from __future__ import annotations
 
@@ -21,47 +21,119 @@ ROWS_PER_PART = 1 << 17
 
 @dataclass(frozen=True)
 class ReleaseRows:
-    """The rows of a release, in memory or in its file, and what describes them."""
+    """The rows of a release, in memory or in its file, and what describes them.
+
+    Attributes
+    ----------
+    stored : Rows
+        The rows, in memory or in a file.
+    columns : tuple of PublishedColumn
+        How the columns are published.
+    certificate : mapping
+        The release's certificate.
+    sensitive : pyarrow.Table or None
+        Sensitive values by group, when they are published in a second table.
+    """
 
     stored: Rows
     columns: tuple[PublishedColumn, ...]
     certificate: Mapping[str, Any]
-    sensitive: pa.Table | None = None  # sensitive values by group, when published apart
+    sensitive: pa.Table | None = None
 
     @classmethod
     def of(cls, release: Release) -> ReleaseRows:
-        """A release in memory."""
+        """Take the rows of a release in memory.
+
+        Parameters
+        ----------
+        release : Release
+            The release.
+
+        Returns
+        -------
+        ReleaseRows
+        """
         return cls(release.table, release.columns, release.certificate, release.sensitive)
 
     @classmethod
     def of_folder(cls, folder: Path, certificate: Mapping[str, Any]) -> ReleaseRows:
-        """A release whose ``release.parquet`` lies in a folder and stays there."""
+        """Read the rows of ``release.parquet`` in a folder, without loading them all.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            The folder of the release.
+        certificate : mapping
+            Its certificate.
+
+        Returns
+        -------
+        ReleaseRows
+        """
         stored = StoredRows(folder / PARQUET)
         columns = tuple(PublishedColumn.of_field(field) for field in stored.schema)
         return cls(stored, columns, certificate)
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return self.stored.num_rows
 
     def tables(self, size: int = ROWS_PER_PART) -> Iterator[pa.Table]:
-        """All rows, in tables of so many; only the columns that are described."""
+        """Iterate over all rows, with only the columns that are described.
+
+        Parameters
+        ----------
+        size : int
+            The number of rows of each table.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+        """
         names = [column.name for column in self.columns]
         return (table.select(names) for table in tables_of(self.stored, size))
 
     def without_sets(self) -> ReleaseRows:
-        """The same without columns of sets of items."""
+        """Return the rows without columns of item sets.
+
+        Returns
+        -------
+        ReleaseRows
+        """
         columns = tuple(column for column in self.columns if column.form is not Form.WORLDS)
         return replace(self, columns=columns)
 
     def first(self, rows: int) -> Release:
-        """The first records: a random sample of all, since the order of a release is random."""
+        """Return the first records, a random sample since the order of a release is random.
+
+        Parameters
+        ----------
+        rows : int
+            The number of records.
+
+        Returns
+        -------
+        Release
+        """
         table = next(self.tables(max(rows, 1)), self.stored.schema.empty_table())
         return self.release_of(table)
 
     def release_of(self, table: pa.Table) -> Release:
-        """Some of the rows as a release of their own; groups apart belong to all of them only."""
+        """Make a release of some of the rows.
+
+        A second table of sensitive values is kept only if these are all rows, because its groups
+        belong to all of them.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Some of the rows.
+
+        Returns
+        -------
+        Release
+        """
         if table.num_rows == self.rows:
             columns, apart = self.columns, self.sensitive
         else:
@@ -70,7 +142,7 @@ class ReleaseRows:
 
 
 def _scaled(column: PublishedColumn, rows: int) -> PublishedColumn:
-    """The column with totals of so many rows, as a random sample of them has about."""
+    """The column with totals scaled to ``rows``, about those of a random sample of that size."""
     if column.totals is None:
         return column
     counts = np.array(column.totals.counts, np.float64)

@@ -1,4 +1,4 @@
-"""Everything a report says, gathered before a word of HTML is written."""
+"""Everything a report says, gathered before any HTML is written."""
 
 from __future__ import annotations
 
@@ -19,43 +19,62 @@ from mottle.report.table_body import table_body
 from mottle.report.wording import Promise, checks, limits, promises, warnings
 from mottle.schema.model import Role
 
-__all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather"]
+__all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather_content"]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "pyarrow", "duckdb")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content(Body):
-    """A report, ready to be written down."""
+    """The complete content of a report, ready to be rendered."""
 
-    internal: bool
+    internal: bool  # whether the report is for the owner only
     certificate: Mapping[str, Any]
     roles: Mapping[Role, list[str]]
     promises: list[Promise]
-    limits: list[str]
-    warnings: list[str]
+    limits: list[str]  # what is not promised
+    warnings: list[str]  # reasons not to publish
     notes: list[str]
-    checks: list[tuple[str, bool]]
+    checks: list[tuple[str, bool]]  # what was checked, and whether it holds
     versions: dict[str, str]
     date: str
-    source: str = ""
+    source: str = ""  # where the original was read from; internal reports only
 
 
-def gather(
+def gather_content(
     release: Release | ReleaseRows | SetRelease,
     certificate: Mapping[str, Any],
     owner: Owner | None = None,
 ) -> Content:
-    """All that a report says about a release of a table or of sets.
+    """Gather everything a report says about a release of a table or of sets.
 
-    Without ``owner`` it holds nothing beyond the release and its certificate.
+    Parameters
+    ----------
+    release : Release, ReleaseRows or SetRelease
+        The release.
+    certificate : mapping
+        The certificate that is written with it.
+    owner : Owner, optional
+        What only the owner knows, for an internal report. Without it, the content has nothing
+        beyond the release and its certificate.
+
+    Returns
+    -------
+    Content
+
+    Raises
+    ------
+    UsageError
+        The owner's original is not of the right type.
+    DataError
+        The release was not made from the owner's original.
     """
     if isinstance(release, SetRelease):
         body = sets_body(release, certificate, owner)
     else:
         parts = ReleaseRows.of(release) if isinstance(release, Release) else release
         body = table_body(parts, certificate, owner)
-    said = list(warnings(certificate))
+    shown_warnings = list(warnings(certificate))
     today = dt.date.today()
     return Content(
         **vars(body),
@@ -64,8 +83,8 @@ def gather(
         roles=roles(certificate),
         promises=promises(certificate["guarantee"], of_sets=body.of_sets),
         limits=list(limits(certificate)),
-        warnings=said,
-        notes=[note for note in certificate.get("notes", []) if note not in said],
+        warnings=shown_warnings,
+        notes=[note for note in certificate.get("notes", []) if note not in shown_warnings],
         checks=checks(certificate),
         versions=_versions(certificate),
         date=f"{today.day} {today:%B %Y}",
@@ -74,5 +93,6 @@ def gather(
 
 
 def _versions(certificate: Mapping[str, Any]) -> dict[str, str]:
+    """The versions of mottle, Python and the libraries it uses."""
     known = {"mottle": str(certificate["mottle"]), "Python": platform.python_version()}
     return known | {name: importlib.metadata.version(name) for name in _LIBRARIES}

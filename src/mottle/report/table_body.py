@@ -1,4 +1,4 @@
-"""What the report of a table says of its rows."""
+"""What the report of a table says about its rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
 from mottle.evaluation.release_rows import ReleaseRows
 from mottle.itemsets.data import ItemSets
-from mottle.report.body import Body, Examples, Owner, shown
+from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
 from mottle.report.reproduce import command_of, schema_of
 
 
 def table_body(parts: ReleaseRows, certificate: Mapping[str, Any], owner: Owner | None) -> Body:
-    """Columns, questions, examples, and how to make the release again."""
+    """Gather columns, query accuracy, examples, and how to reproduce the release."""
     original = None if owner is None else _original(owner, parts)
     sampled = original is None and parts.rows > MOST_QUERIED_ROWS
     return Body(
@@ -36,26 +36,29 @@ def table_body(parts: ReleaseRows, certificate: Mapping[str, Any], owner: Owner 
 
 def _original(owner: Owner, parts: ReleaseRows) -> Original:
     if owner.original is None or isinstance(owner.original, ItemSets):
-        raise UsageError("The original of a release of a table is a table.", "Give the table.")
+        raise UsageError(
+            "The original must be a table, because this release was made from a table.",
+            "Give the table.",
+        )
     return Original.of(owner.original, parts)
 
 
 def _method(certificate: Mapping[str, Any]) -> str:
-    """What the method does; where one was picked automatically, that one."""
+    """What the method does; for an automatic choice, the method that was picked."""
     facts = certificate["method"]
     known = methods.registered().get(str(facts.get("picked", facts["name"])))
     return str(facts["title"]) if known is None else known.title
 
 
 def _examples(original: Original, people: Sequence[int], parts: ReleaseRows) -> Examples:
-    """Ten people's rows beside their records; the first of the release, whose order is random."""
+    """Ten people's rows and their records: the first of the release, whose order is random."""
     headings = [column.name for column in parts.columns]
     published = parts.first(max(len(people), 1)).slice(0, len(people)).to_text()
     originals = original.rows(people, [column.name for column in original.columns])
     pairs = [
         (
-            [shown(before.get(name)) for name in headings],
-            [shown(after[name]) for name in headings],
+            [cell_text(before.get(name)) for name in headings],
+            [cell_text(after[name]) for name in headings],
         )
         for before, after in zip(originals, published.to_pylist(), strict=True)
     ]
@@ -63,6 +66,6 @@ def _examples(original: Original, people: Sequence[int], parts: ReleaseRows) -> 
 
 
 def _toml(parts: ReleaseRows) -> str:
-    """mottle.toml without the explanations at its beginning."""
+    """The text of mottle.toml without the explanations at its beginning."""
     text = schema_of(parts).to_toml()
     return text[text.index("[columns") :].strip() + "\n"

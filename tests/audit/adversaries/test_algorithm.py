@@ -102,7 +102,7 @@ def test_links_that_are_drawn_unevenly_are_caught(crowd, sound, monkeypatch):
     assert frequent.achieved > 2
 
 
-def test_values_published_apart_are_guessed_by_group_and_nothing_is_drawn(crowd):
+def test_values_published_in_a_second_table_are_guessed_by_group_and_nothing_is_drawn(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     (guessed,) = algorithm(crowd, release)
     assert guessed.passed

@@ -61,7 +61,7 @@ def test_matches_left_are_those_of_the_graph_without_the_known(case):
 
 
 def bucketed(buckets: int, size: int) -> Graph:
-    """A block of so many buckets; layer b of every record is some preimage in bucket b."""
+    """A block with that many buckets; layer b of every record is some preimage in bucket b."""
     places = np.arange(buckets * size)
     rows = [
         [b * size + (place + b * (place // size)) % size for b in range(buckets)]

@@ -32,7 +32,7 @@ def learning(table, release, **options):
 
 
 def published_as_it_is(rows: int) -> tuple[pa.Table, Release]:
-    """Everybody's exact age beside the own illness, which follows nothing."""
+    """Everybody's exact age with their own illness, which is independent of it."""
     drawn = np.random.default_rng(3).integers(0, 8, rows)
     table = pa.table({"age": np.arange(rows), "ill": [f"illness {number}" for number in drawn]})
     columns = (
@@ -91,7 +91,7 @@ def test_what_follows_quasi_identifiers_is_learned_and_is_no_breach():
     assert found.details["gradient boosting on the original"] > 0.3
 
 
-def test_values_published_apart_are_learned_by_group(crowd):
+def test_values_published_in_a_second_table_are_learned_by_group(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     found = learning(crowd, release)
     assert found.passed is not False
@@ -144,9 +144,9 @@ def test_others_tell_what_the_table_shows_without_the_person():
     codes = np.array([1, 1, 1, 1, 2, 3, 3], np.int32)
     own = np.array([0, 0, 0, 1, 0, 1, 1], np.int32)
     column = COLUMN._replace(codes=codes)
-    told = baseline_correctness([column], own, 2)
+    correct = baseline_correctness([column], own, 2)
     # the three zeros see two zeros and a one; the one sees zeros; alone: the commonest; two ones
-    assert told["equal quasi-identifiers"].tolist() == [1, 1, 1, 0, 1, 1, 1]
+    assert correct["equal quasi-identifiers"].tolist() == [1, 1, 1, 0, 1, 1, 1]
     for person in range(7):
         rest = np.delete(np.arange(7), person)
         scores = []
@@ -155,4 +155,4 @@ def test_others_tell_what_the_table_shows_without_the_person():
             count = np.count_nonzero(codes[same] == codes[person])
             scores.append(len(same) / 6 * (count + 1) / (len(same) + 3))
         if scores[0] != pytest.approx(scores[1]):
-            assert told["naïve Bayes"][person] == (np.argmax(scores) == own[person])
+            assert correct["naïve Bayes"][person] == (np.argmax(scores) == own[person])

@@ -31,7 +31,7 @@ def test_a_person_with_too_few_matches_is_caught(of_graph):
     assert (found.achieved, found.allowed, found.passed) == (3, 4, False)
 
 
-def test_exact_quasi_identifiers_beside_separate_sensitive_values_are_caught(crowd):
+def test_exact_quasi_identifiers_with_separate_sensitive_values_are_caught(crowd):
     schema = Schema.of(
         quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
     )

@@ -22,7 +22,7 @@ def minimality(table, release, **options):
 
 
 def victims(copies: int) -> pa.Table:
-    """Three young and twenty old people, far apart from the next; half of all but one have x.
+    """Three young and twenty old people, far from the next ones; half of all but one have x.
 
     Cutting the young ones off would be fair only if exactly one of them had x. It was not done.
     """

@@ -68,7 +68,7 @@ def test_one_layer_drawn_per_block_is_no_deterministic_draw(crowd, sound, with_d
     assert all(finding.passed for finding in order(crowd, with_draw(sound, rotation)))
 
 
-def test_nothing_is_drawn_where_values_are_published_apart(crowd):
+def test_nothing_is_drawn_where_values_are_in_a_second_table(crowd):
     schema = mottle.Schema.of(
         quasi_identifying=["age", "sex"], sensitive=["diagnosis"], rest="insensitive"
     )
