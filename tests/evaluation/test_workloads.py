@@ -1,4 +1,4 @@
-"""The papers' workloads: what is asked, how errors are measured, the cube by its definition."""
+"""The papers' workloads: which queries, how errors are measured, the cube by its definition."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_categories_are_queried_by_runs_of_values(people: pa.Table) -> None:
         assert listed == values[begin : begin + round(0.4 * len(values))]
 
 
-def test_a_seed_repeats_the_questions(people: pa.Table) -> None:
+def test_a_seed_repeats_the_queries(people: pa.Table) -> None:
     asked = random_counts(people, COLUMNS, "diagnosis", number=5, seed=3)
     assert asked == random_counts(people, COLUMNS, "diagnosis", number=5, seed=3)
     assert asked != random_counts(people, COLUMNS, "diagnosis", number=5, seed=4)

@@ -1,4 +1,4 @@
-"""What reports say: everything they should, and nothing of the original beyond the release."""
+"""The content of reports: complete, and without facts of the original beyond the release."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def test_examples_show_a_person_next_to_the_own_record(release: Release, people)
     assert "name" not in found.headings, "identifying columns are not shown"
 
 
-def test_no_report_when_none_is_wanted_and_an_old_one_goes(release: Release, tmp_path: Path):
+def test_no_report_is_written_if_not_wanted_and_an_old_one_is_removed(
+    release: Release, tmp_path: Path
+):
     release.save(tmp_path / "out")
     release.save(tmp_path / "out", overwrite=True, report=False)
     assert not (tmp_path / "out" / "report.html").exists()

@@ -1,4 +1,4 @@
-"""Reports of sets say what those of tables say, and nothing of the original but to its owner."""
+"""Reports of sets say what those of tables say; only the owner's compares with the original."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_publishable_report_is_made_of_the_published_files_alone(release, tmp_pa
     assert "true error" not in written
 
 
-def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
+def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_reproduce_it(
     release, tmp_path: Path
 ) -> None:
     certificate = release.save(tmp_path / "out")

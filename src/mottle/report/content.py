@@ -26,19 +26,45 @@ _LIBRARIES = ("numpy", "numba", "scipy", "pyarrow", "duckdb")
 
 @dataclass(frozen=True, kw_only=True)
 class Content(Body):
-    """The complete content of a report, ready to be rendered."""
+    """The complete content of a report, ready to be rendered.
 
-    internal: bool  # whether the report is for the owner only
+    Attributes
+    ----------
+    internal : bool
+        Whether the report is for the owner only.
+    certificate : mapping
+        The certificate that is written with the release.
+    roles : mapping of Role to list of str
+        The columns by role.
+    promises : list of Promise
+        The guarantees, in plain words and precisely.
+    limits : list of str
+        What is not promised.
+    warnings : list of str
+        Reasons not to publish.
+    notes : list of str
+        Other notes of the certificate.
+    checks : list of tuple of str and bool
+        What was checked, and whether it holds.
+    versions : dict of str to str
+        The versions of mottle, Python and libraries.
+    date : str
+        The day of the report.
+    source : str
+        Where the original was read from; empty unless the report is internal.
+    """
+
+    internal: bool
     certificate: Mapping[str, Any]
     roles: Mapping[Role, list[str]]
     promises: list[Promise]
-    limits: list[str]  # what is not promised
-    warnings: list[str]  # reasons not to publish
+    limits: list[str]
+    warnings: list[str]
     notes: list[str]
-    checks: list[tuple[str, bool]]  # what was checked, and whether it holds
+    checks: list[tuple[str, bool]]
     versions: dict[str, str]
     date: str
-    source: str = ""  # where the original was read from; internal reports only
+    source: str = ""
 
 
 def gather_content(

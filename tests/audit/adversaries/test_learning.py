@@ -56,7 +56,7 @@ def test_records_that_a_learner_can_memorize_are_caught():
     assert found.achieved > found.allowed
 
 
-def test_sound_releases_pass_and_tell_baseline_and_ceiling(crowd, diverse):
+def test_sound_releases_pass_and_report_baseline_and_upper_bound(crowd, diverse):
     found = learning(crowd, diverse)
     assert found.passed
     assert set(found.details["attacks"]) == {
@@ -75,7 +75,7 @@ def test_without_links_it_is_for_information(crowd, diverse, outside):
     assert found.achieved > 0
 
 
-def test_what_follows_quasi_identifiers_is_learned_and_is_no_breach():
+def test_values_that_follow_quasi_identifiers_are_learned_without_being_a_breach():
     """Everybody's illness follows from age: learned from others as well as from the own record."""
     generator = np.random.default_rng(1)
     ages = generator.integers(20, 80, 600)
@@ -140,7 +140,7 @@ def test_possible_worlds_lie_in_their_cells():
     assert by_record == [{1, 2}, {1, 4}, {4}]
 
 
-def test_others_tell_what_the_table_shows_without_the_person():
+def test_the_baseline_is_what_the_table_shows_without_the_person():
     codes = np.array([1, 1, 1, 1, 2, 3, 3], np.int32)
     own = np.array([0, 0, 0, 1, 0, 1, 1], np.int32)
     column = COLUMN._replace(codes=codes)

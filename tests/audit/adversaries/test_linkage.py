@@ -68,7 +68,7 @@ def test_a_release_of_other_people_is_refused(sound, crowd):
         linkage(others, sound)
 
 
-def test_a_sample_says_how_many_were_examined_and_finds_what_all_show(crowd, sound, outside):
+def test_a_sample_reports_its_size_and_finds_what_everybody_shows(crowd, sound, outside):
     everybody = linkage(crowd, outside(sound))[0]
     sampled = linkage(crowd, outside(sound), sample=200, seed=3)[0]
     assert sampled.details["examined"] == 200

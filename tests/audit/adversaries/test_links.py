@@ -153,7 +153,7 @@ def test_a_link_file_says_the_same_as_links_in_memory(case, tmp_path, outside):
     assert len(links(table, tmp_path / "out").findings) == 1
 
 
-def test_a_link_file_without_blocks_is_read_by_what_hangs_together(case, tmp_path):
+def test_a_link_file_without_blocks_is_read_by_connected_components(case, tmp_path):
     table, release = case
     file = tmp_path / "links.parquet"
     pq.write_table(pa.Table.from_batches(release.links.batches()), file)
@@ -202,7 +202,7 @@ def test_links_of_another_release_are_refused(case, tmp_path):
         read_edges(tmp_path / "links.parquet", table.num_rows)
 
 
-def test_what_is_no_link_file_is_refused(tmp_path, case):
+def test_a_file_that_is_not_a_link_file_is_refused(tmp_path, case):
     table, release = case
     with pytest.raises(StorageError, match="no private link file"):
         links(table, release, private=tmp_path / "absent.parquet")

@@ -1,4 +1,4 @@
-"""Minimality: uncut groups give a planted victim away; exact counts agree; sound methods pass."""
+"""Minimality: uncut groups reveal a planted victim; exact counts agree; sound methods pass."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def victims(copies: int) -> pa.Table:
     return pa.table({"age": ages, "ill": ill * copies})
 
 
-def test_a_planted_victim_is_believed_in_beyond_the_cap():
+def test_belief_about_a_planted_victim_exceeds_the_cap():
     table = victims(1)
     release = anonymize(table, SCHEMA, LDiversity(2), method="mondrian-strict", seed=1)
     assert len(release.links.graph.degrees) == 1  # left uncut

@@ -114,7 +114,7 @@ def test_guesses_that_are_right_too_often_are_caught():
     assert (found.achieved, found.passed) == (1, False)
 
 
-def test_guesses_that_the_others_allow_anyway_are_no_breach(outside):
+def test_guesses_that_others_allow_anyway_are_not_a_breach(outside):
     """Values follow ages in overlapping ranges: anyone who knows the others knows as much."""
     ages = np.repeat(np.arange(100), 4)
     ill = [f"illness {(age + copy // 2) % 10}" for copy, age in enumerate(ages)]
@@ -198,7 +198,7 @@ def test_numbers_are_compared_along_their_order(crowd):
     assert ordered < sensitive(words, release)[0].details["t"]
 
 
-def test_leaving_out_the_own_record_tells_what_the_others_alone_give_away(crowd, diverse):
+def test_leaving_out_the_own_record_shows_what_others_alone_reveal(crowd, diverse):
     details = sensitive(crowd, diverse)[1].details
     right = details["guesses"]["likeliest value, everybody"]["right"]
     assert 0 <= details["right_without_own_record"] <= right

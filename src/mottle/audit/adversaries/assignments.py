@@ -30,13 +30,13 @@ _DISJOINT = "assignments without a common match"
 )
 def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Judge Definition 2: exactly, or along the links when only a sample is examined."""
-    k, links = evidence.k, evidence.one_to_one_edges
-    if links is not None and not _fits(view, links):
-        links = None
+    k, edges = evidence.k, evidence.one_to_one_edges
+    if edges is not None and not _fits(view, edges):
+        edges = None
     if not view.is_complete:
-        yield _by_links(view, None if links is None else evidence.subgraph, k)
+        yield _by_links(view, None if edges is None else evidence.subgraph, k)
         return
-    owners = None if links is None else links.truth.astype(np.int64)
+    owners = None if edges is None else edges.truth.astype(np.int64)
     pruned = prune(view.index, owners, view.dropped)
     if pruned is None:
         meaning = {"meaning": "no assignment gives everybody a published record of their own"}
@@ -52,19 +52,19 @@ def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     }
     yield Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)
     if k is not None:
-        yield _disjoint(view, links, pruned, k)
+        yield _disjoint(view, edges, pruned, k)
 
 
-def _fits(view: View, links: Edges) -> bool:
+def _fits(view: View, edges: Edges) -> bool:
     """Whether everybody's own record is a match."""
-    return not count_outside(view.columns, links.truth, np.arange(view.records, dtype=np.int32))
+    return not count_outside(view.columns, edges.truth, np.arange(view.records, dtype=np.int32))
 
 
-def _disjoint(view: View, links: Edges | None, pruned: Pruned, k: int) -> Outcome:
+def _disjoint(view: View, edges: Edges | None, pruned: Pruned, k: int) -> Outcome:
     """Look for k assignments without a common match: by the links, or by a maximum flow."""
-    if links is not None and _regular_degree(view, links) >= k:
+    if edges is not None and _regular_degree(view, edges) >= k:
         shown = {"shown_by": "the links: a regular graph splits into as many as its degree"}
-        return Outcome(_DISJOINT, _regular_degree(view, links), k, True, shown)
+        return Outcome(_DISJOINT, _regular_degree(view, edges), k, True, shown)
     pairs = view.index.pair_count()
     if pairs > _MOST_PAIRS:
         facts = {"not_searched": f"{pairs} grouped matches; give the private link file"}
@@ -73,16 +73,16 @@ def _disjoint(view: View, links: Edges | None, pruned: Pruned, k: int) -> Outcom
     return Outcome(_DISJOINT, found, k, found >= k, {"shown_by": "a maximum flow", "up_to": k})
 
 
-def _regular_degree(view: View, links: Edges) -> int:
+def _regular_degree(view: View, edges: Edges) -> int:
     """The smallest degree of the links if they form a regular graph along matches, else 0."""
-    if links.kept is not None:
+    if edges.kept is not None:
         return 0  # some edges were not read
-    starts, _ = links.matches
+    starts, _ = edges.matches
     matches = np.diff(starts)
-    regular = np.array_equal(links.degrees[links.published], matches[links.originals])
-    if not regular or count_outside(view.columns, links.originals, links.published):
+    regular = np.array_equal(edges.degrees[edges.published], matches[edges.originals])
+    if not regular or count_outside(view.columns, edges.originals, edges.published):
         return 0
-    return int(links.degrees.min())
+    return int(edges.degrees.min())
 
 
 def _by_links(view: View, subgraph: Subgraph | None, k: int | None) -> Outcome:

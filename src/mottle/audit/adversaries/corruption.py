@@ -53,58 +53,58 @@ def corruption(view: View, evidence: Evidence) -> Iterator[Outcome]:
         why = {"not_played": "needs the private link file and a certificate that states the draw"}
         yield Outcome(measure, None, details=why)
         return
-    links = subgraph.edges
-    rule = _rule(links, draw)
-    given_away = _given_away_by_one(links, draw, view.seed)
+    edges = subgraph.edges
+    rule = _rule(edges, draw)
+    exposed_others = _exposed_by_one(edges, draw, view.seed)
     facts: dict[str, Any] = {
         "draw": draw,
         **subgraph.facts(int(view.people.num_rows)),
-        "random": _random_curve(rule, links.records, view.seed),
-        "worst_case": _worst_case(links, draw, rule, view.seed),
+        "random": _random_curve(rule, edges.records, view.seed),
+        "worst_case": _worst_case(edges, draw, rule, view.seed),
     }
     if draw in WALKS:
-        facts["one_known_simulated"] = simulate_one_known_link(links, draw, view.seed)
+        facts["one_known_simulated"] = simulate_one_known_link(edges, draw, view.seed)
     k, guarantee = evidence.k, evidence.guarantee
     if k is None or k < 3 or guarantee is None or guarantee.about_values:
-        yield Outcome(measure, given_away, details=facts)
+        yield Outcome(measure, exposed_others, details=facts)
         return
-    yield Outcome(measure, given_away, _CHAIN, given_away < _CHAIN, facts)
+    yield Outcome(measure, exposed_others, _CHAIN, exposed_others < _CHAIN, facts)
 
 
-def _rule(links: Edges, draw: str) -> MatchesLeft:
+def _rule(edges: Edges, draw: str) -> MatchesLeft:
     """The rule by which known links reduce the matches of others, for each way of drawing."""
     if draw == "buckets":
-        return partial(_left_by_unit, links, _units(links, links.clusters, buckets=True))
+        return partial(_left_by_unit, edges, _units(edges, edges.clusters, buckets=True))
     if draw in ("rotation", "apart"):
-        return partial(_left_by_unit, links, _units(links, links.clusters, buckets=False))
-    return links.effective_matches
+        return partial(_left_by_unit, edges, _units(edges, edges.clusters, buckets=False))
+    return edges.effective_matches
 
 
-def _units(links: Edges, clusters: Int64Array, *, buckets: bool) -> Int64Array:
+def _units(edges: Edges, clusters: Int64Array, *, buckets: bool) -> Int64Array:
     """For each original: the number of the unit that one known link reveals; -1 for none.
 
     In a complete block everybody is drawn individually. Otherwise the unit is the whole block, or
     the bucket: an original of bucket b is in layer b of all its matches.
     """
-    matches = np.bincount(links.originals, minlength=links.records)
+    matches = np.bincount(edges.originals, minlength=edges.records)
     alone = matches == np.bincount(clusters)[clusters]
     units = clusters.copy()
     if buckets:
-        layer = np.zeros(links.records, np.int64)
-        layer[links.originals] = links.layers
+        layer = np.zeros(edges.records, np.int64)
+        layer[edges.originals] = edges.layers
         units = clusters * (int(layer.max()) + 1) + layer
     _, units = np.unique(units, return_inverse=True)
     return np.where(alone, -1, units.ravel())
 
 
-def _left_by_unit(links: Edges, units: Int64Array, known: BoolArray) -> Int64Array:
+def _left_by_unit(edges: Edges, units: Int64Array, known: BoolArray) -> Int64Array:
     """Matches left when a unit moves as a whole: fewer by the number of units that are known."""
-    clusters = links.clusters
-    matches = np.bincount(links.originals, minlength=links.records)
+    clusters = edges.clusters
+    matches = np.bincount(edges.originals, minlength=edges.records)
     together = units >= 0
-    given_away = np.zeros(int(units.max(initial=-1)) + 2, np.bool_)
-    given_away[units[known & together]] = True
-    exposed = together & given_away[units]
+    revealed = np.zeros(int(units.max(initial=-1)) + 2, np.bool_)
+    revealed[units[known & together]] = True
+    exposed = together & revealed[units]
     of_unit = np.unique(units[known & together], return_index=True)[1]
     fewer = np.bincount(clusters[known & together][of_unit], minlength=int(clusters.max()) + 1)
     fewer += np.bincount(clusters[known & ~together], minlength=len(fewer))
@@ -136,37 +136,37 @@ def _random_curve(rule: MatchesLeft, people: int, seed: int) -> list[dict[str, A
     return steps
 
 
-def _given_away_by_one(links: Edges, draw: str, seed: int) -> float:
+def _exposed_by_one(edges: Edges, draw: str, seed: int) -> float:
     """The mean number of others left with a single match, over people known one at a time."""
     if draw not in WALKS:
-        units = _units(links, links.clusters, buckets=draw == "buckets")
-        pairs = np.bincount(links.clusters)[links.clusters] == 2
+        units = _units(edges, edges.clusters, buckets=draw == "buckets")
+        pairs = np.bincount(edges.clusters)[edges.clusters] == 2
         sizes = np.bincount(units[units >= 0], minlength=1)
         return float(np.where(units >= 0, sizes[units] - 1, pairs).mean())
     exposed: list[int] = []
     work = 0
-    for person in np.random.default_rng(seed).permutation(links.records)[:_SINGLE]:
-        subgraph, where = _component_around(links, int(person))
-        work += len(subgraph.originals)
+    for person in np.random.default_rng(seed).permutation(edges.records)[:_SINGLE]:
+        component, number = _component_around(edges, int(person))
+        work += len(component.originals)
         if exposed and work > _WORK:
             break
-        known = np.zeros(subgraph.records, np.bool_)
-        known[where] = True
-        exposed.append(int(np.count_nonzero(subgraph.effective_matches(known)[~known] <= 1)))
+        known = np.zeros(component.records, np.bool_)
+        known[number] = True
+        exposed.append(int(np.count_nonzero(component.effective_matches(known)[~known] <= 1)))
     return float(np.mean(exposed))
 
 
 # ------------------------------------------------------------------------------------- worst case
 
 
-def _worst_case(links: Edges, draw: str, rule: MatchesLeft, seed: int) -> list[dict[str, Any]]:
+def _worst_case(edges: Edges, draw: str, rule: MatchesLeft, seed: int) -> list[dict[str, Any]]:
     """Matches left when the people whose records reveal most are known, one after the other."""
-    if links.records < 2:
+    if edges.records < 2:
         return []
     if draw in WALKS:
-        return _worst_targets(links, seed)
-    clusters = links.clusters
-    units = _units(links, clusters, buckets=draw == "buckets")
+        return _worst_targets(edges, seed)
+    clusters = edges.clusters
+    units = _units(edges, clusters, buckets=draw == "buckets")
     if (units >= 0).any():  # one of each of the largest units
         sizes = np.bincount(units[units >= 0])
         largest = np.argsort(-sizes, kind="stable")[: min(_MOST_KNOWN, np.count_nonzero(sizes))]
@@ -174,7 +174,7 @@ def _worst_case(links: Edges, draw: str, rule: MatchesLeft, seed: int) -> list[d
     else:  # the smallest group, one by one
         group = np.flatnonzero(clusters == np.argmin(np.bincount(clusters)))
         people = group[: min(_MOST_KNOWN, len(group) - 1)].tolist()
-    known = np.zeros(links.records, np.bool_)
+    known = np.zeros(edges.records, np.bool_)
     steps = []
     for person in people:
         known[person] = True
@@ -182,23 +182,23 @@ def _worst_case(links: Edges, draw: str, rule: MatchesLeft, seed: int) -> list[d
     return steps
 
 
-def _worst_targets(links: Edges, seed: int) -> list[dict[str, Any]]:
+def _worst_targets(edges: Edges, seed: int) -> list[dict[str, Any]]:
     """For some targets: the known people who leave the target fewest matches, found greedily.
 
     Everybody who owns one of the target's matches is tried, and the one who leaves fewest is taken.
     """
-    starts, _ = links.matches
+    starts, _ = edges.matches
     degrees = np.diff(starts)
     weakest = np.flatnonzero(degrees == degrees.min())
     targets = np.random.default_rng(seed).permutation(weakest)[:_TARGETS]
     by_step: dict[int, list[dict[str, Any]]] = {}
     work = 0
     for target in targets:
-        subgraph, where = _component_around(links, int(target))
-        work += len(subgraph.originals) * int(degrees.min()) * _MOST_KNOWN
+        component, number = _component_around(edges, int(target))
+        work += len(component.originals) * int(degrees.min()) * _MOST_KNOWN
         if by_step and work > _WORK:
             break
-        for step in _attack(subgraph, where):
+        for step in _attack(component, number):
             by_step.setdefault(step["known"], []).append(step)
     return [
         {**min(steps, key=lambda step: step["fewest_left"]), "targets": len(steps)}
@@ -206,26 +206,26 @@ def _worst_targets(links: Edges, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def _component_around(links: Edges, person: int) -> tuple[Edges, int]:
+def _component_around(edges: Edges, person: int) -> tuple[Edges, int]:
     """The edges of a person's connected component, and the person's number in it."""
-    component = links.components
-    records = np.flatnonzero(component[links.truth] == component[person])
-    subgraph = subgraph_of_records(links, records)
+    components = edges.components
+    records = np.flatnonzero(components[edges.truth] == components[person])
+    subgraph = subgraph_of_records(edges, records)
     assert subgraph is not None
     return subgraph.edges, int(np.searchsorted(subgraph.people, person))
 
 
-def _attack(subgraph: Edges, target: int) -> Iterator[dict[str, Any]]:
+def _attack(component: Edges, target: int) -> Iterator[dict[str, Any]]:
     """The steps of the greedy search against one person."""
-    known = np.zeros(subgraph.records, np.bool_)
-    starts, records = subgraph.matches
-    owners = subgraph.truth[records[starts[target] : starts[target + 1]]]
+    known = np.zeros(component.records, np.bool_)
+    starts, records = component.matches
+    owners = component.truth[records[starts[target] : starts[target + 1]]]
     candidates = [int(owner) for owner in owners if owner != target]
     while candidates and np.count_nonzero(known) < _MOST_KNOWN:
         tried = []
         for candidate in candidates:
             known[candidate] = True
-            tried.append(subgraph.effective_matches(known))
+            tried.append(component.effective_matches(known))
             known[candidate] = False
         best = int(np.argmin([left[target] for left in tried]))
         known[candidates.pop(best)] = True

@@ -40,17 +40,17 @@ def order(view: View, evidence: Evidence) -> Iterator[Outcome]:
 
 def _by_row(subgraph: Subgraph) -> GuessAccuracy:
     """Guess that row i is person i; each guess may be right with probability 1 / degree."""
-    links = subgraph.edges
-    right = subgraph.people[links.truth] == subgraph.records
-    return judge_shared(right, 1 / links.degrees, links.clusters[links.truth])
+    edges = subgraph.edges
+    right = subgraph.people[edges.truth] == subgraph.records
+    return judge_shared(right, 1 / edges.degrees, edges.clusters[edges.truth])
 
 
-def _by_layer(links: Edges) -> GuessAccuracy:
+def _by_layer(edges: Edges) -> GuessAccuracy:
     """Guess the layer that most often holds the true original."""
-    true = np.flatnonzero(links.originals == links.truth[links.published])
-    layers = links.layers[true]
+    true = np.flatnonzero(edges.originals == edges.truth[edges.published])
+    layers = edges.layers[true]
     counts = np.bincount(layers)
     layer = int(counts.argmax())
-    may = links.degrees > layer
-    clusters = links.clusters[links.truth][may]
-    return judge_shared((layers == layer)[may], (1 / links.degrees)[may], clusters, len(counts))
+    may = edges.degrees > layer
+    clusters = edges.clusters[edges.truth][may]
+    return judge_shared((layers == layer)[may], (1 / edges.degrees)[may], clusters, len(counts))

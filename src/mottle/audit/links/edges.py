@@ -127,7 +127,7 @@ def kept_subgraph(edges: Edges) -> Subgraph | None:
 
 
 def subgraph_of_records(edges: Edges, records: Int64Array) -> Subgraph | None:
-    """The subgraph of some records; None unless all its edges lead to their own originals."""
+    """The subgraph of some records; None if an edge leads outside their true originals."""
     people = np.sort(edges.truth[records]).astype(np.int64)
     number = np.full(edges.records, -1, np.int32)
     number[people] = np.arange(len(people), dtype=np.int32)
