@@ -1,4 +1,4 @@
-"""The frame: what is read, who is played, what is reported; basic and full audits of runs."""
+"""The audit as a whole: inputs, selected adversaries, reports; basic and full audits of runs."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_all_adversaries_are_played_and_each_says_what_it_assumes(crowd, sound):
     assert report.rows == 600
 
 
-def test_the_module_can_be_called_and_is_a_module_still(crowd, sound):
-    by_call = mottle.audit_release(crowd, sound, adversaries=["linkage"])
-    by_name = mottle.audit_release(crowd, sound, adversaries=["linkage"])
-    assert by_call.findings == by_name.findings
+def test_an_audit_can_be_repeated_and_the_package_is_reachable_from_mottle(crowd, sound):
+    first = mottle.audit_release(crowd, sound, adversaries=["linkage"])
+    again = mottle.audit_release(crowd, sound, adversaries=["linkage"])
+    assert first.findings == again.findings
     assert mottle.audit.verify(crowd, sound, 5).holds
 
 
@@ -151,7 +151,7 @@ def test_inputs_that_cannot_be_right_are_refused(crowd, sound, tmp_path):
         mottle.audit_release(crowd.slice(1), sound)
     with pytest.raises(DataError, match="no column 'age'"):
         mottle.audit_release(crowd.drop_columns(["age"]), sound)
-    with pytest.raises(UsageError, match="A Table is no release"):
+    with pytest.raises(UsageError, match="A Table is not a release"):
         mottle.audit_release(crowd, sound.table)
     with pytest.raises(StorageError):
         mottle.audit_release(crowd, tmp_path / "absent")
@@ -206,7 +206,7 @@ def test_an_unsafe_run_does_not_certify_that_it_passed(crowd):
     assert release.certificate.audit.passed is False
 
 
-def test_values_published_apart_claim_no_matches(crowd):
+def test_values_published_in_a_second_table_claim_no_matches(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     findings = release.certificate.audit.findings
     assert [finding["adversary"] for finding in findings] == ["sensitive"]

@@ -100,7 +100,7 @@ def test_two_tables_are_learned_from_by_samples(train: pa.Table, test_rows: pa.T
         ({"training": "guesses"}, "no training 'guesses'"),
     ],
 )
-def test_mistakes_are_named(
+def test_invalid_arguments_are_named(
     release: Release, test_rows: pa.Table, options: dict[str, object], words: str
 ) -> None:
     asked = {"target": "rich", "models": MODEL, **options}

@@ -1,4 +1,4 @@
-"""PrivBayes: what comes out looks like what went in, as far as its budget allows."""
+"""PrivBayes: synthetic rows resemble the originals as far as the budget allows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_mutual_information_of_joined_integers_is_that_of_joined_texts() -> None
     )
 
 
-def test_nonsense_is_refused(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_are_refused(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="epsilon above 0"):
         privbayes(table, ["sex"], 0.0)
     monkeypatch.setattr(module, "is_installed", lambda: False)

@@ -1,4 +1,4 @@
-"""The papers' workloads: what is asked, how errors are measured, the cube by its definition."""
+"""The papers' workloads: which queries, how errors are measured, the cube by its definition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def release(people: pa.Table, schema: Schema) -> Release:
     return mottle.anonymize(people, schema, mottle.KAnonymity(5), method="nh", seed=1)
 
 
-def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_asks(people: pa.Table) -> None:
+def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_requires(
+    people: pa.Table,
+) -> None:
     table = pa.table({"x": list(range(100)), "y": list(range(100)), "s": list(range(100))})
     for where in random_counts(table, ["x", "y"], "s", conditions=2, selectivity=0.125, number=50):
         assert set(where) == {"x", "y", "s"}
@@ -49,7 +51,7 @@ def test_ranges_cover_the_share_of_the_domain_that_the_selectivity_asks(people: 
     assert max(begins) == 90
 
 
-def test_categories_are_asked_for_by_runs_of_values(people: pa.Table) -> None:
+def test_categories_are_queried_by_runs_of_values(people: pa.Table) -> None:
     values = sorted(set(people.column("workclass").to_pylist()))
     for where in random_counts(people, ["workclass"], None, conditions=1, selectivity=0.4):
         listed = where["workclass"]
@@ -57,7 +59,7 @@ def test_categories_are_asked_for_by_runs_of_values(people: pa.Table) -> None:
         assert listed == values[begin : begin + round(0.4 * len(values))]
 
 
-def test_a_seed_repeats_the_questions(people: pa.Table) -> None:
+def test_a_seed_repeats_the_queries(people: pa.Table) -> None:
     asked = random_counts(people, COLUMNS, "diagnosis", number=5, seed=3)
     assert asked == random_counts(people, COLUMNS, "diagnosis", number=5, seed=3)
     assert asked != random_counts(people, COLUMNS, "diagnosis", number=5, seed=4)
@@ -82,7 +84,7 @@ def test_relative_errors_leave_out_true_counts_of_zero() -> None:
     guessed = pa.table({"x": [1, 1, 1, 2]})
     found = query_error(original, guessed, [{"x": 1}, {"x": 2}, {"x": 3}, {"x": (1, 2)}])
     assert sorted(found.errors.tolist()) == [0.0, 0.5, 0.5]
-    assert (found.asked, found.dropped, found.median) == (4, 1, 0.5)
+    assert (found.query_count, found.dropped, found.median) == (4, 1, 0.5)
     assert found.within_bounds == 2  # the guesses of a plain table have no slack
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import mottle
 from mottle import Caps, KAnonymity, Schema, StorageError, UsageError
-from mottle.audit.links.edges import edges_of
+from mottle.audit.links.edges import read_edges
 from mottle.cli.app import app
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import move_complete, resumable_folder
@@ -132,7 +132,7 @@ def test_the_link_file_is_that_of_the_release(
         people, SCHEMA, guarantee, tmp_path / "out", private=links, **RUN
     )
     assert stat.S_IMODE(links.stat().st_mode) == 0o600
-    edges = edges_of(links, ROWS)
+    edges = read_edges(links, ROWS)
     assert sorted(edges.truth.tolist()) == list(range(ROWS))
     assert edges.degrees.min() >= certificate.degree.min
     assert edges.blocks is not None
@@ -199,7 +199,7 @@ def test_an_interrupted_renaming_brings_the_owners_files_too(
     assert links.exists()
     engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **run)
     assert mottle.read_release(tmp_path / "out").table.num_rows == ROWS
-    assert len(edges_of(links, ROWS).truth) == ROWS
+    assert len(read_edges(links, ROWS).truth) == ROWS
     assert not hidden(tmp_path)
 
 
@@ -244,7 +244,7 @@ def test_a_database_gets_what_a_folder_would_get(
         assert [str(cell) for cell in stored.column(name).to_pylist()] == expected
     assert json.loads(certificate)["engine"]["chunks"] == 3
     assert json.loads(certificate)["sha256"] == {}
-    assert len(edges_of(links, ROWS).truth) == ROWS
+    assert len(read_edges(links, ROWS).truth) == ROWS
     assert not hidden(tmp_path)
     with pytest.raises(StorageError, match="already has"):
         engine.anonymize(people, SCHEMA, KAnonymity(5), place, **RUN)
@@ -283,7 +283,7 @@ def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
         people, SCHEMA, KAnonymity(5), place, private=tmp_path / "links.parquet", **RUN
     )
     assert mottle.read_database("open.db", table="people").num_rows == ROWS
-    assert len(edges_of(tmp_path / "links.parquet", ROWS).truth) == ROWS
+    assert len(read_edges(tmp_path / "links.parquet", ROWS).truth) == ROWS
     assert not hidden(tmp_path)
 
 

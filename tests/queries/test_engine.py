@@ -471,7 +471,7 @@ def test_the_truth_lies_within_the_bounds(method: str) -> None:
         )
         for fit in ("uniform", "fitted"):
             found = query_error(people, release, wheres, fit)
-            assert found.within_bounds == found.asked == 300
+            assert found.within_bounds == found.query_count == 300
 
 
 @pytest.mark.parametrize("fit", ["uniform", "fitted"])

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from mottle import KAnonymity, Release, Schema, anonymize, datasets, read_release
 from mottle.encoding.domain import Form
-from mottle.evaluation import query_accuracy, release_rows
+from mottle.evaluation import query_accuracy
 from mottle.evaluation.cell_counts import tallies
+from mottle.io.read_release import load_release
 from mottle.queries import Condition, Queries
 from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
 from mottle.release.rows import StoredRows, tables_of
-from mottle.report import Owner, ReleaseRows, gather, report_html, table_body
+from mottle.report import Owner, gather_content, report_html, table_body
 from mottle.schema.model import Kind, Role
 
 ROWS = 900
@@ -44,8 +46,8 @@ def saved(crowd: tuple[pa.Table, Schema], tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def of_folder(folder: Path) -> ReleaseRows:
-    return ReleaseRows.of_folder(folder, read_release(folder).certificate)
+def of_folder(folder: Path) -> ReleaseData:
+    return load_release(folder, in_memory=False)
 
 
 # ------------------------------------------------------------------------------------------- parts
@@ -131,7 +133,7 @@ def test_shares_of_a_tally_are_those_of_all_records(saved: Path) -> None:
         (None, None, pa.null(), [None, None]),
     ],
 )
-def test_odd_cells_are_told_apart(form, kind, value_type, cells) -> None:
+def test_unusual_cells_are_distinguished(form, kind, value_type, cells) -> None:
     column = PublishedColumn("odd", Role.INSENSITIVE, kind, form, value_type)
     table = pa.table([pa.array(cells, column.field().type)], pa.schema([column.field()]))
     tally = tallies([table, table], [column])["odd"]
@@ -140,7 +142,7 @@ def test_odd_cells_are_told_apart(form, kind, value_type, cells) -> None:
     assert {cell: 2 * times for cell, times in expected.items()} == dict(found)
 
 
-def test_a_column_with_too_many_cells_is_told_by_a_sample_and_says_so(saved: Path) -> None:
+def test_a_column_with_too_many_cells_is_described_by_a_sample_and_says_so(saved: Path) -> None:
     release = read_release(saved)
     slices = [release.table.slice(first, 90) for first in range(0, ROWS, 90)]
     tally = tallies(slices, release.columns, most=100)["income"]
@@ -152,30 +154,30 @@ def test_a_column_with_too_many_cells_is_told_by_a_sample_and_says_so(saved: Pat
 
 def test_the_sample_is_named_in_the_report(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mottle.report.columns.tallies", lambda *given: tallies(*given, most=100))
-    monkeypatch.setattr(release_rows.Parts.tables, "__defaults__", (200,))
+    monkeypatch.setattr(ReleaseData.tables, "__defaults__", (200,))
     text = report_html(of_folder(saved))
     assert "records drawn at random, since there are too many different cells" in text
 
 
-# --------------------------------------------------------------------------------------- questions
+# ----------------------------------------------------------------------------------------- queries
 
 
-def test_a_large_release_is_asked_by_a_sample_and_its_owner_by_all_of_it(
+def test_a_large_release_is_queried_by_a_sample_and_for_its_owner_as_a_whole(
     saved: Path, crowd: tuple[pa.Table, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = gather(read_release(saved), read_release(saved).certificate)
+    whole = gather_content(read_release(saved), read_release(saved).certificate)
     for module in (query_accuracy, table_body):
-        monkeypatch.setattr(module, "MOST_ASKED", 300)
+        monkeypatch.setattr(module, "MOST_QUERIED_ROWS", 300)
     large = of_folder(saved)
-    sampled = gather(large, large.certificate)
-    assert sampled.asked_of == 300
-    assert whole.asked_of is None
-    assert "asked of 300 records, a random sample" in report_html(large)
+    sampled = gather_content(large, large.certificate)
+    assert sampled.queried_rows == 300
+    assert whole.queried_rows is None
+    assert "run on 300 records, a random sample" in report_html(large)
     assert [line.question for line in sampled.accuracy] == [
         line.question for line in whole.accuracy
     ]
-    owned = gather(large, large.certificate, Owner(crowd[0]))
-    assert owned.asked_of is None
+    owned = gather_content(large, large.certificate, Owner(crowd[0]))
+    assert owned.queried_rows is None
     assert all(line.within_bounds == 1.0 for line in owned.accuracy)
 
 
@@ -184,17 +186,17 @@ def test_answers_of_parts_add_up_to_the_answers_of_all(
 ) -> None:
     owner = Owner(crowd[0])
     release: Release = read_release(saved)
-    at_once = gather(release, release.certificate, owner).accuracy
-    monkeypatch.setattr(query_accuracy, "_questions", _kept_questions(release))
-    monkeypatch.setattr(query_accuracy, "MOST_ASKED", 250)
-    in_parts = gather(release, release.certificate, owner).accuracy
+    at_once = gather_content(release, release.certificate, owner).accuracy
+    monkeypatch.setattr(query_accuracy, "_workload", _fixed_workload(release))
+    monkeypatch.setattr(query_accuracy, "MOST_QUERIED_ROWS", 250)
+    in_parts = gather_content(release, release.certificate, owner).accuracy
     for one, other in zip(at_once, in_parts, strict=True):
         assert one.question == other.question
         assert (one.certain, one.possible) == (other.certain, other.possible)
         assert one.expected == pytest.approx(other.expected, rel=0.1)  # each part has its own fit
 
 
-def _kept_questions(release: Release):
-    """The questions that the whole release is asked, whatever part of it is at hand."""
-    questions = query_accuracy._questions(release, Queries.of(release))
-    return lambda *_: questions
+def _fixed_workload(release: Release):
+    """The queries that are drawn for the whole release, whatever part of it is given."""
+    workload = query_accuracy._workload(release, Queries.of(release))
+    return lambda *_: workload

@@ -1,4 +1,4 @@
-"""What reports say: everything they should, and nothing of the original beyond the release."""
+"""The content of reports: complete, and without facts of the original beyond the release."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mottle import (
     anonymize,
     read_release,
 )
-from mottle.report import InternalReport, Owner, gather, page_of, report_html, table_body
+from mottle.report import InternalReport, Owner, gather_content, page_of, report_html, table_body
 from mottle.report.reproduce import command_of, schema_of
 from mottle.schema.model import Role
 
@@ -54,8 +54,8 @@ def test_publishable_report_is_made_of_the_published_files_alone(people, guarant
 
 
 def test_publishable_report_has_no_truth_in_it(release: Release, owner: Owner):
-    public = gather(release, release.certificate)
-    secret = gather(release, release.certificate, owner)
+    public = gather_content(release, release.certificate)
+    secret = gather_content(release, release.certificate, owner)
     assert all(line.true_error is None for line in public.accuracy)
     assert all(line.true_error is not None for line in secret.accuracy)
     assert 'class="before"' not in report_html(release)
@@ -63,10 +63,10 @@ def test_publishable_report_has_no_truth_in_it(release: Release, owner: Owner):
     assert not public.internal
     assert secret.internal
     assert "INTERNAL" not in report_html(release)
-    assert "Do not publish, do not pass on" in report_html(release, owner=owner)
+    assert "Do not publish or share" in report_html(release, owner=owner)
 
 
-def test_internal_report_lies_beside_the_release_and_only_its_owner_reads_it(
+def test_internal_report_lies_outside_the_release_and_only_its_owner_reads_it(
     release: Release, owner: Owner, tmp_path: Path
 ):
     internal = InternalReport(tmp_path / "mine" / "internal.html", owner, examples=True)
@@ -93,9 +93,9 @@ def test_internal_report_of_another_table_is_refused_and_nothing_is_published(
     assert not internal.path.exists()
 
 
-def test_examples_show_a_person_beside_the_own_record(release: Release, people):
+def test_examples_show_a_person_next_to_the_own_record(release: Release, people):
     rows = release.links.original_of_row[:10].tolist()
-    found = gather(release, release.certificate, Owner(people[0], examples=rows)).examples
+    found = gather_content(release, release.certificate, Owner(people[0], examples=rows)).examples
     assert len(found.pairs) == 10
     notes = found.headings.index("note")
     assert [before[notes] for before, _ in found.pairs] == [
@@ -104,7 +104,9 @@ def test_examples_show_a_person_beside_the_own_record(release: Release, people):
     assert "name" not in found.headings, "identifying columns are not shown"
 
 
-def test_no_report_when_none_is_wanted_and_an_old_one_goes(release: Release, tmp_path: Path):
+def test_no_report_is_written_if_not_wanted_and_an_old_one_is_removed(
+    release: Release, tmp_path: Path
+):
     release.save(tmp_path / "out")
     release.save(tmp_path / "out", overwrite=True, report=False)
     assert not (tmp_path / "out" / "report.html").exists()
@@ -160,7 +162,7 @@ def test_guarantees_in_plain_words(people, guarantee, words: str):
 
 
 def test_expected_shares_of_a_column_sum_to_one(release: Release, owner: Owner):
-    for column in gather(release, release.certificate, owner).columns:
+    for column in gather_content(release, release.certificate, owner).columns:
         if column.chart:
             shown = re.findall(r"""(?:<title>|note">).*?: ([0-9.]+) %""", column.chart)
             assert sum(map(float, shown)) == pytest.approx(100, abs=0.06 * len(shown))
@@ -169,14 +171,14 @@ def test_expected_shares_of_a_column_sum_to_one(release: Release, owner: Owner):
 
 
 def test_truth_always_lies_within_the_bounds(release: Release, owner: Owner):
-    lines = gather(release, release.certificate, owner).accuracy
+    lines = gather_content(release, release.certificate, owner).accuracy
     assert [line.question for line in lines] == ["1 condition", "2 conditions", "3 conditions"]
     assert all(line.within_bounds == 1.0 for line in lines)
 
 
 def test_widest_cells_are_cells_of_the_release(release: Release):
     texts = release.to_text()
-    for column in gather(release, release.certificate).columns:
+    for column in gather_content(release, release.certificate).columns:
         cells = texts.column(column.name).to_pylist()
         for cell, records in column.widest:
             assert records.split()[0] == str(cells.count(cell))
@@ -224,7 +226,9 @@ def test_columns_of_every_type_are_shown(representation: str, tmp_path: Path):
     html = report_html(release, owner=Owner(table))
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
-    charts = {column.name: column.chart for column in gather(release, release.certificate).columns}
+    charts = {
+        column.name: column.chart for column in gather_content(release, release.certificate).columns
+    }
     assert [name for name, chart in charts.items() if chart is None] == ["nothing", "text"]
 
 

@@ -1,4 +1,4 @@
-"""Reports of sets say what those of tables say, and nothing of the original but to its owner."""
+"""Reports of sets say what those of tables say; only the owner's compares with the original."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import mottle
 from mottle import DataError, KAnonymity, LDiversity, UsageError
 from mottle.itemsets.data import ItemSets
 from mottle.release.set_release import SetRelease
-from mottle.report import InternalReport, Owner, gather, report_html, set_body
+from mottle.report import InternalReport, Owner, gather_content, report_html, set_body
 from mottle.report.reproduce import command_of_sets
 
 LABELS = ["flu", "cold", "none"]
@@ -47,7 +47,7 @@ def test_publishable_report_is_made_of_the_published_files_alone(release, tmp_pa
     assert "true error" not in written
 
 
-def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
+def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_reproduce_it(
     release, tmp_path: Path
 ) -> None:
     certificate = release.save(tmp_path / "out")
@@ -59,7 +59,7 @@ def test_it_says_guarantee_items_sizes_labels_attacks_and_how_to_do_it_again(
     for checksum in certificate.sha256.values():
         assert checksum in text
     assert "mottle anonymize-sets DATA --k 4 --method auto --sensitive-label illness" in text
-    assert [line.question for line in gather(release, certificate).accuracy] == [
+    assert [line.question for line in gather_content(release, certificate).accuracy] == [
         "1 item",
         "all of 2 items",
         "all of 3 items",
@@ -80,14 +80,14 @@ def test_internal_report_compares_and_only_its_owner_reads_it(
     assert "Ten people before and after" in text
     assert "SET12’s QE, type I" in text
     assert 'class="before"' in page
-    found = gather(release, release.certificate, owner)
+    found = gather_content(release, release.certificate, owner)
     assert all(line.within_bounds == 1.0 for line in found.accuracy)
     assert all(line.true_error is not None for line in found.accuracy)
 
 
 def test_bars_of_items_are_counts_of_base_sets_and_their_bounds(release) -> None:
     cells = release.table.column(0).to_pylist()
-    chart = str(gather(release, release.certificate).columns[0].chart)
+    chart = str(gather_content(release, release.certificate).columns[0].chart)
     shown = re.findall(
         r"<title>(.*?): ([0-9.]+) %(?:, between ([0-9.]+) % and ([0-9.]+) %)?", chart
     )
@@ -96,12 +96,12 @@ def test_bars_of_items_are_counts_of_base_sets_and_their_bounds(release) -> None
         base = sum(item in cell["base"] for cell in cells)
         certain = sum(item in cell["base"] and item not in cell["uncertain"] for cell in cells)
         possible = sum(item in cell["base"] or item in cell["uncertain"] for cell in cells)
-        for told, count in (
+        for percentage, count in (
             (share, base),
             (lowest or share, certain),
             (highest or share, possible),
         ):
-            assert float(told) == pytest.approx(100 * count / len(cells), abs=0.06)
+            assert float(percentage) == pytest.approx(100 * count / len(cells), abs=0.06)
 
 
 @pytest.mark.parametrize("held", [[set(), set(), set()], [{"only"}, {"only"}, {"only"}, set()]])

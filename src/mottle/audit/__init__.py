@@ -1,12 +1,13 @@
-"""What an adversary can make of a release: one file per adversary, seeing only what it sees.
+"""Adversaries that attack a release, one module each, and the audit that runs them.
 
-``mottle.audit_release(original, release)`` plays them all, see `audit_release`. Adding an adversary
-means adding one file to this folder that registers it; nothing else changes.
+`audit_release` runs every registered adversary against a release. To add an adversary, add one
+module to `mottle.audit.adversaries` that registers it; nothing else changes.
 """
 
 from __future__ import annotations
 
 from mottle.audit.base import Adversary, registered
+from mottle.audit.certificate_audit import Matches, basic_audit, full_audit
 from mottle.audit.containment.assignment_graph import assignment_graph
 from mottle.audit.containment.effective_matches import (
     Verdict,
@@ -15,6 +16,7 @@ from mottle.audit.containment.effective_matches import (
     verify,
 )
 from mottle.audit.report import AuditReport, Finding, Outcome
+from mottle.audit.run import audit_release
 
 __all__ = [
     "Adversary",
@@ -32,7 +34,3 @@ __all__ = [
     "registered",
     "verify",
 ]
-
-
-from mottle.audit.certificate_audit import Matches, basic_audit, full_audit
-from mottle.audit.run import audit_release

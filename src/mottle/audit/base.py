@@ -10,30 +10,57 @@ from mottle.audit.view import Evidence, View
 from mottle.errors import UsageError
 from mottle.utils.registry import Registry
 
-Play = Callable[[View, Evidence], Iterator[Outcome]]
+PlayFunction = Callable[[View, Evidence], Iterator[Outcome]]
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """A registered adversary."""
+    """A registered adversary.
+
+    Attributes
+    ----------
+    name : str
+        The name under which it is selected.
+    title : str
+        What it does, in one line for people.
+    assumes : str
+        What the adversary is assumed to know.
+    play : callable
+        The function that plays it: takes a `View` and the owner's `Evidence`, yields `Outcome`.
+    """
 
     name: str
-    title: str  # one line for people
-    assumes: str  # what the adversary knows
-    play: Play
+    title: str
+    assumes: str
+    play: PlayFunction
 
 
 ADVERSARIES: Registry[Adversary] = Registry("adversary", "mottle.audit.adversaries")
 
 
-def register(name: str, *, title: str, assumes: str) -> Callable[[Play], Play]:
+def register(name: str, *, title: str, assumes: str) -> Callable[[PlayFunction], PlayFunction]:
     """Make the decorated function an adversary of every audit.
 
-    The function gets the `View` of an adversary who knows everybody and the owner's `Evidence`. It
-    works from the view alone; the evidence is for judging what came of it.
+    The function receives the `View` of an adversary who knows everybody's quasi-identifiers, and
+    the owner's `Evidence`. It must work from the view alone; the evidence serves only to judge the
+    result.
+
+    Parameters
+    ----------
+    name : str
+        The name under which the adversary is selected.
+    title : str
+        What it does, in one line for people.
+    assumes : str
+        What the adversary is assumed to know.
+
+    Returns
+    -------
+    callable
+        A decorator that registers the function and returns it unchanged.
     """
 
-    def add(play: Play) -> Play:
+    def add(play: PlayFunction) -> PlayFunction:
         ADVERSARIES.add(Adversary(name, title, assumes, play))
         return play
 
@@ -41,12 +68,18 @@ def register(name: str, *, title: str, assumes: str) -> Callable[[Play], Play]:
 
 
 def registered() -> dict[str, Adversary]:
-    """All adversaries by name."""
+    """Return all adversaries by name.
+
+    Returns
+    -------
+    dict of str to Adversary
+        Sorted by name.
+    """
     return dict(ADVERSARIES)
 
 
-def chosen(names: Sequence[str] | None) -> list[Adversary]:
-    """The adversaries of the given names, or all."""
+def select_adversaries(names: Sequence[str] | None) -> list[Adversary]:
+    """Return the adversaries of the given names, or all of them."""
     if names is None:
         return list(ADVERSARIES.values())
     if isinstance(names, str):

@@ -1,4 +1,4 @@
-"""The audit on a certificate: what a run's own measurements show, or all adversaries."""
+"""The audit on a certificate: from a run's own measurements, or by playing all adversaries."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ from mottle.schema.model import Schema
 
 @dataclass(frozen=True)
 class Matches:
-    """How many matches persons have along a graph's edges."""
+    """The number of matches that people have along a graph's edges.
+
+    Attributes
+    ----------
+    fewest : int
+        The fewest matches of any person.
+    mean : float
+        The mean number of matches.
+    marketer : float
+        The mean probability that a guess among a person's matches is right.
+    """
 
     fewest: int
     mean: float
-    marketer: float  # mean chance that a guess among a person's matches is right
+    marketer: float
 
 
 def basic_audit(
@@ -33,12 +43,30 @@ def basic_audit(
     guarantee: Guarantee,
     checks: Sequence[Check],
 ) -> AuditSummary:
-    """Matches and shares along the graph's edges, without looking at the release again.
+    """Audit a run by the matches and shares along its graph's edges.
 
-    They are what an adversary who knows the algorithm starts from. That the release is what the
-    graph says is what the run's invariants check; a full audit looks at the release itself. The
-    numbers may be sums over parts of the table. ``matches`` is None where quasi-identifiers are
-    published as they are, so that matches hide nobody.
+    These are what an adversary who knows the algorithm starts from. The release itself is not read
+    again: that it agrees with the graph is checked by the run's invariants, and a full audit looks
+    at the release itself.
+
+    Parameters
+    ----------
+    matches : Matches or None
+        The matches of all people, possibly totalled over parts of the table; None where
+        quasi-identifiers are published unchanged, so that matches hide nobody.
+    records : int
+        The number of published records.
+    demand : Demand
+        What the guarantee asks of the graph.
+    guarantee : Guarantee
+        What is promised.
+    checks : sequence of Check
+        The checks of the run's invariants, as on the certificate.
+
+    Returns
+    -------
+    AuditSummary
+        The ``audit`` section of the certificate.
     """
     outcomes: dict[str, Outcome] = {}
     if matches is not None:
@@ -50,19 +78,36 @@ def basic_audit(
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
-    return _certified(report, AUDITS[0])
+    return _certificate_section(report, AUDITS[0])
 
 
 def full_audit(
     table: pa.Table, release: ReleaseData, schema: Schema, guarantee: Guarantee
 ) -> AuditSummary:
-    """All adversaries against a release that is still in memory."""
+    """Play all adversaries against a release that is still in memory.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The original table.
+    release : ReleaseData
+        The release made from it, with its links.
+    schema : Schema
+        The schema of the run.
+    guarantee : Guarantee
+        What is promised.
+
+    Returns
+    -------
+    AuditSummary
+        The ``audit`` section of the certificate.
+    """
     report = audit_release(table, release, schema=schema, guarantee=guarantee)
-    return _certified(report, AUDITS[1])
+    return _certificate_section(report, AUDITS[1])
 
 
-def _certified(report: AuditReport, level: str) -> AuditSummary:
-    """A report as part of a certificate, which says by itself what is promised and of how many."""
+def _certificate_section(report: AuditReport, level: str) -> AuditSummary:
+    """The report as a section of a certificate, which itself states guarantee and rows."""
     facts = report.to_dict()
     timed = {"seconds": facts["seconds"]} if report.seconds else {}
     return AuditSummary(
@@ -74,6 +119,7 @@ def _certified(report: AuditReport, level: str) -> AuditSummary:
 
 
 def _linkage(matches: Matches, degree: int) -> Outcome:
+    """The fewest matches, compared with the promised degree."""
     return Outcome(
         "fewest matches of a person along the graph",
         matches.fewest,

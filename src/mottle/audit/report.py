@@ -1,4 +1,4 @@
-"""What an audit found: per adversary what it achieved against what the guarantee allows."""
+"""The findings of an audit: what each adversary achieved and what the guarantee allows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,40 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Outcome:
-    """One result of one adversary, in numbers; no cell values."""
+    """One result of one adversary, in numbers; it contains no cell values.
 
-    measure: str  # what is compared
-    achieved: float | None  # what the adversary got; None when it could not be played
-    allowed: float | None = None  # what the guarantee allows; None when it says nothing about it
-    passed: bool | None = None  # None: for information only
+    Attributes
+    ----------
+    measure : str
+        What is compared.
+    achieved : float or None
+        What the adversary achieved; None when it could not be played.
+    allowed : float or None
+        What the guarantee allows; None when the guarantee does not cover the measure.
+    passed : bool or None
+        Whether the guarantee holds; None when the result is for information only.
+    details : mapping
+        Further figures, by name.
+    """
+
+    measure: str
+    achieved: float | None
+    allowed: float | None = None
+    passed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An outcome together with whose it is."""
+    """An outcome together with the adversary that produced it.
+
+    Attributes
+    ----------
+    adversary, title, assumes : str
+        The adversary's name, what it does, and what it is assumed to know.
+    measure, achieved, allowed, passed, details
+        As for `Outcome`.
+    """
 
     adversary: str
     title: str
@@ -37,7 +59,19 @@ class Finding:
 
     @classmethod
     def of(cls, adversary: str, title: str, assumes: str, outcome: Outcome) -> Finding:
-        """Say whose outcome it is."""
+        """Attribute an outcome to an adversary.
+
+        Parameters
+        ----------
+        adversary, title, assumes : str
+            The adversary's name, what it does, and what it is assumed to know.
+        outcome : Outcome
+            What it achieved.
+
+        Returns
+        -------
+        Finding
+        """
         return cls(
             adversary=adversary,
             title=title,
@@ -50,23 +84,42 @@ class Finding:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON can hold it; what is not finite becomes null."""
-        return _plain(asdict(self))  # type: ignore[no-any-return]
+        """Return the finding in JSON types; numbers that are not finite become null.
+
+        Returns
+        -------
+        dict
+        """
+        return _as_json(asdict(self))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """All findings about one release."""
+    """All findings about one release.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows of the original table.
+    guarantee : mapping or None
+        The guarantee that has to hold, as described on a certificate.
+    findings : tuple of Finding
+        The findings, in the order in which the adversaries were played.
+    notes : tuple of str
+        Notes on how the inputs were read.
+    seconds : mapping of str to float
+        Time taken by each adversary.
+    """
 
     rows: int
-    guarantee: Mapping[str, Any] | None  # what was to be held, as on the certificate
+    guarantee: Mapping[str, Any] | None
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)  # by adversary
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
-        """Whether no adversary got beyond what the guarantee allows."""
+        """Whether no adversary exceeded what the guarantee allows."""
         return all(finding.passed is not False for finding in self.findings)
 
     @property
@@ -75,11 +128,27 @@ class AuditReport:
         return tuple(finding for finding in self.findings if finding.passed is False)
 
     def of(self, adversary: str) -> tuple[Finding, ...]:
-        """The findings of one adversary."""
+        """Return the findings of one adversary.
+
+        Parameters
+        ----------
+        adversary : str
+            The adversary's name.
+
+        Returns
+        -------
+        tuple of Finding
+            Empty when the adversary was not played.
+        """
         return tuple(finding for finding in self.findings if finding.adversary == adversary)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON can hold it; it holds no cell values."""
+        """Return the report in JSON types; it contains no cell values.
+
+        Returns
+        -------
+        dict
+        """
         report = {
             "passed": self.passed,
             "rows": self.rows,
@@ -88,19 +157,24 @@ class AuditReport:
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
         }
-        return _plain(report)  # type: ignore[no-any-return]
+        return _as_json(report)  # type: ignore[no-any-return]
 
     def to_json(self) -> str:
-        """The report as JSON text."""
+        """Return the report as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
-    """A value in the types of JSON; numbers to six digits, infinite ones as null."""
+def _as_json(value: Any) -> Any:
+    """Convert a value to JSON types; numbers have six digits, those not finite become null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _as_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_as_json(entry) for entry in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):

@@ -1,4 +1,4 @@
-"""The audit: read what is given, share it out, play every adversary, put the report together."""
+"""The audit: read the inputs, play every adversary, and assemble the report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mottle.audit.base import chosen
+from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
-from mottle.audit.links.edges import Edges, edges_of
+from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import AuditReport, Finding
-from mottle.audit.view import gather
+from mottle.audit.view import build_view_and_evidence
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
@@ -24,7 +24,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.schema.model import Schema
 
-SAMPLE = 1_000_000  # people; up to so many everybody is examined
+SAMPLE = 1_000_000  # the number of people up to which everybody is examined
 
 
 def audit_release(
@@ -42,26 +42,41 @@ def audit_release(
 
     Parameters
     ----------
-    original
-        The table the release was made from: a file, a pyarrow Table, or anything with the Arrow
-        stream protocol, with all its rows in their order.
-    release
-        A `Release`, its folder, its ``release.parquet`` or ``release.csv``; or the file another
-        tool wrote, which ``schema`` then describes.
-    schema
-        Needed for another tool's release, and where a guarantee is about bins of numbers.
-    private
-        The owner's link file. Without it the links of a release that is still in memory are used;
-        if there are none, what only the links can show is left out.
-    guarantee
-        What has to hold; without it, what the certificate promises. If there is neither, findings
+    original : path-like, pyarrow.Table or Arrow stream
+        The table the release was made from: a file, a pyarrow Table, or any object with the Arrow
+        stream protocol, with all rows in their original order.
+    release : ReleaseData or path-like
+        A `Release`, its folder, its ``release.parquet`` or ``release.csv``; or the file that
+        another tool wrote, which ``schema`` then describes.
+    schema : Schema or path-like, optional
+        Required for another tool's release, and where a guarantee is about bins of numbers.
+    private : Links or path-like, optional
+        The owner's link file. Without it, the links of a release that is still in memory are used;
+        if there are none, everything that only the links can show is skipped.
+    guarantee : Guarantee, optional
+        What has to hold. Defaults to what the certificate promises. If there is neither, findings
         are for information only.
-    adversaries
-        Names from ``mottle.audit.registered()``; all of them without it.
-    sample
-        How many people are examined at most. Above that a sample is, and findings say so.
-    seed
-        For choosing the sample and the people whose records are taken for known.
+    adversaries : sequence of str, optional
+        Names from ``mottle.audit.registered()``. Defaults to all of them.
+    sample : int
+        The maximum number of people to examine. Larger tables are sampled, and findings say so.
+    seed : int
+        Seed for choosing the sample and the people whose records are assumed to be known.
+
+    Returns
+    -------
+    AuditReport
+        What each adversary achieved, compared with what the guarantee allows.
+
+    Raises
+    ------
+    UsageError
+        An argument is not usable: an unknown adversary, an empty sample, or an object that is not
+        a release.
+    DataError
+        The release was not made from ``original``, or the link file belongs to another release.
+    StorageError
+        A file cannot be read.
 
     Examples
     --------
@@ -73,28 +88,29 @@ def audit_release(
     >>> report.passed, report.of("linkage")[0].measure
     (True, 'fewest matches of a person')
     """
-    players = chosen(adversaries)
+    selected = select_adversaries(adversaries)
     if sample < 1:
         raise UsageError("The sample must be at least one person.")
-    described = Schema.read(schema) if isinstance(schema, str | os.PathLike) else schema
+    if isinstance(schema, str | os.PathLike):
+        schema = Schema.read(schema)
     table = as_table(original)
-    released = _released(release, table, described)
+    released = _as_release(release, table, schema)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
         promised, notes = guarantee, ()
-    view, evidence = gather(
+    view, evidence = build_view_and_evidence(
         table,
         released,
-        schema=described,
+        schema=schema,
         guarantee=promised,
-        edges=_links(private, released, int(seed)),
+        edges=_read_links(private, released, int(seed)),
         sample=int(sample),
         seed=int(seed),
     )
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
-    for adversary in players:
+    for adversary in selected:
         began = time.perf_counter()
         findings += [
             Finding.of(adversary.name, adversary.title, adversary.assumes, outcome)
@@ -110,8 +126,8 @@ def audit_release(
     )
 
 
-def _released(release: object, table: pa.Table, schema: Schema | None) -> ReleaseData:
-    """The release as an object, whatever it was given as."""
+def _as_release(release: object, table: pa.Table, schema: Schema | None) -> ReleaseData:
+    """Return the release as an object, reading it from files if necessary."""
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
@@ -121,19 +137,21 @@ def _released(release: object, table: pa.Table, schema: Schema | None) -> Releas
         released = load_release(path)
     else:
         raise UsageError(
-            f"A {type(release).__name__} is no release.",
-            "Give a ReleaseData, its folder or one of its files.",
+            f"A {type(release).__name__} is not a release.",
+            "Give a Release, its folder or one of its files.",
         )
     check_rows(table.num_rows, released.table.num_rows)
     return released
 
 
-def _links(private: object, release: ReleaseData, seed: int) -> Edges | None:
+def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | None:
+    """Read the owner's links, from the given file or from the release itself."""
     given = release.links if private is None else private
-    return None if given is None else edges_of(given, release.table.num_rows, seed)
+    return None if given is None else read_edges(given, release.table.num_rows, seed)
 
 
 def _notes(release: ReleaseData, guarantee: Guarantee | None) -> list[str]:
+    """Notes on how another tool's release was read, and on a missing guarantee."""
     notes = [] if release.external is None else list(release.external.notes)
     if guarantee is None:
         notes.append("No guarantee is known, so findings are for information only.")

@@ -1,7 +1,8 @@
-"""What adversaries see, and what the owner knows beyond that to judge them by.
+"""What adversaries see, and what only the owner knows and uses to judge them.
 
 An adversary works from the `View`: the release, and the quasi-identifiers of everybody. The
-`Evidence` holds what only the owner has: own sensitive values, the guarantee, the links.
+`Evidence` holds what only the owner has: everybody's own sensitive values, the guarantee, and the
+links.
 """
 
 from __future__ import annotations
@@ -15,30 +16,30 @@ import pyarrow as pa
 
 from mottle.audit.containment.coded_columns import CodedColumn, code_columns, quasi_identifiers
 from mottle.audit.containment.index import ContainmentIndex, build_index
-from mottle.audit.links.edges import Edges, Part, part_of
-from mottle.audit.sensitive.published_values import Seen, sensitive_values
+from mottle.audit.links.edges import Edges, Subgraph, kept_subgraph
+from mottle.audit.sensitive.published_values import SensitiveAttribute, read_sensitive_attributes
 from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
 from mottle.release.data import ReleaseData
 from mottle.schema.model import Schema
 from mottle.typing import Int32Array, Int64Array
 
-_NEIGHBOURS = 50  # people taken together when the size of blocks is unknown
+_NEIGHBOURS = 50  # people counted together when the size of blocks is unknown
 
 
 @dataclass(frozen=True, repr=False)
 class View:
-    """The release and everybody's quasi-identifiers: what every adversary here starts from."""
+    """The release and everybody's quasi-identifiers: what every adversary starts from."""
 
     release: ReleaseData
     people: pa.Table  # quasi-identifiers, rows as in the original
-    sensitive: tuple[Seen, ...]
-    sample: int  # how many individuals are examined at most
-    seed: int  # for choosing them
+    sensitive: tuple[SensitiveAttribute, ...]
+    sample: int  # the maximum number of individuals to examine
+    seed: int  # seed for choosing them
 
     @property
     def records(self) -> int:
-        """Published records."""
+        """The number of published records."""
         return int(self.release.table.num_rows)
 
     @property
@@ -49,7 +50,7 @@ class View:
 
     @property
     def dropped(self) -> int:
-        """People whose record was not published."""
+        """The number of people whose record was not published."""
         return int(self.people.num_rows) - self.records
 
     @cached_property
@@ -62,50 +63,50 @@ class View:
         return np.sort(generator.choice(everybody, self.sample, replace=False))
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether everybody is examined."""
         return len(self.examined) == int(self.people.num_rows)
 
     @cached_property
     def columns(self) -> list[CodedColumn]:
-        """Originals and cells in common codes."""
+        """Originals and published cells in common codes."""
         return code_columns(self.people, self.release)
 
     @cached_property
     def index(self) -> ContainmentIndex:
         """The people examined, joined with all published records by containment."""
-        return build_index(self.columns, None if self.complete else self.examined)
+        return build_index(self.columns, None if self.is_complete else self.examined)
 
     @cached_property
-    def everybody(self) -> ContainmentIndex:
-        """As `index`, with all people even when only a sample of them is examined."""
-        return self.index if self.complete else build_index(self.columns)
+    def full_index(self) -> ContainmentIndex:
+        """Like `index`, but with all people even when only a sample of them is examined."""
+        return self.index if self.is_complete else build_index(self.columns)
 
     @cached_property
-    def neighbours(self) -> Int64Array:
-        """By person examined: a number shared with those nearby, about as many as a block has.
+    def neighbourhoods(self) -> Int64Array:
+        """For each person examined, the number of a neighbourhood about the size of a block.
 
-        Draws are made by block; outsiders do not know the blocks, only that they are local.
+        Draws are made by block; outsiders do not know the blocks, only that blocks are local.
         """
-        blocks = next(iter(self._blocks()), None)
+        blocks = next(iter(self._block_counts()), None)
         size = _NEIGHBOURS if blocks is None else max(self.records // max(blocks, 1), 1)
         rank = np.empty(len(self.examined), np.int64)
         rank[np.argsort(self.index.place_of, kind="stable")] = np.arange(len(rank))
         return rank * int(self.people.num_rows) // len(rank) // size
 
-    def _blocks(self) -> Iterator[int]:
+    def _block_counts(self) -> Iterator[int]:
         for check in () if self.release.certified is None else self.release.certified.checks:
             if check.measured.blocks is not None:
                 yield check.measured.blocks
 
-    def sampling(self) -> dict[str, object]:
+    def sampling_facts(self) -> dict[str, object]:
         """How many individuals were examined, and what that says about the others."""
         facts: dict[str, object] = {"individuals": self.people.num_rows}
-        if not self.complete:
+        if not self.is_complete:
             facts["examined"] = len(self.examined)
             facts["confidence"] = (
-                f"What no examined individual shows holds, with 95 % confidence, for at most"
-                f" {3 / len(self.examined):.2g} of all."
+                "A property that no examined individual shows applies, with 95 % confidence, to at"
+                f" most {3 / len(self.examined):.2g} of all individuals."
             )
         return facts
 
@@ -116,16 +117,16 @@ class Evidence:
 
     original: pa.Table
     guarantee: Guarantee | None
-    own: tuple[Int32Array, ...]  # by column of `View.sensitive`: everybody's own value
+    own_codes: tuple[Int32Array, ...]  # for each of `View.sensitive`: everybody's own value
     edges: Edges | None
 
     @property
     def k(self) -> int | None:
-        """How many matches the guarantee gives everybody."""
+        """The number of matches that the guarantee promises everybody."""
         return None if self.guarantee is None else self.guarantee.degree
 
     @cached_property
-    def links(self) -> Edges | None:
+    def one_to_one_edges(self) -> Edges | None:
         """The edges, if every published record has exactly one true original and vice versa."""
         edges = self.edges
         if edges is None or edges.truth.min() < 0 or len(np.unique(edges.truth)) < edges.records:
@@ -133,12 +134,12 @@ class Evidence:
         return edges
 
     @cached_property
-    def part(self) -> Part | None:
-        """The edges as a graph of its own: all of them, or those of the blocks that were kept."""
-        return None if self.links is None else part_of(self.links)
+    def subgraph(self) -> Subgraph | None:
+        """The edges as a separate graph: all of them, or those of the blocks that were kept."""
+        return None if self.one_to_one_edges is None else kept_subgraph(self.one_to_one_edges)
 
 
-def gather(
+def build_view_and_evidence(
     original: pa.Table,
     release: ReleaseData,
     *,
@@ -148,15 +149,15 @@ def gather(
     sample: int,
     seed: int,
 ) -> tuple[View, Evidence]:
-    """Share out what is known between adversary and owner."""
-    apart = [] if release.sensitive is None else [release.sensitive.column_names[0]]
+    """Separate what adversaries know from what only the owner knows."""
+    group_column = [] if release.sensitive is None else [release.sensitive.column_names[0]]
     for column in release.columns:
-        if column.name not in [*original.column_names, *apart]:
+        if column.name not in [*original.column_names, *group_column]:
             raise DataError(
                 f"The original has no column '{column.name}', which the release has.",
                 "Give the table the release was made from.",
             )
     known = [column.name for column in quasi_identifiers(release)]
-    seen, own = sensitive_values(original, release, schema, guarantee)
-    view = View(release, original.select(known), seen, sample, seed)
-    return view, Evidence(original, guarantee, own, edges)
+    attributes, own_codes = read_sensitive_attributes(original, release, schema, guarantee)
+    view = View(release, original.select(known), attributes, sample, seed)
+    return view, Evidence(original, guarantee, own_codes, edges)

@@ -1,4 +1,4 @@
-"""How good a release is: query workloads, learning tasks, comparison with the original."""
+"""Measures of a release's utility: query workloads, learning tasks, comparison of releases."""
 
 from mottle.evaluation.release_order import Ordering, compare, tuple_is_better
 from mottle.evaluation.workloads import (

@@ -1,9 +1,9 @@
 """Runs DataSynthesizer's PrivBayes in this process, which should do nothing else.
 
-``python -m mottle.evaluation._datasynthesizer QUESTION ANSWER``: the budget is halved between
+``python -m mottle.evaluation._datasynthesizer INPUT OUTPUT``: the budget is split equally between
 network and tables as in its ``DataDescriber``. Two of its parts are replaced: mutual information is
 computed on joined integers instead of joined texts (the same number, hundreds of times faster), and
-its pool of processes by a plain loop, which is then enough.
+its pool of processes is replaced by a plain loop, which is then fast enough.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from DataSynthesizer.lib import PrivBayes
 from sklearn.metrics import mutual_info_score
 
 
-class OneProcess:
-    """Stands for a pool of processes."""
+class SerialPool:
+    """Takes the place of a pool of processes."""
 
-    def __enter__(self) -> OneProcess:
+    def __enter__(self) -> SerialPool:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
     def map(self, work: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
-        """Do all of it here."""
+        """Do all tasks in this process."""
         return [work(task) for task in tasks]
 
 
 def mutual_information(child: pd.Series, parents: pd.DataFrame) -> float:
-    """Mutual information of a column and several others together."""
+    """The mutual information of a column and several others jointly."""
     joined = np.zeros(len(parents), np.int64)
     for name in parents:
         codes = parents[name].to_numpy().astype(np.int64)
@@ -47,9 +47,9 @@ def mutual_information(child: pd.Series, parents: pd.DataFrame) -> float:
 def noisy_tables(
     codes: np.ndarray[Any, Any], degree: int, epsilon: float, seed: int
 ) -> dict[int, tuple[list[int], Any]]:
-    """Parents and conditional distribution of every column, the root first."""
+    """The parents and the conditional distribution of each column, the root first."""
     PrivBayes.mutual_information = mutual_information
-    PrivBayes.Pool = OneProcess
+    PrivBayes.Pool = SerialPool
     names = [str(place) for place in range(codes.shape[1])]
     sizes = codes.max(axis=0) + 1
     frame = pd.DataFrame(codes, columns=names)
@@ -61,12 +61,12 @@ def noisy_tables(
         shape = [sizes[int(parent)] for parent in parents]
         shares = np.zeros((*shape, sizes[int(child)]))
         for key, row in found[child].items():
-            shares[tuple(_instance(key))] = row
+            shares[tuple(_parent_codes(key))] = row
         tables[int(child)] = ([int(parent) for parent in parents], shares)
     return tables
 
 
-def _instance(key: str) -> list[int]:
+def _parent_codes(key: str) -> list[int]:
     """The parents' codes from a key like ``[(3,)]``, ``[3]`` or ``[np.int64(3), np.int64(5)]``."""
     plain = key.replace("np.int64", "").replace("(", "").replace(",)", "").replace(")", "")
     codes: list[int] = ast.literal_eval(plain)
@@ -74,5 +74,5 @@ def _instance(key: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    question, answer = map(Path, sys.argv[1:])
-    answer.write_bytes(pickle.dumps(noisy_tables(**pickle.loads(question.read_bytes()))))
+    input_file, output_file = map(Path, sys.argv[1:])
+    output_file.write_bytes(pickle.dumps(noisy_tables(**pickle.loads(input_file.read_bytes()))))

@@ -1,7 +1,7 @@
-"""How often each cell of a column occurs: all that a report has to know of a column's rows.
+"""Counts of the distinct cells of each column, which is all a report needs to know of its rows.
 
-Rows pass by once, a part at a time; kept are the distinct cells with their counts. A column with
-too many different cells is known by its first records alone, which are a random sample.
+Rows are read once, a part at a time; only the distinct cells and their counts are kept. A column
+with too many distinct cells is described by its first records alone, which are a random sample.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tally:
 
     @property
     def records(self) -> int:
-        """How many records were counted."""
+        """The number of records that were counted."""
         return int(self.counts.sum())
 
     def values(self) -> tuple[pa.Array, Float64Array]:
@@ -56,9 +56,9 @@ class Tally:
                 return self.cells, weights
 
     def shares(self, conditions: Sequence[Condition], degree: int = 0) -> Float64Array:
-        """[conditions, 3]: the share of the records expected, certain and possible to satisfy.
+        """Shares of records expected, certain and possible to satisfy each: [conditions, 3].
 
-        ``degree`` is the least number of originals behind a record, as for `Queries`.
+        ``degree`` is the smallest number of originals behind a record, as for `Queries`.
         """
         cells = cells_of(pa.chunked_array([self.cells]), self.column)
         of_cell = np.bincount(cells.of_row, self.counts, minlength=len(cells.first))
@@ -75,7 +75,7 @@ class Tally:
         return found / max(self.records, 1)
 
     def _fitted(self, cells: CellDistribution, degree: int) -> CellDistribution:
-        """Values as likely as the whole release says, as for `Queries`; counts stand for rows."""
+        """Weight values by the whole release, as for `Queries`; counts stand for rows."""
         everybody = np.broadcast_to(np.int32(0), self.records)
         known = TotalsByAtom.of(replace(cells, of_row=everybody), self.column)
         times = self.counts
@@ -100,7 +100,7 @@ def tallies(
 
 
 class _Counting:
-    """What is known of a column so far."""
+    """The cells of a column that have been counted so far."""
 
     def __init__(self, column: PublishedColumn, most: int) -> None:
         self.column = column
@@ -110,7 +110,7 @@ class _Counting:
         self._whole = True
 
     def add(self, cells: pa.ChunkedArray) -> None:
-        """Count some more cells; once there are too many different ones, no more."""
+        """Count more cells, until there are too many distinct ones."""
         if not self._whole:
             return
         keys = self._keys(cells)
@@ -123,7 +123,7 @@ class _Counting:
             self._whole = self._known.num_rows <= self._most
 
     def tally(self) -> Tally:
-        """The distinct cells, as they first occurred."""
+        """The distinct cells, in the order of their first occurrence."""
         self._settle()
         assert self._known is not None
         *keys, counts = self._known.columns
@@ -140,7 +140,7 @@ class _Counting:
         return pa.table([*keys, pa.array([], pa.int64())], names=_names(len(keys)))
 
     def _keys(self, cells: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-        """Columns that can be grouped by, equal where the cells are."""
+        """Columns to group by, which are equal where the cells are equal."""
         form = self.column.form
         if form is Form.RANGE:
             return list(pa.Table.from_arrays([cells], ["cell"]).flatten().columns)
@@ -166,7 +166,7 @@ def _names(keys: int) -> list[str]:
 
 
 def _summed(table: pa.Table) -> pa.Table:
-    """Equal keys once, with their counts added up, in the order in which they first occur."""
+    """Merge equal keys and add up their counts, in the order of their first occurrence."""
     keys = table.column_names[:-1]
     summed = table.group_by(keys, use_threads=False).aggregate([(_COUNT, "sum")])
     return summed.select([*keys, f"{_COUNT}_sum"]).rename_columns([*keys, _COUNT])

@@ -1,10 +1,10 @@
-"""Learning from a release: train on what is published, test on originals it has never seen.
+"""Learning from a release: train on what is published, test on originals it was not made from.
 
 There are two ways to train. *Samples*: draw possible worlds and train on all their rows. *Ranges*:
 train on the cells themselves, a number as the mean of its range, a category as the shares of its
-possible values, a set as the chances that it holds an item. Numbers are standardized, categories
-become a column for each value and sets one for each of their most frequent items, in the same way
-for training and test rows.
+possible values, a set as the probabilities that it holds an item. Numbers are standardized,
+categories become one column for each value, and sets one for each of their most frequent items, in
+the same way for training and test rows.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from mottle.typing import Float64Array, Int64Array
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
+__all__ = ["MODELS", "LearningResult", "Training", "learn", "learning_utility"]
 
-MOST_ITEMS = 100  # of a column of sets that become features
+MOST_ITEMS = 100  # items of a column of sets that become features
 
 
 class Training(StrEnum):
@@ -47,14 +48,28 @@ class Training(StrEnum):
 
 
 @dataclass(frozen=True)
-class Learned:
-    """How well a model does on originals that nobody trained on."""
+class LearningResult:
+    """How well a model predicts originals that were not used for training.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model.
+    training : Training
+        What it was trained on.
+    accuracy : float
+        Share of test rows whose class is predicted correctly.
+    auc : float
+        Area under the ROC curve, averaged over classes (one against the rest); NaN if undefined.
+    majority : float
+        The accuracy of always predicting the most frequent class of the test rows.
+    """
 
     model: str
     training: Training
     accuracy: float
-    auc: float  # area under the ROC curve, mean over classes against the rest; NaN if undefined
-    majority: float  # the accuracy of always guessing the most frequent class of the test rows
+    auc: float
+    majority: float
 
 
 def _logistic(seed: int) -> Any:
@@ -93,31 +108,54 @@ def learn(
     m: int = 5,
     fit: str = "fitted",
     seed: int = 0,
-) -> list[Learned]:
+) -> list[LearningResult]:
     """Train models on a release, or on an ordinary table, and test them on originals.
 
     Parameters
     ----------
-    train
+    train : ReleaseData or pyarrow.Table
         A release made from other rows than ``test``, or a table (originals, synthetic data).
-    target
+    test : pyarrow.Table
+        Originals to test on.
+    target : str
         The column to predict.
-    features
-        The columns to predict it from; without it, all that both have.
-    training
-        "samples" (of ``m`` possible worlds) or "ranges"; a table is always trained on as it is.
+    features : sequence of str, optional
+        The columns to predict it from. Defaults to all columns that both have.
+    training : {"samples", "ranges"}
+        Train on the rows of ``m`` possible worlds, or on the cells themselves. A table is always
+        trained on unchanged.
+    models : sequence of str
+        Names from `MODELS`.
+    m : int
+        The number of possible worlds to draw.
+    fit : str
+        How values inside cells are weighted, as for `mottle.queries.Queries`.
+    seed : int
+        Seed for drawing possible worlds and for training.
+
+    Returns
+    -------
+    list of LearningResult
+        One result for each model.
+
+    Raises
+    ------
+    UsageError
+        A column, model or way of training does not exist, or does not suit the release.
+    DataError
+        The target has a single value.
     """
     tables = [train] if isinstance(train, pa.Table) else None
-    how = Training.ORIGINALS if tables is not None else _training(training)
-    chosen = _features(train, test, target, features)
+    trained_on = Training.ORIGINALS if tables is not None else _training(training)
+    predictors = _features(train, test, target, features)
     for name in models:
         if name not in MODELS:
             raise UsageError(f"There is no model '{name}'.", did_you_mean(name, MODELS))
-    if how is Training.SAMPLES:
+    if trained_on is Training.SAMPLES:
         assert not isinstance(train, pa.Table)
         tables = sample(Queries.of(train, fit), train, m, seed)
-    encoder = _Encoder.of(train, chosen, fit)
-    if how is Training.RANGES:
+    encoder = _Encoder.of(train, predictors, fit)
+    if trained_on is Training.RANGES:
         inputs, labels = encoder.ranges(), _exact_labels(train, target)
     else:
         assert tables is not None
@@ -127,16 +165,16 @@ def learn(
     known = np.array([label is not None for label in labels])
     if len({label for label in labels if label is not None}) < 2:
         raise DataError(
-            f"Column '{target}' has one value only: there is nothing to learn.",
+            f"Column '{target}' has a single value: there is nothing to learn.",
             "Choose another target.",
         )
     classes, targets = np.unique(
         [str(label) for label in labels if label is not None], return_inverse=True
     )
     return [
-        _trained(
+        _train_and_test(
             name,
-            how,
+            trained_on,
             inputs[known],
             targets,
             weights[known],
@@ -158,16 +196,47 @@ def learning_utility(
     models: Sequence[str] = tuple(MODELS),
     m: int = 5,
     seed: int = 0,
-) -> list[Learned]:
-    """All ways of training side by side: on the originals, on samples and on ranges."""
-    chosen = _features(release, test, target, features)
+) -> list[LearningResult]:
+    """Train models on the originals, on samples and on ranges, and compare them.
 
-    def trained(source: ReleaseData | pa.Table, training: Training) -> list[Learned]:
+    Parameters
+    ----------
+    original : pyarrow.Table
+        The table the release was made from.
+    release : Release
+        The release.
+    test : pyarrow.Table
+        Other originals to test on.
+    target : str
+        The column to predict.
+    features : sequence of str, optional
+        The columns to predict it from. Defaults to all columns that release and test table have.
+    models : sequence of str
+        Names from `MODELS`.
+    m : int
+        The number of possible worlds to draw.
+    seed : int
+        Seed for drawing possible worlds and for training.
+
+    Returns
+    -------
+    list of LearningResult
+        The results of all models on the originals, then on samples, then (unless sensitive values
+        are published in a second table) on ranges.
+
+    Raises
+    ------
+    UsageError, DataError
+        As for `learn`.
+    """
+    predictors = _features(release, test, target, features)
+
+    def trained(source: ReleaseData | pa.Table, training: Training) -> list[LearningResult]:
         return learn(
             source,
             test,
             target,
-            features=chosen,
+            features=predictors,
             training=training,
             models=models,
             m=m,
@@ -180,18 +249,20 @@ def learning_utility(
     return learned
 
 
-def _training(word: Training | str) -> Training:
-    ways = [str(way) for way in (Training.SAMPLES, Training.RANGES)]
-    if word not in ways:
-        raise UsageError(f"There is no training '{word}'.", did_you_mean(str(word), ways))
-    return Training(word)
+def _training(name: Training | str) -> Training:
+    """The way of training of a given name."""
+    names = [str(way) for way in (Training.SAMPLES, Training.RANGES)]
+    if name not in names:
+        raise UsageError(f"There is no training '{name}'.", did_you_mean(str(name), names))
+    return Training(name)
 
 
 def _features(
     train: ReleaseData | pa.Table, test: pa.Table, target: str, features: Sequence[str] | None
 ) -> list[str]:
-    queries = train if isinstance(train, pa.Table) else train.table
-    known = [*queries.column_names]
+    """The columns to predict from, after checking that training and test rows have them."""
+    rows = train if isinstance(train, pa.Table) else train.table
+    known = [*rows.column_names]
     if not isinstance(train, pa.Table) and train.sensitive is not None:
         group, *hidden, _ = train.sensitive.column_names
         known = [name for name in known if name != group] + hidden
@@ -204,30 +275,31 @@ def _features(
         check_column(name, known)
         if name not in test.column_names:
             raise UsageError(f"The test table has no column '{name}' to predict from.")
-    chosen = [name for name in features if name != target]
-    if not chosen:
+    predictors = [name for name in features if name != target]
+    if not predictors:
         raise UsageError("There is no column to predict from.", "Name some as features.")
-    return chosen
+    return predictors
 
 
 @dataclass(frozen=True, eq=False)
 class _Encoder:
-    """Columns as numbers: standardized, or one of several values."""
+    """Encodes columns as numbers: standardized, or one indicator for each value."""
 
     queries: Queries
     features: list[str]
 
     @classmethod
     def of(cls, train: ReleaseData | pa.Table, features: list[str], fit: str) -> _Encoder:
+        """An encoder with the domains of the training data."""
         return cls(Queries.of(train, fit), features)
 
     def ranges(self) -> Float64Array:
-        """The cells of every record: means of numbers, shares of values."""
+        """Encode the cells of every record: means of numbers, shares of values."""
         parts = []
         for name in self.features:
             if name not in self.queries.names:
                 raise UsageError(
-                    f"Column '{name}' is published in a table of its own.",
+                    f"Column '{name}' is published in a separate table.",
                     "Train on samples.",
                 )
             cells = self.queries.column(name)
@@ -235,7 +307,7 @@ class _Encoder:
         return np.concatenate(parts, axis=1)
 
     def encode(self, table: pa.Table) -> Float64Array:
-        """Rows of an ordinary table in the same numbers."""
+        """Encode the rows of an ordinary table in the same way."""
         return np.concatenate(
             [self._encode_column(table.column(name), name) for name in self.features], axis=1
         )
@@ -244,7 +316,7 @@ class _Encoder:
         cells = self.queries.column(name)
         if isinstance(cells, ItemCells):
             tested = cells_of_exact_sets(name, _lists(values, name))
-            held = [tested.holding(item)[tested.of_row] for item in _frequent(cells)]
+            held = [tested.holding(item)[tested.of_row] for item in _frequent_items(cells)]
             return np.stack([*held, np.zeros(len(values))], axis=1)
         if _is_numeric(cells):
             numbers = _as_numbers(values)
@@ -261,7 +333,7 @@ class _Encoder:
 
     def _cell_codes(self, cells: CellDistribution) -> Float64Array:
         if isinstance(cells, ItemCells):
-            held = [cells.holding(item) for item in _frequent(cells)]
+            held = [cells.holding(item) for item in _frequent_items(cells)]
             return np.stack([*held, np.zeros(cells.count)], axis=1)
         if _is_numeric(cells):
             moments = cells.moments((Condition(),))
@@ -277,7 +349,7 @@ class _Encoder:
         return np.maximum(np.stack(shares, axis=1), 0.0)
 
 
-def _frequent(cells: ItemCells) -> list[str]:
+def _frequent_items(cells: ItemCells) -> list[str]:
     """The items that most records hold."""
     items = [str(item) for item in cells.items.values.to_pylist()]
     counts = [float(cells.holding(item)[cells.of_row].sum()) for item in items]
@@ -311,7 +383,7 @@ def _as_numbers(values: pa.ChunkedArray) -> Float64Array:
 
 
 def _scale(cells: CellDistribution) -> tuple[float, float]:
-    """Mean and spread of a number column, as far as the release tells."""
+    """The mean and standard deviation of a number column, as estimated from the release."""
     moments = cells.moments((Condition(),))
     rows = cells.of_row
     known = max(float(np.maximum(moments.share, 0.0)[rows].sum()), 1e-12)
@@ -330,19 +402,19 @@ def _exact_labels(train: ReleaseData | pa.Table, target: str) -> list[Any]:
     forms = {column.name: column.form for column in train.columns}
     if target not in forms or forms[target] is not None:
         raise UsageError(
-            f"Column '{target}' is not published beside the records as it is.",
+            f"Column '{target}' is not published unchanged with the records.",
             "Train on samples.",
         )
     return _labels(train.table, target)
 
 
 def _test_targets(test: pa.Table, target: str, classes: Any) -> Int64Array:
-    """The class of every test row, -1 for one that never occurs in training or is missing."""
+    """The class of each test row, -1 if it is missing or does not occur in the training data."""
     places = {label: place for place, label in enumerate(classes.tolist())}
     return np.array([places.get(label, -1) for label in _labels(test, target)], np.int64)
 
 
-def _trained(
+def _train_and_test(
     name: str,
     training: Training,
     inputs: Float64Array,
@@ -351,13 +423,13 @@ def _trained(
     test_inputs: Float64Array,
     test_targets: Int64Array,
     seed: int,
-) -> Learned:
+) -> LearningResult:
     """Train one model and test it."""
     model = MODELS[name](seed)
     model.fit(inputs, targets, sample_weight=weights)
     likely = model.predict_proba(test_inputs)
     counts = np.bincount(test_targets[test_targets >= 0])
-    return Learned(
+    return LearningResult(
         model=name,
         training=training,
         accuracy=float((likely.argmax(axis=1) == test_targets).mean()),
@@ -367,7 +439,7 @@ def _trained(
 
 
 def _area(targets: Int64Array, likely: Float64Array) -> float:
-    """Area under the ROC curve, by ranks; mean over the classes that can be told apart."""
+    """The area under the ROC curve, by ranks; mean over the classes that can be distinguished."""
     from scipy.stats import rankdata
 
     areas = []

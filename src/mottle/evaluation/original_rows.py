@@ -1,4 +1,4 @@
-"""The original beside a release: in the release's types, a part at a time; for its owner only."""
+"""The original of a release, read in parts and in the release's types; for its owner only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Original:
     """The table that a release was made from, in memory or in batches."""
 
     source: pa.Table | Source
-    columns: tuple[PublishedColumn, ...]  # of the release, as far as the original has them too
-    apart: tuple[PublishedColumn, ...]  # sensitive columns, when published in another table
+    columns: tuple[PublishedColumn, ...]  # the release's columns that the original has too
+    apart: tuple[PublishedColumn, ...]  # sensitive columns, when published in a second table
 
     @classmethod
     def of(cls, source: pa.Table | Source, release: ReleaseData) -> Original:
-        """The original of a release; a table that cannot be it is refused."""
+        """Describe the original of a release; a table that cannot be the original is refused."""
         if isinstance(source, Source):
             names, rows = source.types.names, source.rows
         else:
@@ -46,7 +46,7 @@ class Original:
         )
 
     def tables(self) -> Iterator[pa.Table]:
-        """Its rows, a part at a time, in the types of the release."""
+        """The rows, a part at a time, in the types of the release."""
         if isinstance(self.source, Source):
             parts = self.source.read()
         else:
@@ -71,7 +71,7 @@ class Original:
         return tallies(self.tables(), described)
 
     def rows(self, numbers: Sequence[int], names: Sequence[str]) -> list[dict[str, object]]:
-        """Some rows as they are, by their numbers."""
+        """The rows of the given numbers, unchanged."""
         wanted, first = set(numbers), 0
         found: dict[int, dict[str, object]] = {}
         parts = self.source.read() if isinstance(self.source, Source) else [self.source]
@@ -84,6 +84,6 @@ class Original:
 
 
 def _as_values(field: pa.Field) -> tuple[Form | None, pa.DataType]:
-    """Originals are single values; sets of items are counted as sets."""
+    """The form and type of original values; item sets are counted as sets."""
     is_set = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
     return (Form.SET, field.type.value_type) if is_set else (None, field.type)

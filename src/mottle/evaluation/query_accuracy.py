@@ -1,4 +1,4 @@
-"""How well questions are answered: random counts, asked of the release and of the original."""
+"""The accuracy of random count queries on a release, compared with the original if available."""
 
 from __future__ import annotations
 
@@ -17,60 +17,65 @@ from mottle.queries.sampling import sample
 from mottle.release.data import ReleaseData
 from mottle.schema.model import Role
 
-QUESTIONS = 100
-CONDITIONS = (1, 2, 3)  # on quasi-identifiers
-MOST_ROWS = 100_000  # to take the questions' values from
-MOST_ASKED = 1 << 18  # rows of which questions are asked; of more, a random sample
-SELECTIVITY = 0.1  # of a uniformly distributed table
+QUERIES = 100  # random queries for each number of conditions
+CONDITIONS = (1, 2, 3)  # numbers of conditions, on quasi-identifiers
+MOST_ROWS = 100_000  # rows that the values of queries are taken from
+MOST_QUERIED_ROWS = 1 << 18  # rows up to which all are queried; a random sample above
+SELECTIVITY = 0.1  # share of records that a query selects if values are uniformly distributed
 
 
 @dataclass(frozen=True)
 class QueryAccuracy:
-    """Random questions of one kind; None what only the original could tell."""
+    """The accuracy of random queries of one kind.
 
-    question: str  # its kind, for instance "2 conditions"
-    asked: int
+    The last three measures need the original, and are None without it.
+    """
+
+    question: str  # the kind of query, for instance "2 conditions"
+    query_count: int
     expected: float  # median answer
-    certain: float  # medians of the bounds
-    possible: float
-    standard_error: float  # median of error / expected, as the release itself tells
+    certain: float  # median lower bound
+    possible: float  # median upper bound
+    standard_error: float  # median of error / expected, as stated by the release itself
     true_error: float | None = None  # median of |expected - true| / true
-    true_error_90: float | None = None  # nine of ten questions are answered better
+    true_error_90: float | None = None  # 90 % quantile of the same
     within_bounds: float | None = None  # share of true counts between the bounds
 
 
 def measure_accuracy(release: ReleaseData, original: Original | None) -> list[QueryAccuracy]:
-    """Answer fixed random questions, the same for everybody who has the release.
+    """Answer fixed random queries, the same for everybody who has the release.
 
-    Their values are those of one table drawn from the release, so that they tell nothing else.
-    A large release answers by a sample of its records; beside the original, by all of them. No
-    questions are asked about sets of items.
+    Their values are taken from one table drawn from the release, so that they reveal nothing else.
+    A large release is queried by a sample of its records; if the original is available, by all of
+    them. Columns of item sets are not queried.
     """
     release = without_sets(release)
-    some = first_rows(release, MOST_ASKED)
-    asked = Queries.of(some)
-    questions = _questions(some, asked)
-    together = [where for wheres in questions.values() for where in wheres]
+    sampled = first_rows(release, MOST_QUERIED_ROWS)
+    queries = Queries.of(sampled)
+    workload = _workload(sampled, queries)
+    all_wheres = [where for wheres in workload.values() for where in wheres]
     true = None
-    if original is None or release.num_rows <= MOST_ASKED:
-        answers = _scaled(asked.counts(together), release.num_rows / max(asked.records, 1))
+    if original is None or release.num_rows <= MOST_QUERIED_ROWS:
+        answers = _scale(queries.counts(all_wheres), release.num_rows / max(queries.records, 1))
     else:
-        tables = release.tables(MOST_ASKED)
-        answers = _added(Queries.of(part_of(release, table)).counts(together) for table in tables)
+        tables = release.tables(MOST_QUERIED_ROWS)
+        parts = (part_of(release, table) for table in tables)
+        answers = _add(Queries.of(part).counts(all_wheres) for part in parts)
     if original is not None:
-        true = _added(Queries.of(table).counts(together) for table in original.tables()).expected
+        true = _add(Queries.of(table).counts(all_wheres) for table in original.tables()).expected
     found, first = [], 0
-    for conditions, wheres in questions.items():
+    for conditions, wheres in workload.items():
         here = slice(first, first + len(wheres))
         first += len(wheres)
-        words = f"{conditions} condition{'s' if conditions > 1 else ''}"
-        found.append(measured(words, _some(answers, here), None if true is None else true[here]))
+        kind = f"{conditions} condition{'s' if conditions > 1 else ''}"
+        true_here = None if true is None else true[here]
+        found.append(summarize_answers(kind, _slice(answers, here), true_here))
     return found
 
 
-def _questions(release: ReleaseData, asked: Queries) -> dict[int, Sequence[Where]]:
-    """Random questions by their number of conditions."""
-    world = _some_world(release, asked)
+def _workload(release: ReleaseData, queries: Queries) -> dict[int, Sequence[Where]]:
+    """Random queries by their number of conditions."""
+    world = _draw_world(release, queries)
     generalized = [
         column.name
         for column in release.columns
@@ -83,7 +88,7 @@ def _questions(release: ReleaseData, asked: Queries) -> dict[int, Sequence[Where
             None,
             conditions=conditions,
             selectivity=SELECTIVITY,
-            number=QUESTIONS,
+            number=QUERIES,
             seed=conditions,
         )
         for conditions in CONDITIONS
@@ -91,20 +96,20 @@ def _questions(release: ReleaseData, asked: Queries) -> dict[int, Sequence[Where
     }
 
 
-def _some_world(release: ReleaseData, asked: Queries) -> pa.Table:
-    """A table that the release allows; of a large one, of its first rows."""
-    if asked.records > MOST_ROWS:
+def _draw_world(release: ReleaseData, queries: Queries) -> pa.Table:
+    """Draw a possible world of the release, or of the first rows of a large one."""
+    if queries.records > MOST_ROWS:
         release = release.slice(0, MOST_ROWS)
-        asked = Queries.of(release)
-    return sample(asked, release, 1, 0)[0]
+        queries = Queries.of(release)
+    return sample(queries, release, 1, 0)[0]
 
 
 def _has_values(world: pa.Table, name: str) -> bool:
     return bool(world.column(name).null_count < world.num_rows)
 
 
-def _scaled(answers: Estimates, factor: float) -> Estimates:
-    """What a sample's answers let expect of all records; variances add up as counts do."""
+def _scale(answers: Estimates, factor: float) -> Estimates:
+    """Extrapolate a sample's answers to all records; variances scale as counts do."""
     if factor == 1:
         return answers
     return Estimates(
@@ -115,25 +120,28 @@ def _scaled(answers: Estimates, factor: float) -> Estimates:
     )
 
 
-def _added(answers: Iterable[Estimates]) -> Estimates:
-    """The answers of all parts together."""
+def _add(answers: Iterable[Estimates]) -> Estimates:
+    """Add up the answers of all parts."""
     parts = [(one.expected, one.certain, one.possible, one.error**2) for one in answers]
     expected, certain, possible, variance = np.sum(parts, axis=0)
     return Estimates(expected, certain, possible, np.sqrt(variance))
 
 
-def _some(answers: Estimates, questions: slice) -> Estimates:
+def _slice(answers: Estimates, queries: slice) -> Estimates:
+    """The answers to some of the queries."""
     parts = (answers.expected, answers.certain, answers.possible, answers.error)
-    return Estimates(*(part[questions] for part in parts))
+    return Estimates(*(part[queries] for part in parts))
 
 
-def measured(question: str, answers: Estimates, true: NDArray[np.float64] | None) -> QueryAccuracy:
-    """Sum up the answers to questions of one kind, beside the truth where that is known."""
+def summarize_answers(
+    question: str, answers: Estimates, true: NDArray[np.float64] | None
+) -> QueryAccuracy:
+    """Summarize the answers to queries of one kind, compared with the truth where it is known."""
     likely = answers.expected >= 1
     relative = answers.error[likely] / answers.expected[likely]
     found = QueryAccuracy(
         question=question,
-        asked=len(answers),
+        query_count=len(answers),
         expected=float(np.median(answers.expected)),
         certain=float(np.median(answers.certain)),
         possible=float(np.median(answers.possible)),
@@ -141,12 +149,12 @@ def measured(question: str, answers: Estimates, true: NDArray[np.float64] | None
     )
     if true is None:
         return found
-    some = true > 0
-    errors = np.abs(answers.expected - true)[some] / true[some]
+    nonzero = true > 0
+    errors = np.abs(answers.expected - true)[nonzero] / true[nonzero]
     within = (answers.certain <= true) & (true <= answers.possible)
     return replace(
         found,
-        true_error=float(np.median(errors)) if some.any() else float("nan"),
-        true_error_90=float(np.quantile(errors, 0.9)) if some.any() else float("nan"),
+        true_error=float(np.median(errors)) if nonzero.any() else float("nan"),
+        true_error_90=float(np.quantile(errors, 0.9)) if nonzero.any() else float("nan"),
         within_bounds=float(within.mean()),
     )

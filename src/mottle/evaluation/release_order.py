@@ -2,7 +2,7 @@
 
 A published tuple is better than another when each of its cells is contained in the other's and at
 least one is smaller. A release is better when each of its tuples is better or equal and at least
-one is better; tuples are compared that were generalized around the same original.
+one is better; the tuples compared are those generalized around the same original.
 """
 
 from __future__ import annotations
@@ -34,9 +34,26 @@ def compare(first: ReleaseData, second: ReleaseData) -> Ordering:
     """Compare two releases of one table by the utility ordering.
 
     Both need their links, to know which original each tuple was generalized around. Releases are
-    incomparable when each is smaller somewhere, which is the rule between unrelated methods.
+    incomparable when each is smaller somewhere, which is usual between unrelated methods.
     Cost O(N log N) for N cells and members of sets.
 
+    Parameters
+    ----------
+    first, second : Release
+        Releases of the same table with the same quasi-identifiers and representation.
+
+    Returns
+    -------
+    Ordering
+        How ``first`` compares with ``second``.
+
+    Raises
+    ------
+    UsageError
+        A release has no links, or the releases differ in rows, columns or representation.
+
+    Examples
+    --------
     >>> import mottle
     >>> people = mottle.datasets.population(300, seed=1).select(["age", "sex"])
     >>> schema = mottle.Schema.of(quasi_identifying=["age", "sex"])
@@ -53,8 +70,25 @@ def compare(first: ReleaseData, second: ReleaseData) -> Ordering:
 
 
 def tuple_is_better(first: ReleaseData, second: ReleaseData) -> BoolArray:
-    """Whether the first release's tuple is better, for every row of the original table.
+    """Return, for each row of the original table, whether the first release's tuple is better.
 
+    Parameters
+    ----------
+    first, second : Release
+        Releases of the same table with the same quasi-identifiers and representation.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        One entry for each original row.
+
+    Raises
+    ------
+    UsageError
+        As for `compare`.
+
+    Examples
+    --------
     >>> import mottle
     >>> ages = pa.table({"age": [20, 21, 22, 23, 24]})
     >>> schema = mottle.Schema.of(quasi_identifying=["age"])
@@ -68,7 +102,7 @@ def tuple_is_better(first: ReleaseData, second: ReleaseData) -> BoolArray:
 
 
 def _containment(first: ReleaseData, second: ReleaseData) -> tuple[BoolArray, BoolArray]:
-    """By original row: whether first's tuple is within second's, and second's within first's."""
+    """For each original: whether first's tuple is within second's, and second's within first's."""
     columns = _common_columns(first, second)
     row_in_first, row_in_second = _row_around_original(first), _row_around_original(second)
     if len(row_in_first) != len(row_in_second):
@@ -117,10 +151,10 @@ def _common_columns(first: ReleaseData, second: ReleaseData) -> list[PublishedCo
 
 
 def _row_around_original(release: ReleaseData) -> pa.Array:
-    """The release row that was generalized around every original."""
+    """The release row that was generalized around each original."""
     if release.links is None:
         raise UsageError(
-            "A release without links does not tell which original a row was generalized around.",
+            "A release without links does not say which original a row was generalized around.",
             "Compare releases as anonymize() returns them, not as read from files.",
         )
     original_of_row = release.links.graph.members[release.links.position_of_row]
@@ -128,7 +162,7 @@ def _row_around_original(release: ReleaseData) -> pa.Array:
 
 
 def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> BoolArray:
-    """Whether each cell is contained in the other one of its row."""
+    """Whether each cell is contained in the other cell of its row."""
     match column.form:
         case Form.RANGE:
             return _ranges_inside(cells, others, column)
@@ -155,7 +189,7 @@ def _ranges_inside(
 
 
 def _at_most(smaller: pa.Array, larger: pa.Array, column: PublishedColumn) -> BoolArray:
-    """Whether one value is at most the other; not where one of them is missing."""
+    """Whether one value is at most the other; false where one of them is missing."""
     if column.kind is Kind.ORDERED:
         if column.order is None:
             raise UsageError(f"The release does not carry the order of column '{column.name}'.")
@@ -185,11 +219,11 @@ def _members(cells: pa.ListArray) -> tuple[pa.Array, Int64Array]:
 
 
 def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> BoolArray:
-    """Whether every possible set of a cell is one of the other cell's.
+    """Whether every possible set of a cell is a possible set of the other cell.
 
-    Where bases differ, the items have to be uncertain there; and so have the cell's own uncertain
-    items. The set furthest from the other base flips as many of those in which bases agree as it
-    may.
+    Items in which the bases differ have to be uncertain in the other cell, and so have the cell's
+    own uncertain items. The set furthest from the other base flips as many as it may of the items
+    in which the bases agree.
     """
     parts = [*cells.flatten()[:2], *others.flatten()[:2]]
     items, row_of = zip(*(_members(part) for part in parts), strict=True)

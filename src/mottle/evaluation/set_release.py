@@ -1,4 +1,4 @@
-"""A release of sets beside the sets it was made from: all measures of SET12 §5 at once."""
+"""Compares a release of sets with the sets it was made from, by all measures of SET12 §5."""
 
 from __future__ import annotations
 
@@ -13,16 +13,32 @@ from mottle.itemsets.data import ItemSets
 from mottle.loss.set_errors import Lists, item_frequency_error, pair_support_error, query_error
 from mottle.release.set_release import SetReleaseData
 
-ASKED_PRESENT, ASKED_ABSENT = 2, 4  # items in a query, between SET12's for its two datasets
+__all__ = ["SetComparison", "compare_sets"]
+
+PRESENT_ITEMS, ABSENT_ITEMS = 2, 4  # items in a query, between SET12's for its two datasets
 
 
 @dataclass(frozen=True)
 class SetComparison:
-    """How far a release is from the original; 0 everywhere for an equal one."""
+    """How far a release is from the original; all measures are 0 for an equal one.
 
-    error_rate: float | None  # ER, from the certificate
-    query_error_present: float  # QE of type I: records that hold all of some random items
-    query_error_absent: float  # QE of type II: records that hold none of some random items
+    Attributes
+    ----------
+    error_rate : float or None
+        ER, from the certificate.
+    query_error_present : float
+        QE of type I: counts of records that hold all of some random items.
+    query_error_absent : float
+        QE of type II: counts of records that hold none of some random items.
+    item_frequency_error : float
+        Error of the frequencies of items.
+    pair_support_error : float
+        Error of the support of pairs of the most frequent items.
+    """
+
+    error_rate: float | None
+    query_error_present: float
+    query_error_absent: float
     item_frequency_error: float
     pair_support_error: float
 
@@ -31,15 +47,39 @@ def compare_sets(
     data: ItemSets,
     release: SetReleaseData,
     *,
-    present: int = ASKED_PRESENT,
-    absent: int = ASKED_ABSENT,
+    present: int = PRESENT_ITEMS,
+    absent: int = ABSENT_ITEMS,
     queries: int = 500,
     seed: int = 0,
 ) -> SetComparison:
     """Measure what analysts lose when they count in base sets instead of the original.
 
-    ``present`` and ``absent`` are the numbers of items in a query of type I and of type II.
+    Parameters
+    ----------
+    data : ItemSets
+        The sets the release was made from.
+    release : SetRelease
+        The release.
+    present : int
+        The number of items in a query of type I.
+    absent : int
+        The number of items in a query of type II.
+    queries : int
+        The number of random queries of each type.
+    seed : int
+        Seed for drawing the queries.
 
+    Returns
+    -------
+    SetComparison
+
+    Raises
+    ------
+    DataError
+        The release was not made from ``data``.
+
+    Examples
+    --------
     >>> from mottle import KAnonymity, anonymize_sets, read_sets
     >>> data = read_sets([["tea"], ["tea"], ["rum"], ["rum"]])
     >>> compare_sets(data, anonymize_sets(data, KAnonymity(2), seed=1)).query_error_present
@@ -72,7 +112,7 @@ def _bases(data: ItemSets, release: SetReleaseData) -> Lists:
     codes = pc.index_in(names, value_set=pc.cast(data.names, names.type))
     if codes.null_count:
         raise DataError(
-            "The release holds items that the data do not.",
+            "The release contains items that the data do not contain.",
             "Give the data the release was made from.",
         )
     return Lists(

@@ -22,6 +22,8 @@ from mottle.typing import Float64Array
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
+__all__ = ["QueryError", "cube_divergence", "prefix_counts", "query_error", "random_counts"]
+
 
 def random_counts(
     table: pa.Table,
@@ -33,19 +35,40 @@ def random_counts(
     number: int = 1000,
     seed: int = 0,
 ) -> list[Where]:
-    """HET's random conjunctive counts: ranges on λ random columns and on the sensitive one.
+    """Draw HET's random conjunctive counts: ranges on λ random columns and on the sensitive one.
 
-    A range covers Θ^(1/(λ+1)) of its column's domain, so that a uniformly distributed table would
-    answer Θ of its records (Θ^(1/λ) without a sensitive column). Where it begins is random. The
-    domain of a number column reaches from its lowest to its highest value; other values are taken
-    in their order as text. Of a column of sets, one random item has to be held.
+    A range covers Θ^(1/(λ+1)) of its column's domain, so that a query selects Θ of the records of a
+    uniformly distributed table (Θ^(1/λ) without a sensitive column). Its beginning is random. The
+    domain of a number column extends from its lowest to its highest value; other values are taken
+    in their order as text. A condition on a column of sets is that one random item is held.
 
     Parameters
     ----------
-    table
-        The originals, for the domains of the columns.
-    conditions, selectivity
-        The paper's λ and Θ.
+    table : pyarrow.Table
+        The originals, which give the domains of the columns.
+    columns : sequence of str
+        The columns from which conditions are drawn.
+    sensitive : str or None
+        A column on which every query has a condition.
+    conditions : int
+        The paper's λ: the number of conditions on ``columns``.
+    selectivity : float
+        The paper's Θ: the share of records that a query selects.
+    number : int
+        The number of queries.
+    seed : int
+        Seed for drawing them.
+
+    Returns
+    -------
+    list of dict
+        The conditions of each query, as `mottle.queries` takes them.
+
+    Raises
+    ------
+    UsageError
+        There are too few columns, a column does not exist or is empty, or the selectivity is not
+        between 0 and 1.
 
     Examples
     --------
@@ -56,7 +79,7 @@ def random_counts(
     if not 1 <= conditions <= len(columns):
         raise UsageError(
             f"There are {len(columns)} columns for {conditions} conditions.",
-            "Ask for at least one condition, and at most one for each column.",
+            "Use at least one condition, and at most one for each column.",
         )
     if not 0 < selectivity <= 1:
         raise UsageError(f"A selectivity of {selectivity} is not between 0 and 1.")
@@ -66,10 +89,10 @@ def random_counts(
     covered = selectivity ** (1 / (conditions + len(always)))
     return [
         {
-            columns[place]: domains[columns[place]].some_range(covered, random)
+            columns[place]: domains[columns[place]].random_range(covered, random)
             for place in sorted(random.choice(len(columns), conditions, replace=False))
         }
-        | {name: domains[name].some_range(covered, random) for name in always}
+        | {name: domains[name].random_range(covered, random) for name in always}
         for _ in range(number)
     ]
 
@@ -77,15 +100,38 @@ def random_counts(
 def prefix_counts(
     table: pa.Table, prefix: str, singles: Sequence[str], *, number: int = 1000, seed: int = 0
 ) -> list[Where]:
-    """HET's prefix-range counts (Figure 10c): one column up to a value, single values of others.
+    """Draw HET's prefix-range counts (Figure 10c): one column up to a value, others at a value.
 
     All values are drawn from the columns' domains, each equally likely.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The originals, which give the domains of the columns.
+    prefix : str
+        The column that is restricted to values up to a random one.
+    singles : sequence of str
+        The columns that are restricted to a single random value.
+    number : int
+        The number of queries.
+    seed : int
+        Seed for drawing them.
+
+    Returns
+    -------
+    list of dict
+        The conditions of each query, as `mottle.queries` takes them.
+
+    Raises
+    ------
+    UsageError
+        A column does not exist or is empty.
     """
     random = np.random.default_rng(seed)
     upto, others = _Domain.of(table, prefix), {name: _Domain.of(table, name) for name in singles}
     return [
-        {prefix: (None, upto.some_value(random))}
-        | {name: domain.some_value(random) for name, domain in others.items()}
+        {prefix: (None, upto.random_value(random))}
+        | {name: domain.random_value(random) for name, domain in others.items()}
         for _ in range(number)
     ]
 
@@ -98,7 +144,7 @@ class _Domain:
     values: list[Any]
     is_number: bool
     is_whole: bool
-    is_item: bool = False  # of sets: one is asked for
+    is_item: bool = False  # whether the values are items of sets, of which one is queried
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> _Domain:
@@ -111,17 +157,19 @@ class _Domain:
             values = pc.list_flatten(values)
         distinct = pc.unique(values).drop_null()
         if len(distinct) == 0:
-            raise UsageError(f"Column '{name}' has no values to ask for.", "Leave it out.")
+            raise UsageError(f"Column '{name}' has no values to query.", "Leave it out.")
         listed = distinct.take(pc.sort_indices(distinct)).to_pylist()
         whole = is_numeric(distinct.type) and all(value == int(value) for value in listed)
         return cls(name, listed, is_numeric(distinct.type), whole, is_item)
 
-    def some_value(self, random: np.random.Generator) -> Any:
+    def random_value(self, random: np.random.Generator) -> Any:
+        """Draw a value."""
         return self.values[random.integers(len(self.values))]
 
-    def some_range(self, covered: float, random: np.random.Generator) -> Any:
+    def random_range(self, covered: float, random: np.random.Generator) -> Any:
+        """Draw a range that covers a share of the domain; or a single item."""
         if self.is_item:
-            return self.some_value(random)
+            return self.random_value(random)
         low, high = self.values[0], self.values[-1]
         if self.is_number and not self.is_whole:
             begin = float(low) + random.random() * (1 - covered) * float(high - low)
@@ -136,14 +184,28 @@ class _Domain:
 
 @dataclass(frozen=True)
 class QueryError:
-    """How far a release's answers are from the true ones."""
+    """How far a release's answers are from the true ones.
 
-    median: float  # of |expected - true| / true, over queries whose true count is not 0
-    mean: float  # of the same
-    asked: int
-    dropped: int  # queries whose true count is 0
-    within_bounds: int  # of all queries: the true count lies between certain and possible
-    errors: Float64Array  # the relative errors themselves
+    Attributes
+    ----------
+    median, mean : float
+        Of the relative errors |expected - true| / true, over queries whose true count is not 0.
+    query_count : int
+        The number of queries.
+    dropped : int
+        The number of queries whose true count is 0.
+    within_bounds : int
+        The number of queries whose true count lies between ``certain`` and ``possible``.
+    errors : numpy.ndarray
+        The relative errors themselves.
+    """
+
+    median: float
+    mean: float
+    query_count: int
+    dropped: int
+    within_bounds: int
+    errors: Float64Array
 
 
 def query_error(
@@ -152,22 +214,39 @@ def query_error(
     wheres: Sequence[Where],
     fit: str = "fitted",
 ) -> QueryError:
-    """Ask both and compare; a table in the release's place is taken as it is (synthetic data).
+    """Answer queries on the original and on a release, and compare the answers.
 
+    Parameters
+    ----------
+    original : pyarrow.Table or Queries
+        The originals.
+    release : ReleaseData, pyarrow.Table or Queries
+        The release; a table in its place is queried unchanged (synthetic data).
+    wheres : sequence of dict
+        The conditions of each query, for instance from `random_counts`.
+    fit : str
+        How values inside cells are weighted, as for `mottle.queries.Queries`.
+
+    Returns
+    -------
+    QueryError
+
+    Examples
+    --------
     >>> ages = pa.table({"age": [20, 21, 22, 23]})
     >>> query_error(ages, ages, [{"age": (20, 21)}, {"age": 30}]).median
     0.0
     """
     true = as_queries(original).counts(wheres).expected
     answers = as_queries(release, fit).counts(wheres)
-    asked = true > 0
-    errors = np.abs(answers.expected - true)[asked] / true[asked]
+    nonzero = true > 0
+    errors = np.abs(answers.expected - true)[nonzero] / true[nonzero]
     inside = (answers.certain <= true) & (true <= answers.possible)
     return QueryError(
         median=float(np.median(errors)) if len(errors) else float("nan"),
         mean=float(errors.mean()) if len(errors) else float("nan"),
-        asked=len(true),
-        dropped=int((~asked).sum()),
+        query_count=len(true),
+        dropped=int((~nonzero).sum()),
         within_bounds=int(inside.sum()),
         errors=errors,
     )
@@ -183,13 +262,39 @@ def cube_divergence(
     fit: str = "fitted",
     floor: float = 0.0,
 ) -> float:
-    """FAST07's error of the OLAP cube at one level of its lattice.
+    """Compute FAST07's error of the OLAP cube at one level of its lattice.
 
     For every group-by over ``level`` of the columns, with the sensitive value, the originals' cells
     and the estimated ones are two distributions P and Q. Their Kullback-Leibler divergence
     Σ P log(P / Q), natural logarithm, is averaged over all group-bys of the level. 0 is best; it is
-    infinite when an estimate is 0 where there are records, which a release never says but synthetic
-    data may: ``floor`` counts such cells as so many records.
+    infinite when an estimate is 0 where there are records, which a release never states but
+    synthetic data may.
+
+    Parameters
+    ----------
+    original : pyarrow.Table or Queries
+        The originals.
+    release : ReleaseData, pyarrow.Table or Queries
+        The release; a table in its place is queried unchanged (synthetic data).
+    columns : sequence of str
+        The columns of the cube.
+    sensitive : str
+        The column that is part of every group-by.
+    level : int
+        How many of ``columns`` a group-by has.
+    fit : str
+        How values inside cells are weighted, as for `mottle.queries.Queries`.
+    floor : float
+        The lowest number of records that an estimate counts as, to avoid infinite results.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    UsageError
+        The cube has no such level.
     """
     true, estimated = as_queries(original), as_queries(release, fit)
     if not 1 <= level <= len(columns):
@@ -197,14 +302,15 @@ def cube_divergence(
     return float(
         np.mean(
             [
-                _divergence(true, estimated, [*chosen, sensitive], floor)
-                for chosen in combinations(columns, level)
+                _divergence(true, estimated, [*names, sensitive], floor)
+                for names in combinations(columns, level)
             ]
         )
     )
 
 
 def _divergence(true: Queries, estimated: Queries, names: list[str], floor: float) -> float:
+    """The divergence of the estimated cells of one group-by."""
     cells = true.group_by(names)
     counts = cells.column("expected").to_numpy()
     guesses = np.maximum(expected_counts(estimated, cells.select(names)), floor)
@@ -214,5 +320,5 @@ def _divergence(true: Queries, estimated: Queries, names: list[str], floor: floa
 
 
 def as_queries(source: ReleaseData | pa.Table | Queries, fit: str = "fitted") -> Queries:
-    """Prepare for questions what is not prepared yet."""
+    """Prepare a release or table for queries, unless it is prepared already."""
     return source if isinstance(source, Queries) else Queries.of(source, fit)

@@ -1,10 +1,11 @@
-"""The report for a data-protection officer: one HTML file that needs nothing else.
+"""The report for a data-protection officer: a single, self-contained HTML file.
 
-Two flavours. The *publishable* one goes with the release and says nothing that the release and its
-certificate do not say. The *internal* one is for the owner: it compares with the original.
+There are two kinds. The *publishable* report accompanies the release and says nothing that the
+release and its certificate do not say. The *internal* report is for the owner: it compares the
+release with the original.
 """
 
-from mottle.report.content import EXAMPLES, Content, Owner, gather
+from mottle.report.content import EXAMPLES, Content, Owner, gather_content
 from mottle.report.render import render, report_html
 from mottle.report.report import InternalReport, page_of
 
@@ -13,7 +14,7 @@ __all__ = [
     "Content",
     "InternalReport",
     "Owner",
-    "gather",
+    "gather_content",
     "page_of",
     "render",
     "report_html",

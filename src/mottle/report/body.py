@@ -1,4 +1,4 @@
-"""What a report says of the rows themselves: of a table's columns, or of sets."""
+"""What a report says about the rows themselves: about a table's columns, or about sets."""
 
 from __future__ import annotations
 
@@ -12,22 +12,34 @@ from mottle.io.batch_source import Source
 from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
 
-EXAMPLES = 10
+EXAMPLES = 10  # people whose rows an internal report shows before and after
 
 
 @dataclass(frozen=True)
 class Owner:
-    """What only the owner of the data can add to a report; never to be published."""
+    """What only the owner of the data can add to a report; never to be published.
 
-    original: pa.Table | Source | ItemSets | None  # None where the run has it at hand
-    command: str = ""  # as it was typed, without passwords
-    source: str = ""  # where the original was read from
-    examples: Sequence[int] | None = None  # whose the first records are, to be shown beside them
+    Attributes
+    ----------
+    original : pyarrow.Table, Source, ItemSets or None
+        The data the release was made from; None where the run supplies it.
+    command : str
+        The command as it was typed, without passwords.
+    source : str
+        Where the original was read from.
+    examples : sequence of int or None
+        The original row of each of the first records, to be shown next to them.
+    """
+
+    original: pa.Table | Source | ItemSets | None
+    command: str = ""
+    source: str = ""
+    examples: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Some people's rows before and after."""
+    """Some people's rows before and after anonymization."""
 
     headings: list[str]
     pairs: list[tuple[list[str], list[str]]]  # original and published cells
@@ -35,19 +47,19 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """All that has to be looked up in the rows, or in what describes them."""
+    """The parts of a report that are taken from the rows, or from what describes them."""
 
-    of_sets: bool
-    method: str  # what it does
+    of_sets: bool  # whether this is a release of sets, not of a table
+    method: str  # what the method does
     columns: list[ColumnReport]
     accuracy: list[QueryAccuracy]
-    asked_of: int | None = None  # records that questions were asked of, when not of all
-    figures: Mapping[str, str] = field(default_factory=dict)  # of sets
-    command: str
-    schema: str = ""
+    queried_rows: int | None = None  # number of records that were queried, if not all
+    figures: Mapping[str, str] = field(default_factory=dict)  # figures on sets, by description
+    command: str  # the command that makes such a release
+    schema: str = ""  # its mottle.toml
     examples: Examples | None = None
 
 
-def shown(value: object) -> str:
-    """A cell for people; missing is empty."""
+def cell_text(value: object) -> str:
+    """A cell as text for people; a missing value is empty."""
     return "" if value is None else str(value)

@@ -24,7 +24,7 @@ from mottle.schema.model import Kind, Role
 
 WIDEST_SHOWN = 3
 _LONGEST_CELL = 48
-_RARELY = 0.0005  # the share from which on missing values get a bar
+_RARELY = 0.0005  # share of missing values from which on they get a bar
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class ColumnReport:
     name: str
     role: Role
     published_as: str
-    loss: float | None  # NCP; None for columns published as they are
-    facts: tuple[tuple[str, str], ...]  # what is measured, and how much
+    loss: float | None  # NCP; None for columns published unchanged
+    facts: tuple[tuple[str, str], ...]  # descriptions of measures, and their values
     widest: tuple[tuple[str, str], ...]  # the widest cells, and how many records have them
     chart: Markup | None
     why_no_chart: str = ""
-    sampled: int | None = None  # records that this is about, when not all
+    sampled: int | None = None  # number of records that were counted, if not all
 
 
 def describe_columns(
     release: ReleaseData, original: Mapping[str, Tally] | None
 ) -> list[ColumnReport]:
-    """All columns, in the order of the release; ``original`` only where its owner reads."""
+    """Describe all columns, in the order of the release; ``original`` is for its owner only."""
     counted = tallies(release.tables(), release.columns)
     before = original or {}
     losses = release.certificate.ncp
@@ -64,9 +64,9 @@ def describe_columns(
 def describe(
     tally: Tally, loss: float | None, original: Tally | None, degree: int = 0
 ) -> ColumnReport:
-    """One column: its chart, and how wide its cells are.
+    """Describe one column: its chart, and how wide its cells are.
 
-    ``degree`` is the least number of originals behind a record.
+    ``degree`` is the smallest number of originals behind a record.
     """
     column = tally.column
     bars, chart = _charted(tally, original, degree)
@@ -99,7 +99,7 @@ def describe(
 def _charted(
     tally: Tally, original: Tally | None, degree: int = 0
 ) -> tuple[list[Bar], Markup | None]:
-    """The bars of a column's distribution, and their chart if it says anything."""
+    """The bars of a column's distribution, and their chart if it is informative."""
     name = tally.column.name
     if tally.column.form is Form.WORLDS:
         before = None if original is None else (original.cells, original.counts)
@@ -117,7 +117,7 @@ def _why_not(chart: Markup | None) -> str:
 
 
 def _apart(sensitive: pa.Table) -> dict[str, Tally]:
-    """Sensitive columns that are published in a table of their own, by group with their counts."""
+    """Sensitive columns that are published in a second table, by group with their counts."""
     _, *names, counted = sensitive.column_names
     counts = sensitive.column(counted).to_numpy().astype(np.int64)
     return {
@@ -146,7 +146,7 @@ def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
 
 
 def _bars(bins: Bins, tally: Tally, original: Tally | None, degree: int) -> list[Bar]:
-    """Shares of all bars, and of missing values where there may be any."""
+    """The shares of all bars, and of missing values where there may be any."""
     conditions = (*bins.conditions, missing_condition())
     shares = tally.shares(conditions, degree).tolist()
     bars = [
@@ -183,7 +183,7 @@ def _published_as(column: PublishedColumn) -> str:
 
 
 def _widths(cells: pa.Array, column: PublishedColumn) -> NDArray[np.float64]:
-    """How wide every cell is, in its column's own unit; 0 for a single value."""
+    """The width of each cell, in its column's own unit; 0 for a single value."""
     if column.form is Form.SET:
         sizes = pc.list_value_length(cells).to_numpy()
         return np.asarray(sizes - 1, np.float64)
@@ -240,7 +240,7 @@ def _median(widths: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
 
 
 def _widest(tally: Tally, widths: NDArray[np.float64], form: Form) -> tuple[tuple[str, str], ...]:
-    """The widest cells as they stand in the release, each with its number of records."""
+    """The widest cells as written in the release, each with its number of records."""
     order = np.lexsort((-tally.counts, -widths))[:WIDEST_SHOWN]
     chosen = order[widths[order] > 0]
     texts = to_text(tally.cells.take(pa.array(chosen)), form).to_pylist()
@@ -251,7 +251,7 @@ def _widest(tally: Tally, widths: NDArray[np.float64], form: Form) -> tuple[tupl
 
 
 def roles(certificate: Certificate) -> dict[Role, list[str]]:
-    """The names of the columns by role, as the certificate has them."""
+    """The names of the columns by role, from the certificate."""
     found: dict[Role, list[str]] = {role: [] for role in Role}
     for column in certificate.columns:
         found[column.role].append(column.name)

@@ -1,4 +1,4 @@
-"""Everything a report says, gathered before a word of HTML is written."""
+"""Everything a report says, gathered before any HTML is written."""
 
 from __future__ import annotations
 
@@ -18,14 +18,40 @@ from mottle.report.table_body import table_body
 from mottle.report.wording import Promise, checks, limits, promises, warnings
 from mottle.schema.model import Role
 
-__all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather"]
+__all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather_content"]
 
 _LIBRARIES = ("numpy", "numba", "scipy", "pyarrow", "duckdb")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content(Body):
-    """A report, ready to be written down."""
+    """The complete content of a report, ready to be rendered.
+
+    Attributes
+    ----------
+    internal : bool
+        Whether the report is for the owner only.
+    certificate : Certificate
+        The certificate that is written with the release.
+    roles : mapping of Role to list of str
+        The columns by role.
+    promises : list of Promise
+        The guarantees, in plain words and precisely.
+    limits : list of str
+        What is not promised.
+    warnings : list of str
+        Reasons not to publish.
+    notes : list of str
+        Other notes of the certificate.
+    checks : list of tuple of str and bool
+        What was checked, and whether it holds.
+    versions : dict of str to str
+        The versions of mottle, Python and libraries.
+    date : str
+        The day of the report.
+    source : str
+        Where the original was read from; empty unless the report is internal.
+    """
 
     internal: bool
     certificate: Certificate
@@ -40,20 +66,39 @@ class Content(Body):
     source: str = ""
 
 
-def gather(
+def gather_content(
     release: ReleaseData,
     certificate: Certificate,
     owner: Owner | None = None,
 ) -> Content:
-    """All that a report says about a release of a table or of sets.
+    """Gather everything a report says about a release of a table or of sets.
 
-    Without ``owner`` it holds nothing beyond the release and its certificate.
+    Parameters
+    ----------
+    release : ReleaseData
+        The release; a `SetReleaseData` for sets.
+    certificate : Certificate
+        The certificate that is written with it.
+    owner : Owner, optional
+        What only the owner knows, for an internal report. Without it, the content has nothing
+        beyond the release and its certificate.
+
+    Returns
+    -------
+    Content
+
+    Raises
+    ------
+    UsageError
+        The owner's original is not of the right type.
+    DataError
+        The release was not made from the owner's original.
     """
     if isinstance(release, SetReleaseData):
         body = sets_body(release, certificate, owner)
     else:
         body = table_body(release, certificate, owner)
-    said = list(warnings(certificate))
+    shown_warnings = list(warnings(certificate))
     today = dt.date.today()
     return Content(
         **vars(body),
@@ -62,8 +107,8 @@ def gather(
         roles=roles(certificate),
         promises=promises(certificate.guarantee, of_sets=body.of_sets),
         limits=list(limits(certificate)),
-        warnings=said,
-        notes=[note for note in certificate.notes if note not in said],
+        warnings=shown_warnings,
+        notes=[note for note in certificate.notes if note not in shown_warnings],
         checks=checks(certificate),
         versions=_versions(certificate),
         date=f"{today.day} {today:%B %Y}",
@@ -72,5 +117,6 @@ def gather(
 
 
 def _versions(certificate: Certificate) -> dict[str, str]:
+    """The versions of mottle, Python and the libraries it uses."""
     known = {"mottle": certificate.mottle, "Python": platform.python_version()}
     return known | {name: importlib.metadata.version(name) for name in _LIBRARIES}

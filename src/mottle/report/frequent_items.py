@@ -1,4 +1,4 @@
-"""Which items of published sets are frequent: in base sets, for certain, and possibly."""
+"""The most frequent items of published sets: in base sets, for certain, and possibly."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def frequent_items(
 ) -> list[Bar]:
     """The most frequent items, with the shares of the records that hold them.
 
-    ``cells`` have fields base and uncertain, and ``counts`` records each; ``original`` are the
-    owner's sets as lists, with theirs.
+    ``cells`` have fields base and uncertain, and each stands for ``counts`` records; ``original``
+    are the owner's sets as lists, with their own counts.
     """
     base, uncertain = (cells.field(part) for part in ("base", "uncertain"))
     names = pa.concat_arrays([base.flatten(), uncertain.flatten()]).unique().drop_null()
@@ -52,7 +52,7 @@ def _text(item: object) -> str:
 
 
 def _pairs(lists: pa.Array, names: pa.Array) -> Int64Array:
-    """A number for every pair of a set and an item of it that has a name."""
+    """A number for every pair of a set and an item of it that is among ``names``."""
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     items = pc.index_in(lists.flatten().cast(names.type), value_set=names)
     known = items.is_valid().to_numpy(zero_copy_only=False)
@@ -62,6 +62,7 @@ def _pairs(lists: pa.Array, names: pa.Array) -> Int64Array:
 
 
 def _records(pairs: Int64Array, counts: Int64Array, universe: int) -> Int64Array:
+    """The number of records that hold each item."""
     places, items = np.divmod(pairs, max(universe, 1))
     held = np.bincount(items, counts[places], minlength=universe)
     return held.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Which bars a column's chart has: ranges with round edges, or its most frequent values."""
+"""The bars of a column's chart: ranges with round edges, or its most frequent values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mottle.typing import Float64Array
 
 MOST_BARS = 12
 MISSING = "missing"
-_USUAL = 0.98  # the share of values for which a chart has ranges of equal width
+_USUAL = 0.98  # share of values that a chart's ranges of equal width cover
 _DAYS = (1, 7, 14)
 _MONTHS = (1, 3, 6)
 _YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -31,7 +31,7 @@ _YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 @dataclass(frozen=True)
 class Bins:
-    """The bars of a column: what each is called, and which values it counts."""
+    """The bars of a column: the label of each, and the values it counts."""
 
     labels: tuple[str, ...]
     conditions: tuple[Condition, ...]
@@ -39,7 +39,7 @@ class Bins:
 
 
 def bins_of(tally: Tally) -> Bins | None:
-    """The bars of a column of a release; None when a chart would say nothing."""
+    """The bars of a column of a release; None when a chart would not be informative."""
     column = tally.column
     if column.hierarchy is not None:
         return _nodes(column.hierarchy)
@@ -68,7 +68,7 @@ def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
 
 
 def _most_frequent(values: pa.Array, weights: Float64Array, *, whole: bool) -> Bins:
-    """The values that occur most, and all others together; a few values all, in their order."""
+    """The values in order of frequency; if there are many, the less frequent ones in one bar."""
     coded = values.dictionary_encode()
     known = coded.is_valid().to_numpy(zero_copy_only=False)
     codes = coded.indices.drop_null().to_numpy()
@@ -94,7 +94,7 @@ def _of_values(named: Sequence[tuple[Any, str]]) -> Bins:
 
 
 def _nodes(hierarchy: Hierarchy) -> Bins:
-    """The lowest level of a hierarchy that fits; leaves stand for nodes, as originals have them."""
+    """The lowest level of a hierarchy that fits; nodes are given by their leaves, as originals."""
     levels = hierarchy.ancestors.T
     level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * MOST_BARS)
     nodes = list(dict.fromkeys(level.tolist()))
@@ -109,7 +109,7 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
 
 
 def _ranges(values: pa.Array, weights: Float64Array) -> Bins:
-    """Ranges of one round width over numbers or days; one more for the few far above all others."""
+    """Ranges of one round width over numbers or days, and one for the few values far above."""
     weights = weights[values.is_valid().to_numpy(zero_copy_only=False)]
     known = values.drop_null()
     lowest, highest = pc.min_max(known).as_py().values()
@@ -137,7 +137,7 @@ def _ranges(values: pa.Array, weights: Float64Array) -> Bins:
 
 
 def _quantile(numbers: Float64Array, weights: Float64Array, share: float) -> float:
-    """The number up to which this share of the weights lies; infinite ones do not count."""
+    """The number below which this share of the weights lies; infinite numbers do not count."""
     finite = np.flatnonzero(np.isfinite(numbers))
     order = finite[np.argsort(numbers[finite], kind="stable")]
     upto = np.cumsum(weights[order])

@@ -1,4 +1,4 @@
-"""From a report's content to HTML."""
+"""Renders a report's content as HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
-from mottle.report.content import Content, Owner, gather
+from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
 from mottle.schema.model import Role
 
@@ -16,22 +16,53 @@ from mottle.schema.model import Role
 def report_html(
     release: ReleaseData, certificate: Certificate | None = None, owner: Owner | None = None
 ) -> str:
-    """A release's report as HTML; the publishable flavour unless an ``owner`` asks.
+    """Render a release's report as HTML: the publishable one, or the owner's internal one.
 
-    ``certificate`` is the one that is written with the release, checksums included.
+    Parameters
+    ----------
+    release : ReleaseData
+        The release.
+    certificate : Certificate, optional
+        The certificate that is written with the release, checksums included. Defaults to that of
+        the release.
+    owner : Owner, optional
+        What only the owner knows; given, the report is the internal one.
+
+    Returns
+    -------
+    str
+        A complete HTML page.
+
+    Raises
+    ------
+    UsageError
+        The owner's original is not of the right type.
+    DataError
+        The release was not made from the owner's original.
     """
-    return render(gather(release, certificate or release.certificate, owner))
+    return render(gather_content(release, certificate or release.certificate, owner))
 
 
 def render(content: Content) -> str:
-    """The HTML of a report."""
+    """Render a report's content as HTML.
+
+    Parameters
+    ----------
+    content : Content
+        What the report says.
+
+    Returns
+    -------
+    str
+        A complete HTML page.
+    """
     page = template("report.html.j2")
     return page.render(content=content, certificate=content.certificate, Role=Role)
 
 
 @cache
 def template(name: str) -> Template:
-    """A page of this package with blanks to fill in."""
+    """A page template of this package."""
     environment = Environment(
         loader=PackageLoader("mottle.report", "templates"),
         autoescape=select_autoescape(("html", "j2")),
@@ -45,7 +76,7 @@ def template(name: str) -> Template:
 
 
 def _amount(value: float | None) -> str:
-    """A measured number for people.
+    """A measured number as text for people.
 
     >>> _amount(12345), _amount(0.012346), _amount(None)
     ('12,345', '0.01235', '–')
@@ -56,7 +87,7 @@ def _amount(value: float | None) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """Names in a sentence.
+    """Names as an enumeration in a sentence.
 
     >>> _names(["a", "b", "c"]), _names(["a"])
     ('a, b and c', 'a')

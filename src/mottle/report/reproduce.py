@@ -1,4 +1,4 @@
-"""How a release was made, from what it says itself: the command and its mottle.toml."""
+"""The command and the mottle.toml that reproduce a release, from the release itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 
 def command_of(certificate: Certificate) -> str:
-    """The command that made a release of this certificate, DATA standing for its table."""
+    """The command that makes a release with this certificate; DATA stands for its table."""
     parameters = certificate.parameters
     words = ["mottle", "anonymize", "DATA", "--schema", "mottle.toml"]
     words += _guarantee_and_method(certificate)
@@ -32,7 +32,7 @@ def command_of(certificate: Certificate) -> str:
 
 
 def command_of_sets(certificate: Certificate) -> str:
-    """The same for a release of sets, DATA standing for their file."""
+    """The same for a release of sets; DATA stands for their file."""
     words = ["mottle", "anonymize-sets", "DATA", *_guarantee_and_method(certificate)]
     labels = [column.name for column in certificate.columns[1:]]
     words += [word for label in labels for word in ("--sensitive-label", label)]
@@ -75,7 +75,7 @@ def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
 
 
 def schema_of(release: ReleaseData) -> Schema:
-    """The roles and kinds of all columns, as the release and its certificate have them."""
+    """The roles and kinds of all columns, from the release and its certificate."""
     published = {column.name: column for column in release.columns}
     apart = release.sensitive
     whole = release.certificate.parameters.representation
@@ -89,7 +89,7 @@ def schema_of(release: ReleaseData) -> Schema:
     for facts in release.certificate.columns:
         name = facts.name
         if apart is not None and name == apart.column_names[0]:
-            continue  # the groups' numbers, which the table never had
+            continue  # the numbers of groups, which the table never had
         details = _details(published[name], whole) if name in published else {}
         if name in binned:
             details |= _bins(str(binned[name]))
@@ -98,12 +98,12 @@ def schema_of(release: ReleaseData) -> Schema:
 
 
 def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:
-    """What has to be said of a generalized column beyond its role."""
+    """The settings of a generalized column in addition to its role."""
     if column.role is not Role.QUASI_IDENTIFYING:
         return {}
     details: dict[str, Any] = {"kind": column.kind}
     if column.kind is Kind.HIERARCHY and column.hierarchy is None:
-        details["kind"] = Kind.CATEGORY  # which in sets is the same
+        details["kind"] = Kind.CATEGORY  # which is equivalent for sets
     if column.kind is Kind.SET:
         return details | {"separator": column.separator}
     if column.kind is Kind.ORDERED:
@@ -120,7 +120,7 @@ def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:
 
 
 def _bins(described: str) -> dict[str, Any]:
-    """Bins from the words of the certificate.
+    """Bins from their description on the certificate.
 
     >>> _bins("3 bins with breaks 20000, 50000"), _bins("10 quantile bins")
     ({'breaks': (20000.0, 50000.0)}, {'bins': 10})

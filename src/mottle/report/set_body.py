@@ -1,7 +1,7 @@
-"""What the report of published sets says of them: items, sizes, and how well they can be counted.
+"""What the report of published sets says about them: items, sizes, and accuracy of counts.
 
-Whatever is counted in a release is counted in base sets, its best guess. Bounds come from the
-items that are uncertain: what a record may hold at most, and what it holds for certain.
+Everything that is counted in a release is counted in base sets, its best guess. Bounds come from
+the uncertain items: what a record may hold at most, and what it holds for certain.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import pyarrow.compute as pc
 
 from mottle.errors import UsageError
 from mottle.evaluation.cell_counts import Tally, tallies
-from mottle.evaluation.set_query_accuracy import Holders, measure_questions
+from mottle.evaluation.set_query_accuracy import ItemHolders, measure_set_accuracy
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import ItemSets
 from mottle.methods.sets import registered
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.set_release import SetReleaseData
-from mottle.report.body import Body, Examples, Owner, shown
+from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import ColumnReport, describe
 from mottle.report.frequent_items import frequent_items
 from mottle.report.reproduce import command_of_sets
 from mottle.report.svg import horizontal, percent, shortened
 from mottle.schema.model import Role
 
-_LONGEST_SET = 200  # letters of a set that is shown
+_LONGEST_SET = 200  # characters of the longest set that is shown
 
 
 def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
-    """Items, sizes, labels, questions, and how to make the release again."""
+    """Gather items, sizes, labels, query accuracy, and how to reproduce the release."""
     original = None if owner is None else _original(owner, release)
-    holders = Holders.of(release)
-    before = None if original is None else Holders.of_originals(original, holders.names)
+    holders = ItemHolders.of(release)
+    before = None if original is None else ItemHolders.of_originals(original, holders.names)
     known = registered().get(certificate.method.used)
     return Body(
         of_sets=True,
@@ -45,7 +45,7 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
             *_sizes(release, original),
             *_labels(release, original),
         ],
-        accuracy=measure_questions(holders, before),
+        accuracy=measure_set_accuracy(holders, before),
         figures=_figures(release, certificate, original),
         command=command_of_sets(certificate)
         if owner is None or not owner.command
@@ -59,14 +59,15 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
 def _original(owner: Owner, release: SetReleaseData) -> ItemSets:
     if not isinstance(owner.original, ItemSets):
         raise UsageError(
-            "The original of a release of sets is a file of sets.", "Give the sets that were read."
+            "The original must be a file of sets, because this release was made from sets.",
+            "Give the sets that were read.",
         )
-    compare_sets(owner.original, release, queries=1)  # refuses what cannot be the original
+    compare_sets(owner.original, release, queries=1)  # raises if it cannot be the original
     return owner.original
 
 
 def _items(release: SetReleaseData, original: ItemSets | None) -> ColumnReport:
-    """The most frequent items, as base sets have them."""
+    """The most frequent items in base sets."""
     cells = release.table.column(release.column).combine_chunks()
     before = None
     if original is not None:
@@ -87,7 +88,7 @@ def _items(release: SetReleaseData, original: ItemSets | None) -> ColumnReport:
 
 
 def _sizes(release: SetReleaseData, original: ItemSets | None) -> list[ColumnReport]:
-    """How many items records hold, how many of them are uncertain, and how far they may be off."""
+    """How many items records hold, how many of them are uncertain, and the distances."""
     cells = release.table.column(release.column)
     parts = {
         "items per record": pc.list_value_length(pc.struct_field(cells, "base")),
@@ -97,7 +98,7 @@ def _sizes(release: SetReleaseData, original: ItemSets | None) -> list[ColumnRep
     words = {
         "items per record": "size of the base set, the best guess",
         "uncertain items per record": "items that some people behind a record hold and some do not",
-        "distance": "in how many uncertain items, at most, a person’s set differs from the base",
+        "distance": "the largest number of uncertain items in which a person’s set differs",
     }
     found = []
     for name, numbers in parts.items():
@@ -107,13 +108,14 @@ def _sizes(release: SetReleaseData, original: ItemSets | None) -> list[ColumnRep
         card = describe(_tally(name, numbers), None, before)
         mean, highest = pc.mean(numbers).as_py() or 0.0, pc.max(numbers).as_py() or 0
         facts = (("on average", f"{mean:,.1f}"), ("at most", f"{highest:,}"))
-        found.append(_renamed(card, words[name], facts))
+        found.append(_relabel(card, words[name], facts))
     return found
 
 
-def _renamed(
+def _relabel(
     card: ColumnReport, published_as: str, facts: tuple[tuple[str, str], ...]
 ) -> ColumnReport:
+    """The same chart with another description and other facts."""
     return ColumnReport(
         name=card.name,
         role=Role.QUASI_IDENTIFYING,
@@ -131,6 +133,7 @@ def _tally(name: str, values: pa.ChunkedArray) -> Tally:
 
 
 def _labels(release: SetReleaseData, original: ItemSets | None) -> list[ColumnReport]:
+    """The sensitive labels that are published with the sets."""
     found = []
     for name in release.labels:
         values = release.table.column(name)
@@ -146,11 +149,11 @@ def _labels(release: SetReleaseData, original: ItemSets | None) -> list[ColumnRe
 def _figures(
     release: SetReleaseData, certificate: Certificate, original: ItemSets | None
 ) -> dict[str, str]:
-    """What can be said of published sets in a few numbers."""
+    """A few figures that summarize the published sets."""
     figures = {
         "different items": f"{certificate.items:,}",
-        "error rate (ER): items told wrongly per item held, mean over records": percent(
-            certificate.error_rate or 0.0
+        "error rate (ER): misreported items per item held, mean over records": percent(
+            certificate.loss
         ),
     }
     if certificate.flipped is not None:
@@ -160,31 +163,34 @@ def _figures(
     measured = compare_sets(original, release)
     return figures | {
         "items per record in the original": f"{original.sizes.mean():,.1f} on average",
-        "counts of two random items together, wrong by (SET12’s QE, type I)": _small(
+        "error of counts of two random items together (SET12’s QE, type I)": _share_of_records(
             measured.query_error_present
         ),
-        "counts of records without four random items, wrong by (SET12’s QE, type II)": _small(
-            measured.query_error_absent
+        "error of counts of records without four random items (SET12’s QE, type II)": (
+            _share_of_records(measured.query_error_absent)
         ),
-        "item frequencies wrong by": percent(measured.item_frequency_error),
-        "support of pairs of the 50 most frequent items wrong by": percent(
+        "error of item frequencies": percent(measured.item_frequency_error),
+        "error of the support of pairs of the 50 most frequent items": percent(
             measured.pair_support_error
         ),
     }
 
 
-def _small(share: float) -> str:
+def _share_of_records(share: float) -> str:
+    """A small share as text for people."""
     return f"{100 * share:.3g} % of all records"
 
 
 def _examples(original: ItemSets, people: Sequence[int], release: SetReleaseData) -> Examples:
-    """Ten people's sets beside their records."""
+    """Ten people's sets and their records."""
     published = release.slice(0, len(people)).to_text()
     headings = published.column_names
     labels = None if original.labels is None else original.labels.take(pa.array(people)).to_pylist()
     pairs = []
     for place, (person, after) in enumerate(zip(people, published.to_pylist(), strict=True)):
         before = [shortened("{" + "|".join(original.record(person)) + "}", _LONGEST_SET), "", ""]
-        before += [] if labels is None else [shown(labels[place])]
-        pairs.append((before, [shortened(shown(after[name]), _LONGEST_SET) for name in headings]))
+        before += [] if labels is None else [cell_text(labels[place])]
+        pairs.append(
+            (before, [shortened(cell_text(after[name]), _LONGEST_SET) for name in headings])
+        )
     return Examples(headings, pairs)

@@ -1,4 +1,4 @@
-"""Small charts as SVG text that takes its colours from the page, in light, dark and print."""
+"""Small SVG charts that take their colours from the page, in light, dark and print."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-WIDTH = 420
+WIDTH = 420  # width of a chart
 _ROW = 19  # height of a horizontal bar and its label
-_LABELS = 150  # width of the labels beside horizontal bars
-_NUMBERS = 48  # width of the numbers behind them
-_HEIGHT = 132  # of the columns of a histogram
-_FOOT = 22  # height of the labels below them
-_MOST_LETTERS = 22
-_LETTER = 6  # width of one, about
+_LABELS = 150  # width of the labels left of horizontal bars
+_NUMBERS = 48  # width of the numbers right of horizontal bars
+_HEIGHT = 132  # height of the columns of a histogram
+_FOOT = 22  # height of the labels below a histogram
+_MOST_LETTERS = 22  # characters of the longest label
+_LETTER = 6  # approximate width of a character
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Bar:
     """One value, or one range of values, of a column."""
 
     label: str
-    share: float  # of the released records, as they let expect
-    certain: float  # bounds of that share, whatever the true values are
-    possible: float
-    before: float | None = None  # share in the original; only for the owner
+    share: float  # expected share of the released records
+    certain: float  # lower bound of the share, whatever the true values are
+    possible: float  # upper bound of the share
+    before: float | None = None  # share in the original; for the owner only
 
     @property
     def title(self) -> str:
-        """What is shown when somebody points at the bar."""
+        """The text that appears when the pointer is on the bar."""
         text = f"{self.label}: {percent(self.share)}"
         if self.certain < self.possible:
             text += f", between {percent(self.certain)} and {percent(self.possible)} for certain"
@@ -39,7 +39,7 @@ class Bar:
 
 
 def percent(share: float) -> str:
-    """A share for people.
+    """A share as a percentage for people.
 
     >>> percent(0.12345), percent(0.00012), percent(0), percent(1)
     ('12.3 %', '0.01 %', '0 %', '100 %')
@@ -51,7 +51,7 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str, most: int = _MOST_LETTERS) -> str:
-    """A text that fits.
+    """A text cut to a maximum length.
 
     >>> shortened("a very long name of a category")
     'a very long name of a…'
@@ -60,7 +60,7 @@ def shortened(text: str, most: int = _MOST_LETTERS) -> str:
 
 
 def horizontal(bars: Sequence[Bar], name: str) -> Markup:
-    """Categories: a bar for each, one below the other."""
+    """A bar chart of categories, with bars one below the other."""
     width = WIDTH - _LABELS - _NUMBERS
     scale = width / _largest(bars)
     parts = []
@@ -86,7 +86,7 @@ def horizontal(bars: Sequence[Bar], name: str) -> Markup:
 
 
 def vertical(bars: Sequence[Bar], edges: Sequence[str], name: str) -> Markup:
-    """A histogram: a column for each range, the edges of the ranges below."""
+    """A histogram with a column for each range and the edges of the ranges below."""
     step = WIDTH / max(len(bars), 1)
     scale = _HEIGHT / _largest(bars)
     base = _HEIGHT + 14
@@ -127,13 +127,13 @@ def vertical(bars: Sequence[Bar], edges: Sequence[str], name: str) -> Markup:
 
 
 def _has_room(place: int, count: int, letters: int) -> bool:
-    """Whether the label of an edge can stand beside the others: every so many, and the last."""
+    """Whether an edge's label has room next to the others: every n-th has, and the last."""
     every = -(-count * (letters * _LETTER + 12) // WIDTH)
     return place == count - 1 or (place % every == 0 and count - 1 - place >= every)
 
 
 def meter(share: float) -> Markup:
-    """A share as a thin bar, for tables."""
+    """A share as a thin bar, for use in tables."""
     return Markup(
         f'<svg class="meter" viewBox="0 0 100 8" aria-hidden="true"><rect class="track" width="100"'
         f' height="8" rx="2"/><rect class="bar" width="{100 * min(max(share, 0.0), 1.0):.1f}"'

@@ -1,4 +1,4 @@
-"""Guarantees, checks and adversaries in plain words, for people who have not read the papers."""
+"""Guarantees, checks and limits in plain words, for people who have not read the papers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Promise:
-    """One guarantee as a data-protection officer would like to read it."""
+    """One guarantee, worded for a data-protection officer."""
 
     title: str
-    plain: str
+    plain_text: str
     formal: str
 
 
@@ -74,7 +74,7 @@ def _plain(part: Mapping[str, Any], known: str) -> str:
 
 
 def checks(certificate: Certificate) -> list[tuple[str, bool]]:
-    """What was checked, and whether it holds; only what there was to check."""
+    """What was checked, and whether it holds; without checks that do not apply."""
     return [
         (CHECKS.get(check.name, check.name), check.passed)
         for check in certificate.checks
@@ -89,7 +89,7 @@ _UNCHANGED = (
 
 
 def limits(certificate: Certificate) -> Iterator[str]:
-    """What is not promised; said plainly, since nobody else will."""
+    """What is not promised, stated explicitly because readers may otherwise assume it."""
     if all("k" in part.facts for part in certificate.guarantee.each):
         yield (
             "What most of a person's candidates have in common can be read off them. k-anonymity"

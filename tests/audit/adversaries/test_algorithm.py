@@ -1,4 +1,4 @@
-"""Algorithm-aware: the papers' walk is caught, buckets and other sound draws are let pass."""
+"""The algorithm-aware adversary: the papers' walk is caught, sound draws such as buckets pass."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import mottle
 from mottle import BetaLikeness, LDiversity, Schema, anonymize
-from mottle.audit.links.edges import edges_of
-from mottle.audit.links.redraw import describe, heaviest, redraw_of
+from mottle.audit.links.edges import read_edges
+from mottle.audit.links.redraw import describe_edges, heaviest_edges, prepare_redraw
 from mottle.graph.model import Graph
 
 SCHEMA = Schema.of(
@@ -48,12 +48,12 @@ def test_the_papers_walk_is_caught_and_permuted_buckets_pass(crowd, method):
 
 @pytest.mark.parametrize("guarantee", [LDiversity(3), BetaLikeness(2)], ids=str)
 @pytest.mark.parametrize("method", ["mondrian", "burel"])
-def test_groups_pass(crowd, method, guarantee):
+def test_releases_in_groups_pass(crowd, method, guarantee):
     release = anonymize(crowd, SCHEMA, guarantee, method=method, seed=1)
     assert all(found.passed is not False for found in algorithm(crowd, release))
 
 
-def test_the_learned_rule_knows_what_striking_out_knows(crowd):
+def test_the_learned_rule_is_as_good_as_striking_out(crowd):
     """Nobody tells it to strike out repeated values: it learns that from simulated runs."""
     unsafe = anonymize(
         crowd,
@@ -102,7 +102,7 @@ def test_links_that_are_drawn_unevenly_are_caught(crowd, sound, monkeypatch):
     assert frequent.achieved > 2
 
 
-def test_values_published_apart_are_guessed_by_group_and_nothing_is_drawn(crowd):
+def test_values_published_in_a_second_table_are_guessed_by_group_and_nothing_is_drawn(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     (guessed,) = algorithm(crowd, release)
     assert guessed.passed
@@ -115,7 +115,7 @@ def test_without_links_it_is_not_played(crowd, diverse, outside):
     assert "private link file" in found.details["not_played"]
 
 
-def test_of_too_many_links_some_blocks_are_attacked(crowd, diverse, monkeypatch):
+def test_with_too_many_links_only_some_blocks_are_attacked(crowd, diverse, monkeypatch):
     monkeypatch.setattr("mottle.audit.adversaries.algorithm._MOST_EDGES", 2000)
     guessed, _ = algorithm(crowd, diverse)
     assert 0 < guessed.details["people_with_links"] < crowd.num_rows
@@ -127,8 +127,8 @@ def test_of_too_many_links_some_blocks_are_attacked(crowd, diverse, monkeypatch)
 @pytest.mark.parametrize("method", ["buckets", "nh", "mondrian"])
 def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method=method, effort=0, seed=1)
-    edges = edges_of(release.links, crowd.num_rows)
-    redraw = redraw_of(edges, release.certificate.parameters.draw)
+    edges = read_edges(release.links, crowd.num_rows)
+    redraw = prepare_redraw(edges, release.certificate["parameters"]["draw"])
     starts, records = edges.matches
     drawn = [redraw.record_of_person(seed) for seed in range(20)]
     for record_of in drawn:
@@ -138,12 +138,12 @@ def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
     assert not np.array_equal(drawn[0], drawn[1])
 
 
-def test_values_are_described_by_times_kinds_and_rarity():
+def test_values_are_described_by_occurrences_distinct_values_and_rarity():
     starts, records = np.array([0, 4]), np.array([0, 1, 2, 3], np.int32)
-    marks = np.array([2, 0, 2, 1], np.int32)
-    times, kinds, rarer = describe(starts, records, marks, np.array([0.5, 0.2, 0.3]))
+    codes = np.array([2, 0, 2, 1], np.int32)
+    times, kinds, rarer = describe_edges(starts, records, codes, np.array([0.5, 0.2, 0.3]))
     assert times.tolist() == [2, 1, 2, 1]
     assert kinds.tolist() == [3, 3, 3, 3]
     assert rarer.tolist() == [1, 2, 1, 0]
-    chosen, ties = heaviest(starts, records, marks, (times == 1).astype(float), 3)
+    chosen, ties = heaviest_edges(starts, records, codes, (times == 1).astype(float), 3)
     assert (chosen.tolist(), ties.tolist()) == ([False, True, False, True], [2])

@@ -80,6 +80,6 @@ def test_above_the_sample_only_links_are_pruned(crowd, sound, outside):
     assert "private link file" in not_played.details["not_played"]
 
 
-def test_without_guarantee_only_the_effective_matches_are_told(of_graph):
+def test_without_guarantee_only_the_effective_matches_are_reported(of_graph):
     (found,) = assignments(*of_graph(np.ones((3, 3), bool)))
     assert (found.achieved, found.passed) == (3, None)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mottle
 from mottle import DataError, SchemaError, UsageError
 from mottle.audit.adversaries.classic import measure_classes, recursive_c
-from mottle.audit.sensitive.shares import DISTANCE, by_group, values_of
+from mottle.audit.sensitive.shares import DISTANCE, measure_groups, reference_distribution
 
 # Li, Li, Venkatasubramanian (ICDE 2007): nine people in three classes; salaries in thousands.
 LI = pa.table(
@@ -45,8 +45,8 @@ def test_the_example_of_t_closeness():
     assert salary.distance == "ordered"
     assert salary.t == pytest.approx(0.375)
     codes = (LI.column("salary").to_numpy() - 3).astype(np.int32)
-    values = values_of(np.ones(9, np.int64), np.ones(9), True)
-    measured = by_group(np.repeat([0, 1, 2], 3), codes, values)
+    values = reference_distribution(np.ones(9, np.int64), np.ones(9), True)
+    measured = measure_groups(np.repeat([0, 1, 2], 3), codes, values)
     assert measured[:2, DISTANCE] == pytest.approx([0.375, 1 / 6])
 
 

@@ -1,4 +1,4 @@
-"""Corruption: what known records give away, exactly, for every way of drawing."""
+"""Corruption: what known records reveal, exactly, for every way of drawing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_matches_left_are_those_of_the_graph_without_the_known(case):
 
 
 def bucketed(buckets: int, size: int) -> Graph:
-    """A block of so many buckets; layer b of every record is some preimage in bucket b."""
+    """A block with that many buckets; layer b of every record is some preimage in bucket b."""
     places = np.arange(buckets * size)
     rows = [
         [b * size + (place + b * (place // size)) % size for b in range(buckets)]
@@ -72,7 +72,7 @@ def bucketed(buckets: int, size: int) -> Graph:
 
 
 @given(st.integers(2, 4), st.integers(2, 4), st.data())
-def test_one_known_link_of_a_bucket_tells_where_all_of_it_went(buckets, size, data):
+def test_one_known_link_of_a_bucket_reveals_where_all_of_it_went(buckets, size, data):
     """Left are the matches under all permutations of buckets that agree with what is known."""
     from itertools import permutations
 
@@ -97,7 +97,7 @@ def test_one_known_link_of_a_bucket_tells_where_all_of_it_went(buckets, size, da
 
 
 @pytest.mark.parametrize("draw", ["buckets", "rotation"])
-def test_the_worst_case_knows_one_of_each_unit_and_no_more(draw):
+def test_the_worst_case_knows_at_most_one_person_of_each_unit(draw):
     """Nine people drawn as a ring or in buckets, and three drawn one by one."""
     ring = [[place, (place + 1) % 9, (place + 2) % 9] for place in range(9)]
     table = [[b * 3 + (place + b * (place // 3)) % 3 for b in range(3)] for place in range(9)]
@@ -149,7 +149,7 @@ def test_homogeneous_groups_lose_one_match_for_each_person_known(crowd):
     assert [step["fewest_left"] for step in found.details["worst_case"]][:3] == [3, 2, 1]
 
 
-def test_guarantees_about_values_promise_nothing_here(crowd, diverse):
+def test_guarantees_about_values_are_not_judged_by_corruption(crowd, diverse):
     found = corruption(crowd, diverse)
     assert found.passed is None
     assert found.details["worst_case"]

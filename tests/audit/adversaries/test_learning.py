@@ -10,8 +10,12 @@ from scipy.sparse import csr_array
 import mottle
 from mottle import LDiversity, Release, Schema, anonymize
 from mottle.audit.containment.coded_columns import CodedColumn
-from mottle.audit.sensitive.baseline import told_by_others
-from mottle.audit.sensitive.learners import counts_by_containment, log_likelihoods, possible_worlds
+from mottle.audit.sensitive.baseline import baseline_correctness
+from mottle.audit.sensitive.learners import (
+    counts_by_containment,
+    log_likelihoods,
+    sample_possible_world,
+)
 from mottle.graph.model import Graph
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
@@ -28,7 +32,7 @@ def learning(table, release, **options):
 
 
 def published_as_it_is(rows: int) -> tuple[pa.Table, Release]:
-    """Everybody's exact age beside the own illness, which follows nothing."""
+    """Everybody's exact age with their own illness, which is independent of it."""
     drawn = np.random.default_rng(3).integers(0, 8, rows)
     table = pa.table({"age": np.arange(rows), "ill": [f"illness {number}" for number in drawn]})
     columns = (
@@ -52,7 +56,7 @@ def test_records_that_a_learner_can_memorize_are_caught():
     assert found.achieved > found.allowed
 
 
-def test_sound_releases_pass_and_tell_baseline_and_ceiling(crowd, diverse):
+def test_sound_releases_pass_and_report_baseline_and_upper_bound(crowd, diverse):
     found = learning(crowd, diverse)
     assert found.passed
     assert set(found.details["attacks"]) == {
@@ -71,7 +75,7 @@ def test_without_links_it_is_for_information(crowd, diverse, outside):
     assert found.achieved > 0
 
 
-def test_what_follows_quasi_identifiers_is_learned_and_is_no_breach():
+def test_values_that_follow_quasi_identifiers_are_learned_without_being_a_breach():
     """Everybody's illness follows from age: learned from others as well as from the own record."""
     generator = np.random.default_rng(1)
     ages = generator.integers(20, 80, 600)
@@ -87,7 +91,7 @@ def test_what_follows_quasi_identifiers_is_learned_and_is_no_breach():
     assert found.details["gradient boosting on the original"] > 0.3
 
 
-def test_values_published_apart_are_learned_by_group(crowd):
+def test_values_published_in_a_second_table_are_learned_by_group(crowd):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     found = learning(crowd, release)
     assert found.passed is not False
@@ -131,18 +135,18 @@ def test_naive_bayes_is_that_of_the_paper(alpha):
 
 
 def test_possible_worlds_lie_in_their_cells():
-    drawn = possible_worlds([COLUMN], np.repeat([0, 1, 2], 200), np.random.default_rng(1))
+    drawn = sample_possible_world([COLUMN], np.repeat([0, 1, 2], 200), np.random.default_rng(1))
     by_record = [set(part[:, 0].tolist()) for part in np.split(drawn, 3)]
     assert by_record == [{1, 2}, {1, 4}, {4}]
 
 
-def test_others_tell_what_the_table_shows_without_the_person():
+def test_the_baseline_is_what_the_table_shows_without_the_person():
     codes = np.array([1, 1, 1, 1, 2, 3, 3], np.int32)
     own = np.array([0, 0, 0, 1, 0, 1, 1], np.int32)
     column = COLUMN._replace(codes=codes)
-    told = told_by_others([column], own, 2)
+    correct = baseline_correctness([column], own, 2)
     # the three zeros see two zeros and a one; the one sees zeros; alone: the commonest; two ones
-    assert told["equal quasi-identifiers"].tolist() == [1, 1, 1, 0, 1, 1, 1]
+    assert correct["equal quasi-identifiers"].tolist() == [1, 1, 1, 0, 1, 1, 1]
     for person in range(7):
         rest = np.delete(np.arange(7), person)
         scores = []
@@ -151,4 +155,4 @@ def test_others_tell_what_the_table_shows_without_the_person():
             count = np.count_nonzero(codes[same] == codes[person])
             scores.append(len(same) / 6 * (count + 1) / (len(same) + 3))
         if scores[0] != pytest.approx(scores[1]):
-            assert told["naïve Bayes"][person] == (np.argmax(scores) == own[person])
+            assert correct["naïve Bayes"][person] == (np.argmax(scores) == own[person])

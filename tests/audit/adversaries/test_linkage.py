@@ -31,7 +31,7 @@ def test_a_person_with_too_few_matches_is_caught(of_graph):
     assert (found.achieved, found.allowed, found.passed) == (3, 4, False)
 
 
-def test_exact_quasi_identifiers_beside_separate_sensitive_values_are_caught(crowd):
+def test_exact_quasi_identifiers_with_separate_sensitive_values_are_caught(crowd):
     schema = Schema.of(
         quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
     )
@@ -68,7 +68,7 @@ def test_a_release_of_other_people_is_refused(sound, crowd):
         linkage(others, sound)
 
 
-def test_a_sample_says_how_many_were_examined_and_finds_what_all_show(crowd, sound, outside):
+def test_a_sample_reports_its_size_and_finds_what_everybody_shows(crowd, sound, outside):
     everybody = linkage(crowd, outside(sound))[0]
     sampled = linkage(crowd, outside(sound), sample=200, seed=3)[0]
     assert sampled.details["examined"] == 200

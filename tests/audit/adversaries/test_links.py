@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mottle
 from mottle import DataError, KAnonymity, LDiversity, Release, StorageError, UsageError, anonymize
-from mottle.audit.links.edges import edges_of
+from mottle.audit.links.edges import read_edges
 from mottle.io.link_file import LinkFile
 
 
@@ -143,8 +143,8 @@ def test_any_other_link_is_caught(case, tmp_path_factory, data):
 def test_a_link_file_says_the_same_as_links_in_memory(case, tmp_path, outside):
     table, release = case
     release.save(tmp_path / "out", private=tmp_path / "links.parquet")
-    in_memory = edges_of(release.links, table.num_rows)
-    from_file = edges_of(tmp_path / "links.parquet", table.num_rows)
+    in_memory = read_edges(release.links, table.num_rows)
+    from_file = read_edges(tmp_path / "links.parquet", table.num_rows)
     for name in ("offsets", "originals", "truth", "blocks"):
         assert np.array_equal(getattr(in_memory, name), getattr(from_file, name)), name
     report = links(table, tmp_path / "out", private=tmp_path / "links.parquet")
@@ -153,13 +153,13 @@ def test_a_link_file_says_the_same_as_links_in_memory(case, tmp_path, outside):
     assert len(links(table, tmp_path / "out").findings) == 1
 
 
-def test_a_link_file_without_blocks_is_read_by_what_hangs_together(case, tmp_path):
+def test_a_link_file_without_blocks_is_read_by_connected_components(case, tmp_path):
     table, release = case
     file = tmp_path / "links.parquet"
     pq.write_table(pa.Table.from_batches(release.links.batches()), file)
     assert LinkFile(file).blocks is None
-    edges = edges_of(file, table.num_rows)
-    known = edges_of(release.links, table.num_rows)
+    edges = read_edges(file, table.num_rows)
+    known = read_edges(release.links, table.num_rows)
     assert np.array_equal(edges.components, known.components)
     assert np.array_equal(edges.clusters, edges.components)
 
@@ -169,9 +169,9 @@ def test_with_too_many_edges_some_blocks_are_kept_and_still_judged(crowd, monkey
         quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
     )
     release = anonymize(crowd, schema, LDiversity(3), method="mondrian", seed=1)
-    everything = edges_of(release.links, crowd.num_rows)
+    everything = read_edges(release.links, crowd.num_rows)
     monkeypatch.setattr("mottle.audit.links.edges.MOST_EDGES", len(everything.originals) // 3)
-    some = edges_of(release.links, crowd.num_rows)
+    some = read_edges(release.links, crowd.num_rows)
     assert 0 < some.kept.sum() < crowd.num_rows
     assert np.array_equal(some.truth, everything.truth)
     assert np.array_equal(some.degrees[some.kept], everything.degrees[some.kept])
@@ -199,10 +199,10 @@ def test_links_of_another_release_are_refused(case, tmp_path):
     other = pa.table({"published": [0, 999], "original": [0, 1], "true": [True, False]})
     pq.write_table(other, tmp_path / "links.parquet")
     with pytest.raises(DataError, match="rows that the release does not have"):
-        edges_of(tmp_path / "links.parquet", table.num_rows)
+        read_edges(tmp_path / "links.parquet", table.num_rows)
 
 
-def test_what_is_no_link_file_is_refused(tmp_path, case):
+def test_a_file_that_is_not_a_link_file_is_refused(tmp_path, case):
     table, release = case
     with pytest.raises(StorageError, match="no private link file"):
         links(table, release, private=tmp_path / "absent.parquet")
@@ -215,7 +215,7 @@ def test_what_is_no_link_file_is_refused(tmp_path, case):
     for name in ("text", "short", "null"):
         with pytest.raises(DataError, match="is no private link file"):
             links(table, release, private=tmp_path / f"{name}.parquet")
-    with pytest.raises(UsageError, match="A list is no private link file"):
+    with pytest.raises(UsageError, match="A list is not a private link file"):
         links(table, release, private=[1])
 
 

@@ -1,4 +1,4 @@
-"""Minimality: uncut groups give a planted victim away; exact counts agree; sound methods pass."""
+"""Minimality: uncut groups reveal a planted victim; exact counts agree; sound methods pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import pytest
 
 import mottle
 from mottle import KAnonymity, LDiversity, Schema, anonymize
-from mottle.audit.sensitive.mondrian_cuts import cuts_tried, is_explained, worlds_of
+from mottle.audit.sensitive.mondrian_cuts import (
+    all_cuts_refused,
+    candidate_cuts,
+    sample_explaining_worlds,
+)
 
 SCHEMA = Schema.of(quasi_identifying=["age"], sensitive=["ill"])
 
@@ -18,7 +22,7 @@ def minimality(table, release, **options):
 
 
 def victims(copies: int) -> pa.Table:
-    """Three young and twenty old people, far apart from the next; half of all but one have x.
+    """Three young and twenty old people, far from the next ones; half of all but one have x.
 
     Cutting the young ones off would be fair only if exactly one of them had x. It was not done.
     """
@@ -32,7 +36,7 @@ def victims(copies: int) -> pa.Table:
     return pa.table({"age": ages, "ill": ill * copies})
 
 
-def test_a_planted_victim_is_believed_in_beyond_the_cap():
+def test_belief_about_a_planted_victim_exceeds_the_cap():
     table = victims(1)
     release = anonymize(table, SCHEMA, LDiversity(2), method="mondrian-strict", seed=1)
     assert len(release.links.graph.degrees) == 1  # left uncut
@@ -47,12 +51,12 @@ def test_beliefs_are_those_of_all_worlds_that_explain_the_group():
     codes = np.array([[0], [0], [0], [1], [1], [1], [1], [1], [1]], np.int32)
     values = np.array([0, 0, 1, 0, 0, 2, 3, 4, 5])
     caps = np.full(6, 0.5)
-    cuts = cuts_tried(codes, 2, "mondrian-strict")
+    cuts = candidate_cuts(codes, 2, "mondrian-strict")
     assert cuts.tolist() == [[True] * 3 + [False] * 6]
-    marks = values[:, None].astype(np.int32)
-    assert is_explained(cuts, marks, caps)
-    assert not is_explained(cuts, marks[[0, 2, 5, 1, 3, 4, 6, 7, 8]], caps)
-    worlds = worlds_of(cuts, marks, caps, values, 40_000, seed=1)
+    codes = values[:, None].astype(np.int32)
+    assert all_cuts_refused(cuts, codes, caps)
+    assert not all_cuts_refused(cuts, codes[[0, 2, 5, 1, 3, 4, 6, 7, 8]], caps)
+    worlds = sample_explaining_worlds(cuts, codes, caps, values, 40_000, seed=1)
     # x on 0, 2 or 3 of the young: 15, 45 and 6 of 66 ways to place four x
     assert worlds.counts[0, 0] / worlds.accepted == pytest.approx(108 / 198, abs=0.02)
     assert worlds.counts[8, 0] / worlds.accepted == pytest.approx(156 / 396, abs=0.02)
@@ -61,10 +65,10 @@ def test_beliefs_are_those_of_all_worlds_that_explain_the_group():
 def test_relaxed_cuts_halve_and_strict_ones_keep_equals_together():
     codes = np.array([[0], [1], [1], [1], [2], [2]], np.int32)
     halves = [[True, True, True, False, False, False]]
-    assert cuts_tried(codes, 2, "mondrian-relaxed").tolist() == halves
-    assert cuts_tried(codes, 2, "mondrian-strict").tolist() == [[True] * 4 + [False] * 2]
-    assert len(cuts_tried(codes, 2, "mondrian")) == 2
-    assert len(cuts_tried(codes, 4, "mondrian")) == 0
+    assert candidate_cuts(codes, 2, "mondrian-relaxed").tolist() == halves
+    assert candidate_cuts(codes, 2, "mondrian-strict").tolist() == [[True] * 4 + [False] * 2]
+    assert len(candidate_cuts(codes, 2, "mondrian")) == 2
+    assert len(candidate_cuts(codes, 4, "mondrian")) == 0
 
 
 def test_every_uncut_group_is_explained_by_refused_cuts(crowd):

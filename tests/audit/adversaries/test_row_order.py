@@ -1,4 +1,4 @@
-"""Order: draws that were none are caught, whatever the order of rows; sound ones pass."""
+"""Order: deterministic draws are caught, whatever the order of rows; random ones pass."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_sound_draws_pass(crowd, sound, diverse):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_one_layer_drawn_per_block_is_no_deterministic_draw(crowd, sound, with_draw, seed):
+def test_one_layer_drawn_per_block_is_not_a_deterministic_draw(crowd, sound, with_draw, seed):
     """Rotation is sound for each person; blocks that happen to agree are no proof against it."""
 
     def rotation(graph: Graph) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_one_layer_drawn_per_block_is_no_deterministic_draw(crowd, sound, with_d
     assert all(finding.passed for finding in order(crowd, with_draw(sound, rotation)))
 
 
-def test_nothing_is_drawn_where_values_are_published_apart(crowd):
+def test_nothing_is_drawn_where_values_are_in_a_second_table(crowd):
     schema = mottle.Schema.of(
         quasi_identifying=["age", "sex"], sensitive=["diagnosis"], rest="insensitive"
     )

@@ -102,7 +102,7 @@ def test_groups_that_share_a_value_are_caught(outside):
 
 
 def test_guesses_that_are_right_too_often_are_caught():
-    """Exact ages beside values that follow nothing: nobody else tells them, the records do."""
+    """Exact ages with independent values: only the records reveal them, other people do not."""
     drawn = np.random.default_rng(3).integers(0, 8, 200)
     table = pa.table({"age": np.arange(200), "ill": [f"illness {number}" for number in drawn]})
     columns = (
@@ -114,8 +114,8 @@ def test_guesses_that_are_right_too_often_are_caught():
     assert (found.achieved, found.passed) == (1, False)
 
 
-def test_guesses_that_the_others_allow_anyway_are_no_breach(outside):
-    """Values follow ages in overlapping ranges: whoever knows the others knows as much."""
+def test_guesses_that_others_allow_anyway_are_not_a_breach(outside):
+    """Values follow ages in overlapping ranges: anyone who knows the others knows as much."""
     ages = np.repeat(np.arange(100), 4)
     ill = [f"illness {(age + copy // 2) % 10}" for copy, age in enumerate(ages)]
     table = pa.table({"age": ages, "ill": ill})
@@ -134,7 +134,7 @@ def test_the_unsafe_walk_of_the_papers_exceeds_caps_along_edges(crowd):
     assert sensitive(crowd, sound)[0].passed is True
 
 
-def test_values_published_apart_are_judged_by_group(crowd, outside):
+def test_values_published_in_a_second_table_are_judged_by_group(crowd, outside):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method="anatomy", seed=1)
     by_edges, informative = sensitive(crowd, release)
     assert by_edges.passed
@@ -198,7 +198,7 @@ def test_numbers_are_compared_along_their_order(crowd):
     assert ordered < sensitive(words, release)[0].details["t"]
 
 
-def test_leaving_out_the_own_record_tells_what_the_others_alone_give_away(crowd, diverse):
+def test_leaving_out_the_own_record_shows_what_others_alone_reveal(crowd, diverse):
     details = sensitive(crowd, diverse)[1].details
     right = details["guesses"]["likeliest value, everybody"]["right"]
     assert 0 <= details["right_without_own_record"] <= right

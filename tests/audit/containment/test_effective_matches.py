@@ -268,7 +268,7 @@ def test_originals_that_share_their_only_record_are_an_error():
 
 
 @pytest.mark.parametrize("assignment", [[0, 0], [1, 0], [0]])
-def test_a_given_assignment_that_is_none_is_refused(assignment):
+def test_an_invalid_assignment_is_refused(assignment):
     graph = csr_array(np.array([[1, 0], [1, 1]], bool))
     with pytest.raises(UsageError, match="not one-to-one along matches"):
         effective_matches(graph, np.array(assignment))

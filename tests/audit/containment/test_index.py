@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle.audit.containment.coded_columns import CodedColumn, count_outside, offsets_of
-from mottle.audit.containment.compact import group_rows, runs
+from mottle.audit.containment.compact import concatenate_ranges, group_rows
 from mottle.audit.containment.index import build_index
 
 
@@ -91,7 +91,7 @@ def test_branches_cover_every_point_once():
     branches = index.branches(16)
     sizes = index.tree.last[branches] - index.tree.first[branches]
     assert sizes.max() <= 16
-    covered = runs(index.tree.first[branches], sizes)
+    covered = concatenate_ranges(index.tree.first[branches], sizes)
     assert np.array_equal(np.sort(covered), np.arange(len(index.weights)))
 
 

@@ -14,7 +14,11 @@ import mottle
 from mottle.audit.containment.assignment_graph import assignment_graph
 from mottle.audit.containment.coded_columns import code_columns
 from mottle.audit.containment.lists import distinct_lists
-from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds, unlike_votes
+from mottle.audit.containment.possible_worlds import (
+    members_of_cells,
+    mismatched_cells,
+    read_worlds_column,
+)
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.release.cell_text import published_type
@@ -51,7 +55,7 @@ def lies_in(items: list[str] | None, cell: dict) -> bool:
     st.lists(published(), min_size=1, max_size=8),
 )
 def test_members_of_cells_are_all_possible_sets(values: list, cells: list):
-    worlds = read_worlds(pa.array(values, LISTS), pa.array(cells, TYPE))
+    worlds = read_worlds_column(pa.array(values, LISTS), pa.array(cells, TYPE))
     codes, offsets, members = members_of_cells(worlds)
     for record, cell in enumerate(cells):
         inside = members[offsets[record] : offsets[record + 1]]
@@ -117,13 +121,13 @@ def test_a_cell_unlike_its_preimages_is_found(
 
 def test_votes_are_counted_anew(patients: pa.Table, release: mottle.Release):
     values = patients.column("diagnoses").combine_chunks()
-    worlds = read_worlds(values, release.table.column("diagnoses").combine_chunks())
+    worlds = read_worlds_column(values, release.table.column("diagnoses").combine_chunks())
     graph, rows = release.links.graph, release.links.position_of_row
     edges = [graph.members[graph.preimages(int(row))] for row in rows]
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in edges])])
-    assert not unlike_votes(worlds, offsets, np.concatenate(edges)).any()
+    assert not mismatched_cells(worlds, offsets, np.concatenate(edges)).any()
     shifted = np.concatenate(edges[1:] + edges[:1])
-    assert unlike_votes(worlds, offsets, shifted).any()
+    assert mismatched_cells(worlds, offsets, shifted).any()
 
 
 def test_another_table_is_refused(patients: pa.Table, release: mottle.Release):

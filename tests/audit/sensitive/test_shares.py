@@ -25,10 +25,10 @@ from mottle.audit.sensitive.shares import (
     MOST_GAINED,
     RATIO,
     SHARE,
-    along_edges,
-    by_containment,
-    by_group,
-    values_of,
+    measure_along_edges,
+    measure_by_containment,
+    measure_groups,
+    reference_distribution,
 )
 
 
@@ -63,20 +63,20 @@ def by_definition(counts, overall, caps, ordered) -> dict[int, float]:
 def groups_of_values(draw: st.DrawFn):
     values = draw(st.integers(1, 6))
     rows = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, values - 1)), min_size=1))
-    groups, marks = np.array(rows).T
+    groups, codes = np.array(rows).T
     groups = np.unique(groups, return_inverse=True)[1]
-    marks = np.unique(marks, return_inverse=True)[1]
-    return groups.astype(np.int64), marks.astype(np.int32)
+    codes = np.unique(codes, return_inverse=True)[1]
+    return groups.astype(np.int64), codes.astype(np.int32)
 
 
 @given(groups_of_values(), st.booleans())
 def test_measures_of_groups_agree_with_their_definitions(rows, ordered):
-    groups, marks = rows
-    overall = np.bincount(marks)
+    groups, codes = rows
+    overall = np.bincount(codes)
     caps = np.linspace(0.3, 1, len(overall))
-    measured = by_group(groups, marks, values_of(overall, caps, ordered))
+    measured = measure_groups(groups, codes, reference_distribution(overall, caps, ordered))
     for group, found in enumerate(measured):
-        counts = np.bincount(marks[groups == group], minlength=len(overall))
+        counts = np.bincount(codes[groups == group], minlength=len(overall))
         for measure, expected in by_definition(counts, overall, caps, ordered).items():
             assert found[measure] == pytest.approx(expected, abs=1e-9), measure
 
@@ -84,9 +84,9 @@ def test_measures_of_groups_agree_with_their_definitions(rows, ordered):
 @given(groups_of_values())
 def test_edges_containment_and_groups_agree_on_homogeneous_groups(rows):
     """In groups of equal records all three kinds of matches are the group."""
-    groups, marks = rows
-    values = values_of(np.bincount(marks), np.full(int(marks.max()) + 1, 0.5), True)
-    expected = by_group(groups, marks, values)[groups]
+    groups, codes = rows
+    values = reference_distribution(np.bincount(codes), np.full(int(codes.max()) + 1, 0.5), True)
+    expected = measure_groups(groups, codes, values)[groups]
     members = [np.flatnonzero(groups == group) for group in groups]
     edges = Edges(
         offsets=offsets_of(np.array([len(each) for each in members])),
@@ -96,21 +96,21 @@ def test_edges_containment_and_groups_agree_on_homogeneous_groups(rows):
     )
     exact = groups.astype(np.int32)
     index = build_index([CodedColumn(exact, np.arange(len(groups) + 1), exact, exact)])
-    records = np.arange(len(marks))
-    mixtures = csr_array((np.ones(len(marks)), (records, marks)))
-    contained, guesses = by_containment(index, mixtures, values)
-    along, _ = along_edges(edges, marks, values)
+    records = np.arange(len(codes))
+    mixtures = csr_array((np.ones(len(codes)), (records, codes)))
+    contained, guesses = measure_by_containment(index, mixtures, values)
+    along, _ = measure_along_edges(edges, codes, values)
     np.testing.assert_allclose(along, expected, atol=1e-9)
     np.testing.assert_allclose(contained[index.place_of], expected, atol=1e-9)
     for person, group in enumerate(groups):
-        counts = np.bincount(marks[groups == group])
+        counts = np.bincount(codes[groups == group])
         likeliest, gained = guesses[index.place_of[person], [LIKELIEST, MOST_GAINED]]
         assert counts[likeliest] == counts[gained] == counts.max()
 
 
 def test_values_that_the_table_does_not_have_are_left_out():
     groups = np.zeros(4, np.int64)
-    values = values_of(np.array([2, 2]), np.ones(2), False)
-    found = by_group(groups, np.array([0, 0, 1, -1], np.int32), values)[0]
+    values = reference_distribution(np.array([2, 2]), np.ones(2), False)
+    found = measure_groups(groups, np.array([0, 0, 1, -1], np.int32), values)[0]
     assert found[SHARE] == pytest.approx(2 / 3)
     assert found[DISTINCT] == 2

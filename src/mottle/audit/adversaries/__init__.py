@@ -1,1 +1,1 @@
-"""One file per adversary; each registers itself and sees only what that adversary sees."""
+"""The adversaries, one module each; each registers itself and works only from its `View`."""

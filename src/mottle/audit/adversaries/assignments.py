@@ -1,8 +1,8 @@
-"""Pruning: matches that fit no assignment of everybody at once are struck out (NH10 §4).
+"""The pruning adversary: strikes out matches that lie in no assignment of everybody (NH10 §4).
 
 Definition 2 can hold for k only if everybody keeps k matches (Theorems 1 and 2), and if k
-assignments without a common match exist (Definition 7): draw one of those, and no match has more
-than chance 1/k. Without them no way of drawing achieves that (NH10 Fig. 4).
+assignments without a common match exist (Definition 7): if one of those is drawn, no match has a
+probability above 1/k. Without them, no way of drawing achieves that (NH10 Fig. 4).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import count_outside
 from mottle.audit.containment.pruning import Pruned, disjoint_assignments, prune
-from mottle.audit.links.edges import Edges, Part
+from mottle.audit.links.edges import Edges, Subgraph
 from mottle.audit.report import Outcome
 from mottle.audit.view import Evidence, View
 
-_MOST_PAIRS = 20_000_000  # of grouped matches that a maximum flow is asked for
+_MOST_PAIRS = 20_000_000  # grouped matches up to which a maximum flow is computed
 _EFFECTIVE = "fewest matches of a person or record that fit some assignment"
 _DISJOINT = "assignments without a common match"
 
@@ -29,17 +29,17 @@ _DISJOINT = "assignments without a common match"
     assumes="knows the quasi-identifiers of everybody, and that everybody has one record",
 )
 def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """Definition 2's verdict: exact, or along the links when only a sample is examined."""
-    k, links = evidence.k, evidence.links
-    if links is not None and not _fits(view, links):
-        links = None
-    if not view.complete:
-        yield _by_links(view, None if links is None else evidence.part, k)
+    """Judge Definition 2: exactly, or along the links when only a sample is examined."""
+    k, edges = evidence.k, evidence.one_to_one_edges
+    if edges is not None and not _fits(view, edges):
+        edges = None
+    if not view.is_complete:
+        yield _by_links(view, None if edges is None else evidence.subgraph, k)
         return
-    owners = None if links is None else links.truth.astype(np.int64)
+    owners = None if edges is None else edges.truth.astype(np.int64)
     pruned = prune(view.index, owners, view.dropped)
     if pruned is None:
-        meaning = {"meaning": "not everybody can have a published record of their own"}
+        meaning = {"meaning": "no assignment gives everybody a published record of their own"}
         yield Outcome(_EFFECTIVE, 0, k, False, meaning)
         return
     before = view.index.matches_of_points()
@@ -52,19 +52,19 @@ def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     }
     yield Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)
     if k is not None:
-        yield _disjoint(view, links, pruned, k)
+        yield _disjoint(view, edges, pruned, k)
 
 
-def _fits(view: View, links: Edges) -> bool:
+def _fits(view: View, edges: Edges) -> bool:
     """Whether everybody's own record is a match."""
-    return not count_outside(view.columns, links.truth, np.arange(view.records, dtype=np.int32))
+    return not count_outside(view.columns, edges.truth, np.arange(view.records, dtype=np.int32))
 
 
-def _disjoint(view: View, links: Edges | None, pruned: Pruned, k: int) -> Outcome:
-    """Whether k assignments without a common match exist: by the links, or by a maximum flow."""
-    if links is not None and _regular_degree(view, links) >= k:
-        shown = {"shown_by": "the links: a regular graph falls into so many assignments"}
-        return Outcome(_DISJOINT, _regular_degree(view, links), k, True, shown)
+def _disjoint(view: View, edges: Edges | None, pruned: Pruned, k: int) -> Outcome:
+    """Look for k assignments without a common match: by the links, or by a maximum flow."""
+    if edges is not None and _regular_degree(view, edges) >= k:
+        shown = {"shown_by": "the links: a regular graph splits into as many as its degree"}
+        return Outcome(_DISJOINT, _regular_degree(view, edges), k, True, shown)
     pairs = view.index.pair_count()
     if pairs > _MOST_PAIRS:
         facts = {"not_searched": f"{pairs} grouped matches; give the private link file"}
@@ -73,24 +73,24 @@ def _disjoint(view: View, links: Edges | None, pruned: Pruned, k: int) -> Outcom
     return Outcome(_DISJOINT, found, k, found >= k, {"shown_by": "a maximum flow", "up_to": k})
 
 
-def _regular_degree(view: View, links: Edges) -> int:
-    """The smallest degree of the links, if they are a regular graph along matches; else 0."""
-    if links.kept is not None:
-        return 0  # some edges are not here
-    starts, _ = links.matches
+def _regular_degree(view: View, edges: Edges) -> int:
+    """The smallest degree of the links if they form a regular graph along matches, else 0."""
+    if edges.kept is not None:
+        return 0  # some edges were not read
+    starts, _ = edges.matches
     matches = np.diff(starts)
-    regular = np.array_equal(links.degrees[links.published], matches[links.originals])
-    if not regular or count_outside(view.columns, links.originals, links.published):
+    regular = np.array_equal(edges.degrees[edges.published], matches[edges.originals])
+    if not regular or count_outside(view.columns, edges.originals, edges.published):
         return 0
-    return int(links.degrees.min())
+    return int(edges.degrees.min())
 
 
-def _by_links(view: View, part: Part | None, k: int | None) -> Outcome:
-    """For tables too large to examine everybody: the edges of the links that fit an assignment."""
-    if part is None:
+def _by_links(view: View, subgraph: Subgraph | None, k: int | None) -> Outcome:
+    """For tables too large to examine everybody: the links' edges that lie in an assignment."""
+    if subgraph is None:
         why = {"not_played": "too many rows; give the private link file or a larger sample"}
         return Outcome(_EFFECTIVE, None, k, None, why)
-    fewest = int(part.edges.effective_matches().min())
+    fewest = int(subgraph.edges.effective_matches().min())
     people = int(view.people.num_rows)
-    facts = {"individuals": people, "matches": "those of the links only", **part.facts(people)}
+    facts = {"individuals": people, "matches": "those of the links only", **subgraph.facts(people)}
     return Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)

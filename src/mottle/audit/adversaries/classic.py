@@ -1,7 +1,7 @@
 """Classic measures of a table whose rows are grouped by equal quasi-identifiers.
 
-They were made for homogeneous releases, where equal rows are all there is to hide among. A
-heterogeneous release hides by overlapping rows, so there they are for information only.
+These measures were defined for homogeneous releases, where a record hides only among equal rows. A
+heterogeneous release hides records among overlapping rows, so there they are for information only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from mottle.audit.base import register
 from mottle.audit.containment.compact import group_rows
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.published_values import same_numbers
+from mottle.audit.sensitive.published_values import common_codes
 from mottle.audit.sensitive.shares import (
     DISTANCE,
     DISTINCT,
@@ -25,8 +25,8 @@ from mottle.audit.sensitive.shares import (
     GAIN,
     LOG_RATIO,
     SHARE,
-    by_group,
-    values_of,
+    measure_groups,
+    reference_distribution,
 )
 from mottle.audit.view import Evidence, View
 from mottle.errors import SchemaError, UsageError, did_you_mean
@@ -37,34 +37,34 @@ from mottle.typing import Int64Array
 
 @dataclass(frozen=True)
 class Diversity:
-    """How one sensitive column is spread over the classes of equal rows; the worst class counts."""
+    """How diverse a sensitive column is within classes of equal rows; the worst class counts."""
 
     column: str
     alpha: float  # (α, k)-anonymity: the highest share of a value in a class
-    distinct_l: int  # fewest different values in a class
+    distinct_l: int  # fewest distinct values in a class
     entropy_l: float  # exp of the smallest entropy of a class
     recursive_c: float  # (c, ℓ)-diversity with ℓ = distinct_l holds for every c above this
     t: float  # t-closeness: largest earth mover's distance from the whole table
     distance: str  # "ordered" for numbers, "equal" for everything else
-    beta: float  # basic β-likeness: the highest gain of a value's share, less 1
-    enhanced_beta: float  # the smallest β of enhanced β-likeness; infinite when there is none
+    beta: float  # basic β-likeness: the highest gain of a value's share, minus 1
+    enhanced_beta: float  # the smallest β of enhanced β-likeness; infinite if no β suffices
     delta: float  # δ-disclosure: largest |ln(share / overall share)|; infinite if a value is absent
-    delta_of_present_values: float  # the same over the values that occur in the class
+    delta_of_present_values: float  # the same over the values that occur in each class
 
 
 @dataclass(frozen=True)
 class Classic:
-    """The classic measures of one table."""
+    """The classic measures of a table."""
 
     rows: int
     classes: int  # groups of rows with equal quasi-identifiers
     k: int  # rows of the smallest class
-    unique: int  # rows that are alone in their class
+    unique: int  # rows that are the only one of their class
     sensitive: tuple[Diversity, ...]
 
     @property
     def uniqueness(self) -> float:
-        """Share of rows that are alone in their class."""
+        """Share of rows that are the only one of their class."""
         return self.unique / self.rows
 
 
@@ -75,8 +75,31 @@ def measure_classes(
 
     A missing value equals a missing value and is a value like any other; NaN counts as missing.
     Neither the order of rows nor an index matters, and naming a column twice changes nothing. If
-    an Arrow table has several quasi-identifiers of one name, all of them count.
+    an Arrow table has several quasi-identifiers of the same name, all of them count.
 
+    Parameters
+    ----------
+    data : path-like, pyarrow.Table or Arrow stream
+        The table to measure.
+    quasi_identifying : sequence of str
+        The columns by which rows are grouped.
+    sensitive : sequence of str
+        The columns whose diversity within groups is measured.
+
+    Returns
+    -------
+    Classic
+        The measures of the table.
+
+    Raises
+    ------
+    UsageError
+        Column names are given as a text instead of a list.
+    SchemaError
+        The table lacks a column, or has several sensitive columns of the same name.
+
+    Examples
+    --------
     >>> table = pa.table({"zip": ["1*", "1*", "2*", "2*", None], "ill": ["a", "b", "a", "a", "a"]})
     >>> found = measure_classes(table, ["zip"], ["ill"])
     >>> found.k, found.classes, found.unique, found.sensitive[0].alpha
@@ -104,7 +127,7 @@ def measure_classes(
 
 
 def _single_names(data: object) -> tuple[pa.Table, dict[str, list[str]]]:
-    """The table with a name of its own for every column, and the new names of an old one."""
+    """The table with unique column names, and the new names of each old name."""
     again: dict[str, list[str]] = {}
     if isinstance(data, pa.Table):
         new_names = []
@@ -118,6 +141,7 @@ def _single_names(data: object) -> tuple[pa.Table, dict[str, list[str]]]:
 
 
 def _measure(table: pa.Table, groups: Int64Array, sensitive: list[str]) -> Classic:
+    """Measure a table whose rows are grouped by ``groups``."""
     sizes = np.bincount(groups)
     return Classic(
         rows=len(groups),
@@ -129,7 +153,7 @@ def _measure(table: pa.Table, groups: Int64Array, sensitive: list[str]) -> Class
 
 
 def _codes(table: pa.Table, name: str) -> tuple[Int64Array, bool]:
-    """A column by rank of its values, missing last; and whether it is of numbers, none missing."""
+    """Ranks of a column's values, missing last; and whether all of them are numbers."""
     column = table.column(name)
     kind = column.type
     values = _plain_values(column)
@@ -142,7 +166,7 @@ def _codes(table: pa.Table, name: str) -> tuple[Int64Array, bool]:
 
 
 def _plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values that can be compared: categories as what they stand for, NaN as missing."""
+    """Values that can be compared: categories decoded, NaN as missing."""
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if pa.types.is_binary(column.type) or pa.types.is_null(column.type):
@@ -156,8 +180,10 @@ def _plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _diversity(table: pa.Table, name: str, groups: Int64Array) -> Diversity:
     codes, ordered = _codes(table, name)
     counts = np.bincount(codes)
-    measured = by_group(
-        groups, codes.astype(np.int32), values_of(counts, np.ones(len(counts)), ordered)
+    measured = measure_groups(
+        groups,
+        codes.astype(np.int32),
+        reference_distribution(counts, np.ones(len(counts)), ordered),
     )
     fewest = int(measured[:, DISTINCT].min())
     of_present = float(measured[:, LOG_RATIO].max())
@@ -177,10 +203,10 @@ def _diversity(table: pa.Table, name: str, groups: Int64Array) -> Diversity:
 
 
 def recursive_c(groups: Int64Array, codes: Int64Array, l: int) -> float:  # noqa: E741 - the papers' name
-    """The bound of recursive (c, ℓ)-diversity: it holds for every c above, and for no other.
+    """The bound of recursive (c, ℓ)-diversity: it holds for every c above it, and for no other.
 
-    In a class with counts r1 ≥ r2 ≥ … it asks r1 < c (rℓ + … + rm). Infinite when some class has
-    fewer than ℓ values.
+    In a class with counts r1 ≥ r2 ≥ … it requires r1 < c (rℓ + … + rm). Infinite when some class
+    has fewer than ℓ values.
     """
     keys, counts = np.unique(groups * (int(codes.max()) + 1) + codes, return_counts=True)
     owner = keys // (int(codes.max()) + 1)
@@ -197,13 +223,13 @@ def recursive_c(groups: Int64Array, codes: Int64Array, l: int) -> float:  # noqa
 @register(
     "classic",
     title="measures of equal rows: k, (α,k), ℓ, t, β, δ, uniqueness",
-    assumes="nothing but the release: equal published rows are taken for classes",
+    assumes="knows only the release: groups of equal published rows are treated as classes",
 )
 def classic(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """Classic measures of the release, its cells compared as text; for information."""
+    """Measure the release by its equal rows, comparing cells as text; for information."""
     texts = view.release.to_text()
     names = [name for name in view.people.column_names if name in texts.column_names]
-    codes = np.stack([same_numbers(texts.column(name))[0] for name in names], axis=1)
+    codes = np.stack([common_codes(texts.column(name))[0] for name in names], axis=1)
     groups, _ = group_rows(codes)
     sensitive = [c.name for c in view.release.columns if c.role is Role.SENSITIVE]
     found = _measure(view.release.table, groups, sensitive)

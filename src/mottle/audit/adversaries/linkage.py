@@ -1,8 +1,8 @@
-"""Linkage: how many published records could be each person's, by containment (NH10 §4).
+"""The linkage adversary: how many published records could be each person's (NH10 §4).
 
-Three classic questions. The *prosecutor* looks for a person known to be in the table: 1 / matches.
-The *journalist* wants to name the person behind any one record: 1 / people who fit it. The
-*marketer* links everybody and counts how many links are right on average.
+It measures three classic risks. The *prosecutor* looks for a person known to be in the table:
+1 / matches. The *journalist* wants to name the person behind any one record: 1 / people who fit it.
+The *marketer* links everybody and counts how many links are right on average.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mottle.audit.view import Evidence, View
 from mottle.errors import DataError
 from mottle.typing import Int64Array
 
-_THRESHOLD = 0.2  # risk that counts as high when no guarantee says otherwise
+_THRESHOLD = 0.2  # risk above which people count as at risk when there is no guarantee
 _SHOWN = {"1 %": 0.01, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 
 
@@ -44,16 +44,16 @@ def linkage(view: View, evidence: Evidence) -> Iterator[Outcome]:
         fewest,
         k,
         None if k is None else fewest >= k,
-        {**view.sampling(), **_risks(view, matches, 1 / k if k else _THRESHOLD)},
+        {**view.sampling_facts(), **_risks(view, matches, 1 / k if k else _THRESHOLD)},
     )
-    if evidence.links is not None:
+    if evidence.one_to_one_edges is not None:
         records = np.arange(view.records, dtype=np.int32)
-        outside = count_outside(view.columns, evidence.links.truth, records)
+        outside = count_outside(view.columns, evidence.one_to_one_edges.truth, records)
         yield Outcome("people whose own record is no match", outside, 0, outside == 0)
 
 
 def _risks(view: View, matches: Int64Array, threshold: float) -> dict[str, object]:
-    """Distribution of match counts and the three risks."""
+    """The distribution of match counts, and the three risks."""
     risk = 1 / np.maximum(matches, 1)
     behind = _people_behind(view)
     quantiles = np.quantile(matches, list(_SHOWN.values()), method="lower")
@@ -78,12 +78,12 @@ def _risks(view: View, matches: Int64Array, threshold: float) -> dict[str, objec
 
 
 def _people_behind(view: View) -> Int64Array:
-    """By published record, or of a sample of them: how many people fit it."""
-    if view.complete:
+    """For each published record, or for a sample of them: how many people fit it."""
+    if view.is_complete:
         return view.index.originals_in(view.index.pieces)[view.index.box_of]
-    everybody = view.everybody
-    chosen = np.random.default_rng(view.seed).choice(
+    index = view.full_index
+    sampled = np.random.default_rng(view.seed).choice(
         view.records, min(view.sample, view.records), replace=False
     )
-    boxes, number = np.unique(everybody.box_of[chosen], return_inverse=True)
-    return everybody.originals_in(everybody.pieces_of(boxes))[number]
+    boxes, number = np.unique(index.box_of[sampled], return_inverse=True)
+    return index.originals_in(index.pieces_of(boxes))[number]

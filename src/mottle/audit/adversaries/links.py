@@ -1,7 +1,7 @@
-"""The owner's evidence itself: does the release come from this table, along these links?
+"""A check of the owner's evidence: whether the release comes from this table along these links.
 
-No adversary: everything that is judged with the links rests on this. It repeats the invariants of
-a run from the files alone.
+This is not an adversary: everything that is judged with the links depends on it. It checks the
+invariants of a run again, from the files alone.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import (
     MISSING,
     CodedColumn,
-    comparable,
+    comparable_values,
     count_outside,
     quasi_identifiers,
 )
-from mottle.audit.containment.possible_worlds import read_worlds, unlike_votes
+from mottle.audit.containment.possible_worlds import mismatched_cells, read_worlds_column
 from mottle.audit.links.edges import UNKNOWN, Edges
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.published_values import same_numbers, values_by_record
+from mottle.audit.sensitive.published_values import common_codes, sensitive_values_by_record
 from mottle.audit.view import Evidence, View
 from mottle.encoding.domain import Form
 from mottle.hierarchy.tree import Hierarchy
@@ -35,11 +35,11 @@ from mottle.utils import parallel
 
 @register(
     "links",
-    title="no adversary: whether the release comes from this table along these links",
+    title="not an adversary: checks that the release comes from this table along these links",
     assumes="has the original, the release and the private link file, as its owner does",
 )
 def links(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """Check that published values are the table's own, and every link."""
+    """Check that published values are those of the table, and check every link."""
     strange = _strange_values(view, evidence)
     identifying = _identifying_columns(view)
     yield Outcome(
@@ -61,14 +61,14 @@ def links(view: View, evidence: Evidence) -> Iterator[Outcome]:
 
 
 def _strange_values(view: View, evidence: Evidence) -> int:
-    """Cells of unchanged columns beyond those that the original has (also in number).
+    """Count cells of unchanged columns that the original lacks, or has less often.
 
-    Cells that another tool has suppressed say nothing, so they are no strange ones.
+    Cells that another tool has suppressed carry no value, so they are not counted.
     """
     foreign = view.release.external is not None
     strange = 0
-    for name, values in _unchanged(view).items():
-        own, published = same_numbers(evidence.original.column(name), values)
+    for name, values in _unchanged_columns(view).items():
+        own, published = common_codes(evidence.original.column(name), values)
         if foreign:
             published = published[values.is_valid().to_numpy()]
         size = max(int(own.max(initial=0)), int(published.max(initial=0))) + 1
@@ -78,16 +78,16 @@ def _strange_values(view: View, evidence: Evidence) -> int:
 
 
 def _identifying_columns(view: View) -> int:
-    """Columns that the certificate calls identifying but the release still has."""
+    """Count columns that the certificate calls identifying but the release still contains."""
     certified = view.release.certified
     described = () if certified is None else certified.columns
-    gone = {column.name for column in described if column.role is Role.IDENTIFYING}
-    return len(gone & {column.name for column in view.release.columns})
+    removed = {column.name for column in described if column.role is Role.IDENTIFYING}
+    return len(removed & {column.name for column in view.release.columns})
 
 
-def _unchanged(view: View) -> dict[str, pa.ChunkedArray]:
-    """The columns that are published with their true record, by name."""
-    sensitive, groups = values_by_record(view.release)
+def _unchanged_columns(view: View) -> dict[str, pa.ChunkedArray]:
+    """The columns that are published unchanged with their true record, by name."""
+    sensitive, groups = sensitive_values_by_record(view.release)
     names = [column.name for column in view.release.columns if column.form is None]
     if groups is not None:
         assert view.release.sensitive is not None
@@ -99,14 +99,14 @@ def _unchanged(view: View) -> dict[str, pa.ChunkedArray]:
 
 
 def _values_of_others(view: View, evidence: Evidence) -> int:
-    """Records that carry another value than their true original, in any unchanged column."""
+    """Count records whose value in any unchanged column is not that of their true original."""
     assert evidence.edges is not None
     truth = evidence.edges.truth
     known = np.flatnonzero(truth != UNKNOWN)
     wrong = np.zeros(len(known), np.bool_)
-    sensitive, groups = values_by_record(view.release)
-    for name, values in _unchanged(view).items():
-        own, published = same_numbers(evidence.original.column(name), values)
+    sensitive, groups = sensitive_values_by_record(view.release)
+    for name, values in _unchanged_columns(view).items():
+        own, published = common_codes(evidence.original.column(name), values)
         expected = own[truth[known]]
         if groups is None or name not in sensitive.column_names:
             wrong |= expected != published[known]
@@ -126,7 +126,7 @@ def _values_of_others(view: View, evidence: Evidence) -> int:
 
 
 def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
-    """How many records, originals and edges break each rule of a valid graph."""
+    """Count the records, originals and edges that break each rule of a valid graph."""
     originals, published = edges.originals, edges.published
     people = view.people.num_rows
     degrees = edges.degrees
@@ -146,29 +146,29 @@ def _broken_links(view: View, edges: Edges, k: int | None) -> dict[str, int]:
         return found
     found["edges_outside_cells"] = count_outside(view.columns, originals, published)
     found["cells_unlike_their_preimages"] = sum(
-        _unlike_votes(view, edges, kept, column)
+        _mismatched_worlds(view, edges, kept, column)
         if column.form is Form.WORLDS
-        else _inexact(coded, edges, kept, column.form, column.hierarchy)
+        else _inexact_cells(coded, edges, kept, column.form, column.hierarchy)
         for coded, column in zip(view.columns, quasi_identifiers(view.release), strict=True)
     )
     return found
 
 
-def _unlike_votes(view: View, edges: Edges, kept: BoolArray, column: PublishedColumn) -> int:
-    """Cells that are not what their preimages' votes make them."""
-    values = comparable(view.people.column(column.name).combine_chunks(), column)
-    worlds = read_worlds(values, view.release.table.column(column.name).combine_chunks())
-    return int(np.count_nonzero(unlike_votes(worlds, edges.offsets, edges.originals) & kept))
+def _mismatched_worlds(view: View, edges: Edges, kept: BoolArray, column: PublishedColumn) -> int:
+    """Count cells that differ from what their preimages' votes make them."""
+    values = comparable_values(view.people.column(column.name).combine_chunks(), column)
+    worlds = read_worlds_column(values, view.release.table.column(column.name).combine_chunks())
+    return int(np.count_nonzero(mismatched_cells(worlds, edges.offsets, edges.originals) & kept))
 
 
-def _inexact(
+def _inexact_cells(
     column: CodedColumn,
     edges: Edges,
     kept: BoolArray,
     form: Form | None,
     hierarchy: Hierarchy | None,
 ) -> int:
-    """Cells that are not exactly the range, set or node of their preimages."""
+    """Count cells that are not exactly the range, set or node of their preimages."""
     low, high = np.zeros(edges.records, np.int32), np.zeros(edges.records, np.int32)
     missing = np.zeros(edges.records, np.bool_)
     unused = np.zeros(edges.records, np.bool_)
@@ -202,7 +202,7 @@ def _inexact(
 
 @njit(cache=True, nogil=True)
 def _repeated_edges(offsets: Int64Array, originals: Int32Array, people: int) -> int:
-    """Edges that their record has already."""
+    """Count edges that repeat an earlier edge of their record."""
     seen_by = np.full(people, -1, np.int64)
     repeated = 0
     for record in range(len(offsets) - 1):
@@ -224,9 +224,9 @@ def _cover(
     first: int,
     last: int,
 ) -> None:
-    """By record: smallest and largest code of its preimages, whether one of them is missing.
+    """For each record: smallest and largest code of its preimages, and whether one is missing.
 
-    ``unused`` says whether its cell has an interval that is none of its preimages' codes.
+    ``unused`` says whether the cell has an interval that is none of its preimages' codes.
     """
     for record in range(first, last):
         begin, end = column.offsets[record], column.offsets[record + 1]

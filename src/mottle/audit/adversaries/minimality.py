@@ -1,16 +1,16 @@
-"""Minimality: what a method's decisions tell, when it looked at everything together.
+"""The minimality adversary: what a method's decisions reveal about sensitive values.
 
 Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing (VLDB 2007), HET §6. A
-method that cuts groups as far as the guarantee lets it tells by each group left uncut that cutting
-would have broken the guarantee: equal values crowd on one side. Methods declare on the certificate
-whether a decision looked at quasi-identifiers and sensitive values together. Where none did, there
-is nothing to ask.
+method that cuts groups as far as the guarantee allows reveals, by each group left uncut, that
+cutting it would have broken the guarantee: equal values are concentrated on one side. Methods
+declare on the certificate whether a decision looked at quasi-identifiers and sensitive values
+together. Where none did, the attack does not apply.
 
-The attack is played on Mondrian. For a group that could have been cut, were it not for the caps,
-values are dealt out to its people at random, and the worlds in which every cut would have been
-refused are kept: all that can have left the group as it is. What they say about a person is the
-belief of an adversary who knows the algorithm. Refusals further up are not used, so a better
-adversary may learn more.
+The attack is played on Mondrian. For a group that could have been cut if there were no caps, values
+are assigned to its people at random, and the worlds in which every cut would have been refused are
+kept: these are all the worlds that can have left the group uncut. What they say about a person is
+the belief of an adversary who knows the algorithm. Refusals further up the tree are not used, so a
+better adversary may learn more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from mottle.audit.base import register
 from mottle.audit.containment.coded_columns import offsets_of
 from mottle.audit.links.edges import Edges
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.mondrian_cuts import VARIATIONS, cuts_tried, is_explained, worlds_of
+from mottle.audit.sensitive.mondrian_cuts import (
+    VARIATIONS,
+    all_cuts_refused,
+    candidate_cuts,
+    sample_explaining_worlds,
+)
 from mottle.audit.view import Evidence, View
 from mottle.guarantees.decisions import DECIDES_BY_BOTH
 from mottle.guarantees.demand import ROUNDING
@@ -35,22 +40,22 @@ from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 _MEASURE = "people of whom a decision tells more than the cap"
-_LARGEST = 120  # people of a group whose worlds are tried
-_TRIES = 10_000  # worlds tried for each group …
-_MORE_TRIES = 200_000  # … and for the most suspicious ones
-_WORK = 1_200_000_000  # people on a side of a cut, in the worlds of either kind
-_FEWEST = 300  # worlds that explain a group, to say anything
-_PROVEN = 5.0  # σ: so many that no group is taken for broken by chance
+_LARGEST = 120  # people in the largest group whose worlds are sampled
+_TRIES = 10_000  # worlds sampled for each group
+_MORE_TRIES = 200_000  # worlds sampled for the most suspicious groups
+_WORK = 1_200_000_000  # cuts × people × worlds that may be examined, in each of the two passes
+_FEWEST = 300  # worlds that must explain a group before anything is concluded
+_PROVEN = 5.0  # σ above the cap from which on a belief is not due to chance
 
 
 @register(
     "minimality",
-    title="asks why the method decided as it did",
+    title="infers sensitive values from the decisions the method made",
     assumes="knows everybody's quasi-identifiers in the order of the table, the algorithm and its"
     " groups",
 )
 def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """Say whether decisions looked at both, and play the attack where it is known."""
+    """Report whether decisions looked at both, and play the attack where there is one."""
     certified = view.release.certified
     made = None if certified is None else certified.method
     decided = "" if made is None else made.decides_by or ""
@@ -60,11 +65,11 @@ def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
     elif not evidence.guarantee.about_values:
         yield _does_not_apply("no decision looked at sensitive values")
     elif decided != DECIDES_BY_BOTH["decides_by"]:
-        yield _does_not_apply(decided or "no decision is declared to look at both")
+        yield _does_not_apply(decided or "no decision is declared to have looked at both")
     elif made.name not in VARIATIONS:
-        facts = {**_declared(made), "not_played": "no attack on this method is known here"}
+        facts = {**_declared(made), "not_played": "no attack on this method is implemented"}
         yield Outcome(_MEASURE, None, details=facts)
-    elif evidence.part is None:
+    elif evidence.subgraph is None:
         facts = {**_declared(made), "not_played": "needs the private link file"}
         yield Outcome(_MEASURE, None, details=facts)
     else:
@@ -76,46 +81,50 @@ def _does_not_apply(why: str) -> Outcome:
 
 
 def _declared(made: MethodFacts) -> dict[str, Any]:
-    """What the method says about its decisions."""
+    """What the method declares about its decisions."""
     said = {"decides_by": made.decides_by, "mixed_decision": made.mixed_decision}
     return {name: words for name, words in said.items() if words is not None}
 
 
 class _Group(NamedTuple):
-    """A group that could have been cut, were it not for the caps."""
+    """A group that could have been cut if there were no caps."""
 
     cuts: BoolArray  # [cuts, people]: the left sides
     sensitive_codes: Int32Array  # [people, attributes]
     values: Int64Array  # [people]: the own values, numbered within the group
-    caps: Float64Array  # of these values
+    caps: Float64Array  # [values]: the caps of these values
     seed: int
 
 
 class _Suspicion(NamedTuple):
-    """What the worlds of a group say: a value for each person, and by how many σ too much."""
+    """What the worlds of a group say: the value guessed for each person, and how strongly."""
 
-    guess: NDArray[np.intp]
-    belief: Float64Array
-    sigmas: Float64Array
+    guess: NDArray[np.intp]  # [people]: the guessed value
+    belief: Float64Array  # [people]: its share of the worlds
+    sigmas: Float64Array  # [people]: by how many σ the belief exceeds the cap
 
 
 def _attack(view: View, evidence: Evidence, made: MethodFacts) -> Outcome:
-    """Try some worlds for every group, then many for the most suspicious ones."""
-    part = evidence.part
-    assert part is not None
-    marks, caps, least = _limits(view, evidence)
-    groups = _groups(part.edges, part.people)
+    """Sample some worlds for every group, then many for the most suspicious ones."""
+    subgraph = evidence.subgraph
+    assert subgraph is not None
+    sensitive_codes, caps, least = _limits(view, evidence)
+    groups = _groups(subgraph.edges, subgraph.people)
     sizes = np.array([len(group) for group in groups])
     facts: dict[str, Any] = {
         **_declared(made),
-        **part.facts(int(view.people.num_rows)),
+        **subgraph.facts(int(view.people.num_rows)),
         "groups": len(groups),
         "groups_large_enough_to_cut": int(np.count_nonzero(sizes >= 2 * least)),
     }
-    could = [group for group in groups if 2 * least <= len(group) <= _LARGEST]
-    could = [could[number] for number in np.random.default_rng(view.seed).permutation(len(could))]
-    ready = _affordable(_ready(view, evidence, could, marks, least, made.name), _TRIES)
-    explained = [group for group in ready if is_explained(group.cuts, group.sensitive_codes, caps)]
+    large = [group for group in groups if 2 * least <= len(group) <= _LARGEST]
+    large = [large[number] for number in np.random.default_rng(view.seed).permutation(len(large))]
+    ready = _affordable(
+        _prepare_groups(view, evidence, large, sensitive_codes, least, made.name), _TRIES
+    )
+    explained = [
+        group for group in ready if all_cuts_refused(group.cuts, group.sensitive_codes, caps)
+    ]
     if not explained:
         why = f"no group of at most {_LARGEST} people could have been cut"
         return Outcome(_MEASURE, None, details={**facts, "not_played": why})
@@ -151,30 +160,32 @@ def _attack(view: View, evidence: Evidence, made: MethodFacts) -> Outcome:
     return Outcome(_MEASURE, found, 0, found == 0, facts)
 
 
-def _ready(
+def _prepare_groups(
     view: View,
     evidence: Evidence,
     groups: list[Int64Array],
-    marks: Int32Array,
+    sensitive_codes: Int32Array,
     least: int,
     method: str,
 ) -> list[_Group]:
-    """The groups of which some cut has enough records on both sides."""
+    """The groups for which some cut has enough records on both sides."""
     codes = _codes_in_order(view)
-    judged = next(number for number, seen in enumerate(view.sensitive) if seen.capped)
-    bounds = view.sensitive[judged].values.caps
+    judged = next(number for number, attribute in enumerate(view.sensitive) if attribute.capped)
+    bounds = view.sensitive[judged].reference.caps
     ready = []
     for number, people in enumerate(groups):
-        cuts = cuts_tried(codes[people], least, method)
+        cuts = candidate_cuts(codes[people], least, method)
         if len(cuts):
-            distinct, values = np.unique(evidence.own[judged][people], return_inverse=True)
+            distinct, values = np.unique(evidence.own_codes[judged][people], return_inverse=True)
             seed = view.seed + number
-            ready.append(_Group(cuts, marks[people], values.ravel(), bounds[distinct], seed))
+            ready.append(
+                _Group(cuts, sensitive_codes[people], values.ravel(), bounds[distinct], seed)
+            )
     return ready
 
 
 def _affordable(groups: list[_Group], tries: int) -> list[_Group]:
-    """The first groups whose worlds can all be tried."""
+    """The first groups whose worlds can be sampled within the limit of work."""
     work = np.cumsum([group.cuts.size * tries for group in groups])
     return groups[: int(np.searchsorted(work, _WORK, side="right"))]
 
@@ -182,9 +193,14 @@ def _affordable(groups: list[_Group], tries: int) -> list[_Group]:
 def _suspect(
     group: _Group, caps: Float64Array, tries: int, guess: NDArray[np.intp] | None
 ) -> _Suspicion | None:
-    """Try worlds; without a guess, the value most believed against its cap. None if too few fit."""
+    """Sample worlds and measure a guess, by default the value highest above its cap.
+
+    Returns None if too few worlds explain the group.
+    """
     seed = group.seed if guess is None else group.seed + 1_000_000
-    worlds = worlds_of(group.cuts, group.sensitive_codes, caps, group.values, tries, seed)
+    worlds = sample_explaining_worlds(
+        group.cuts, group.sensitive_codes, caps, group.values, tries, seed
+    )
     if worlds.accepted < _FEWEST:
         return None
     if guess is None:
@@ -193,7 +209,7 @@ def _suspect(
 
 
 def _in_threads(work: Callable[[int], _Suspicion | None], sizes: list[int]) -> list[Any]:
-    """The work for every group, by number; groups have so many people."""
+    """Do the work for every group, by number; ``sizes`` are the numbers of people."""
     found = parallel.over_blocks(
         lambda first, last: [work(number) for number in range(first, last)], offsets_of(sizes)
     )
@@ -201,7 +217,7 @@ def _in_threads(work: Callable[[int], _Suspicion | None], sizes: list[int]) -> l
 
 
 def _codes_in_order(view: View) -> Int32Array:
-    """Everybody's quasi-identifiers as the method orders them: a missing value comes last."""
+    """Everybody's quasi-identifiers in the order the method uses: a missing value comes last."""
     columns = [column.codes for column in view.columns]
     return np.stack(
         [np.where(codes == 0, np.iinfo(np.int32).max, codes) for codes in columns], axis=1
@@ -209,16 +225,18 @@ def _codes_in_order(view: View) -> Int32Array:
 
 
 def _limits(view: View, evidence: Evidence) -> tuple[Int32Array, Float64Array, int]:
-    """Everybody's marks in one numbering, the caps of all, and the fewest records of a side."""
+    """Everybody's sensitive codes in one numbering, all caps, and the fewest records of a side."""
     assert evidence.guarantee is not None
-    sizes = [len(seen.values.caps) for seen in view.sensitive]
+    sizes = [len(attribute.reference.caps) for attribute in view.sensitive]
     offsets = np.cumsum([0, *sizes[:-1]])
-    marks = np.stack(
-        [own + offset for own, offset in zip(evidence.own, offsets, strict=True)], axis=1
+    sensitive_codes = np.stack(
+        [own + offset for own, offset in zip(evidence.own_codes, offsets, strict=True)], axis=1
     ).astype(np.int32)
-    caps = np.concatenate([seen.values.caps for seen in view.sensitive])
-    fewest = [ceil(1 / float(seen.values.caps.max()) - ROUNDING) for seen in view.sensitive]
-    return marks, caps, max(evidence.guarantee.degree, *fewest)
+    caps = np.concatenate([attribute.reference.caps for attribute in view.sensitive])
+    fewest = [
+        ceil(1 / float(attribute.reference.caps.max()) - ROUNDING) for attribute in view.sensitive
+    ]
+    return sensitive_codes, caps, max(evidence.guarantee.degree, *fewest)
 
 
 def _groups(edges: Edges, people: Int64Array) -> list[Int64Array]:

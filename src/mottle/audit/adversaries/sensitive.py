@@ -1,12 +1,13 @@
-"""Sensitive linkage: how far the values published on a person's matches give the own one away.
+"""The sensitive adversary: how far the values on a person's matches reveal the own value.
 
-With the links the matches are the graph's edges, and shares among them are probabilities: they are
-judged directly. So are shares among equal records, where all records come in groups of equals.
-Otherwise the matches are all records that contain the person. A share among those is no probability
-(for every graph that fits, the posterior is within the cap, and not knowing the graph only averages
-such posteriors), so there the guesses it leads to are judged. Where sensitive values follow
-quasi-identifiers, such guesses learn from the others as well. They break a guarantee if they are
-right more often than the caps allow *and* than what the other people of the table tell anyway.
+With the links, the matches are the graph's edges, and shares among them are probabilities: they are
+judged directly. So are shares among equal records, where all records come in groups of equal ones.
+Otherwise the matches are all records that contain the person. A share among those is not a
+probability (for every graph that fits, the posterior is within the cap, and not knowing the graph
+only averages such posteriors), so there the guesses it leads to are judged. Where sensitive values
+correlate with quasi-identifiers, such guesses also learn from the other people. They break a
+guarantee if they are right more often than the caps allow *and* more often than guesses from the
+other people of the table alone.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 from mottle.audit.base import register
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.accuracy import GuessAccuracy, judge
-from mottle.audit.sensitive.baseline import told_by_others
-from mottle.audit.sensitive.published_values import Seen
+from mottle.audit.sensitive.baseline import baseline_correctness
+from mottle.audit.sensitive.published_values import SensitiveAttribute
 from mottle.audit.sensitive.shares import (
     DISTANCE,
     DISTINCT,
@@ -33,48 +34,52 @@ from mottle.audit.sensitive.shares import (
     MOST_GAINED,
     RATIO,
     SHARE,
-    along_edges,
-    by_containment,
-    by_group,
+    measure_along_edges,
+    measure_by_containment,
+    measure_groups,
 )
 from mottle.audit.view import Evidence, View
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_ROUNDING = 1e-9  # shares that equal their cap but for floating point are within it
-_EXPOSED = 0.1  # the part of all people who count as the most exposed
+_ROUNDING = 1e-9  # tolerance for shares that equal their cap up to floating-point error
+_EXPOSED = 0.1  # the share of all people who count as the most exposed
 
 
 @register(
     "sensitive",
-    title="reads the sensitive value off the records that may be a person's",
-    assumes="knows everybody's quasi-identifiers; along edges, the algorithm and its graph too",
+    title="infers the sensitive value from the records that may be a person's",
+    assumes="knows everybody's quasi-identifiers; along edges, also the algorithm and its graph",
 )
 def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
-    """For every sensitive column (and the joint values of several): shares, then guesses.
+    """Measure shares, then guesses, for every sensitive column and the joint values of several.
 
     Guesses are judged only where neither links nor groups are known.
     """
-    part = evidence.part
-    groups = None if part is not None else _groups_of_equals(view, evidence)
-    for seen, own in zip(view.sensitive, evidence.own, strict=True):
-        name = " × ".join(seen.columns)
-        if part is not None:
-            along, _ = along_edges(part.edges, seen.sensitive_codes[part.records], seen.values)
-            yield _by_shares(name, seen, along, "edges of the graph", part.facts(len(own)))
-        elif seen.capped and groups is not None:
-            within = by_group(groups, seen.sensitive_codes, seen.values)
-            yield _by_shares(name, seen, within, "groups of equal records", {})
-        found = _by_guesses(name, view, evidence, seen, own)
-        judged = part is None and groups is None
+    subgraph = evidence.subgraph
+    groups = None if subgraph is not None else _groups_of_equals(view, evidence)
+    for attribute, own in zip(view.sensitive, evidence.own_codes, strict=True):
+        name = " × ".join(attribute.columns)
+        if subgraph is not None:
+            along, _ = measure_along_edges(
+                subgraph.edges, attribute.sensitive_codes[subgraph.records], attribute.reference
+            )
+            yield _by_shares(name, attribute, along, "edges of the graph", subgraph.facts(len(own)))
+        elif attribute.capped and groups is not None:
+            within = measure_groups(groups, attribute.sensitive_codes, attribute.reference)
+            yield _by_shares(name, attribute, within, "groups of equal records", {})
+        found = _by_guesses(name, view, evidence, attribute, own)
+        judged = subgraph is None and groups is None
         yield found if judged else replace(found, passed=None)
 
 
 def _groups_of_equals(view: View, evidence: Evidence) -> Int64Array | None:
-    """By record: its group, if all records come in groups of equals large enough to be meant so."""
-    apart = next((seen.groups for seen in view.sensitive if seen.groups is not None), None)
-    if apart is not None:
-        return np.unique(apart, return_inverse=True)[1].ravel()
-    capped = [seen.values.caps.max() for seen in view.sensitive if seen.capped]
+    """For each record: its group, if all records form groups of equals that are large enough."""
+    published = next(
+        (attribute.groups for attribute in view.sensitive if attribute.groups is not None), None
+    )
+    if published is not None:
+        return np.unique(published, return_inverse=True)[1].ravel()
+    capped = [attribute.reference.caps.max() for attribute in view.sensitive if attribute.capped]
     least = max([evidence.k or 2, *(int(np.ceil(1 / cap - _ROUNDING)) for cap in capped)])
     index = view.index
     if index.multiplicities.min() < least:
@@ -83,16 +88,20 @@ def _groups_of_equals(view: View, evidence: Evidence) -> Int64Array | None:
 
 
 def _by_shares(
-    name: str, seen: Seen, measured: Float64Array, matches: str, examined: dict[str, object]
+    name: str,
+    attribute: SensitiveAttribute,
+    measured: Float64Array,
+    matches: str,
+    examined: dict[str, object],
 ) -> Outcome:
-    """Shares that are probabilities against the caps; without caps, for information."""
+    """Compare shares that are probabilities with the caps; for information without caps."""
     facts = {
-        "columns": list(seen.columns),
+        "columns": list(attribute.columns),
         "matches": matches,
         **examined,
-        **achieved(measured, seen),
+        **achieved(measured, attribute),
     }
-    if not seen.capped:
+    if not attribute.capped:
         highest = float(measured[:, SHARE].max())
         return Outcome(f"{name}: highest share among a person's matches", highest, details=facts)
     ratios = measured[:, RATIO]
@@ -108,57 +117,59 @@ def _by_shares(
 
 
 def _by_guesses(
-    name: str, view: View, evidence: Evidence, seen: Seen, everybodys: Int32Array
+    name: str, view: View, evidence: Evidence, attribute: SensitiveAttribute, own_codes: Int32Array
 ) -> Outcome:
-    """How often the best guess is right, overall and among the most exposed."""
+    """Measure how often the best guess is right, overall and among the most exposed."""
     place = view.index.place_of
-    measured, guesses = by_containment(view.index, seen.mixtures, seen.values)
+    measured, guesses = measure_by_containment(view.index, attribute.mixtures, attribute.reference)
     measured, guesses = measured[place], guesses[place]
-    own = everybodys[view.examined]
-    links = evidence.links
-    clusters = view.neighbours if links is None else links.clusters[view.examined]
-    others = told_by_others(view.columns, everybodys, len(seen.values.overall))
+    own = own_codes[view.examined]
+    links = evidence.one_to_one_edges
+    clusters = view.neighbourhoods if links is None else links.clusters[view.examined]
+    baselines = baseline_correctness(view.columns, own_codes, len(attribute.reference.overall))
     exposed = np.argsort(-measured[:, RATIO], kind="stable")
     exposed = exposed[: int(np.ceil(_EXPOSED * len(exposed)))]
     everybody = np.arange(len(own))
     tried: dict[str, GuessAccuracy] = {}
-    told: dict[str, float] = {}
-    without: dict[str, float] = {}
+    baseline: dict[str, float] = {}
+    without_own: dict[str, float] = {}
     for strategy, guess in (("likeliest", LIKELIEST), ("most gained", MOST_GAINED)):
-        alone = _without_own_record(measured, guesses, own, guess)
-        for whom, people in (("everybody", everybody), ("most exposed tenth", exposed)):
+        right_without_own = _without_own_record(measured, guesses, own, guess)
+        for group, people in (("everybody", everybody), ("most exposed tenth", exposed)):
             guessed = guesses[people, guess]
-            some = guessed >= 0
-            about = people[some]
-            way = f"{strategy} value, {whom}"
-            caps = seen.values.caps[guessed[some]]
-            told[way] = max(_mean(right[view.examined[about]]) for right in others.values())
-            without[way] = _mean(alone[about])
-            known = told[way] > _mean(caps)
-            tried[way] = judge(
-                guessed[some] == own[about],
-                np.full(len(about), told[way]) if known else caps,
+            has_guess = guessed >= 0
+            about = people[has_guess]
+            attack = f"{strategy} value, {group}"
+            caps = attribute.reference.caps[guessed[has_guess]]
+            baseline[attack] = max(
+                _mean(right[view.examined[about]]) for right in baselines.values()
+            )
+            without_own[attack] = _mean(right_without_own[about])
+            baseline_is_higher = baseline[attack] > _mean(caps)
+            tried[attack] = judge(
+                guessed[has_guess] == own[about],
+                np.full(len(about), baseline[attack]) if baseline_is_higher else caps,
                 clusters[about],
             )
     worst = max(tried.values(), key=lambda found: found.right - found.allowed)
     verdicts = [found.passed for found in tried.values()]
     facts = {
-        **view.sampling(),
-        "columns": list(seen.columns),
+        **view.sampling_facts(),
+        "columns": list(attribute.columns),
         "matches": "by containment",
         "guesses": {
-            way: {
+            attack: {
                 **found.facts(),
-                "told_by_others": told[way],
-                "right_without_own_record": without[way],
+                "told_by_others": baseline[attack],
+                "right_without_own_record": without_own[attack],
             }
-            for way, found in tried.items()
+            for attack, found in tried.items()
         },
-        "right_without_own_record": without["likeliest value, everybody"],
-        "shares": achieved(measured, seen),
+        "right_without_own_record": without_own["likeliest value, everybody"],
+        "shares": achieved(measured, attribute),
     }
     overall = tried["likeliest value, everybody"]
-    if not seen.capped:
+    if not attribute.capped:
         return Outcome(f"{name}: right guesses by containment", overall.right, details=facts)
     passed = False if False in verdicts else (True if True in verdicts else None)
     return Outcome(
@@ -167,13 +178,14 @@ def _by_guesses(
 
 
 def _mean(values: Float64Array) -> float:
+    """The mean of some values, 0 if there are none."""
     return float(values.mean()) if len(values) else 0.0
 
 
 def _without_own_record(
     measured: Float64Array, guesses: Int32Array, own: Int32Array, guess: int
 ) -> Float64Array:
-    """By person: how surely a guess would be right if the own record were left out.
+    """For each person: the probability that a guess is right without the person's own record.
 
     That is what can be learned about a person from the others alone; the own record can only have
     made the difference where its value leads by one record.
@@ -181,12 +193,12 @@ def _without_own_record(
     likeliest = guesses[:, LIKELIEST]
     right = (guesses[:, guess] == own) & (guesses[:, guess] == likeliest)
     lead = measured[:, MARGIN]
-    sure = np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))
-    return np.asarray(right * sure, np.float64)
+    still_right = np.where(lead > 1.5, 1.0, np.where(lead > 0.5, 0.5, 0.0))
+    return np.asarray(right * still_right, np.float64)
 
 
-def achieved(measured: Float64Array, seen: Seen) -> dict[str, object]:
-    """What the mixtures of all people achieve of each notion: the worst over people.
+def achieved(measured: Float64Array, attribute: SensitiveAttribute) -> dict[str, object]:
+    """The level of each privacy notion that the mixtures achieve, the worst over all people.
 
     δ-disclosure bounds |ln| of every value's gain, so it is infinite where a mixture lacks a value.
     """
@@ -201,6 +213,6 @@ def achieved(measured: Float64Array, seen: Seen) -> dict[str, object]:
         "beta": max(float(measured[:, GAIN].max()) - 1, 0.0),
         "enhanced_beta": float(measured[:, ENHANCED].max()),
         "t": float(measured[:, DISTANCE].max()),
-        "delta": of_present if fewest == len(seen.values.overall) else np.inf,
+        "delta": of_present if fewest == len(attribute.reference.overall) else np.inf,
         "delta_of_present_values": of_present,
     }

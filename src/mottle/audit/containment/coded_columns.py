@@ -1,7 +1,8 @@
-"""Originals and published cells in common integer codes: what containment is decided on.
+"""Originals and published cells in common integer codes, on which containment is decided.
 
-Everything here is computed from the release and the original table. Values are coded and compared
-anew; only the reading of tables and the hierarchies are shared with what made the release.
+Everything here is computed from the release and the original table. Values are encoded and compared
+independently of the code that made the release; only the reading of tables and the hierarchies are
+shared with it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.audit.containment.item_lists import item_lists
-from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds
+from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds_column
 from mottle.encoding.domain import Form
 from mottle.errors import DataError, UsageError
 from mottle.itemsets.arrow import is_list
@@ -32,19 +33,19 @@ MISSING = 0  # the code of the missing value; all others are positive
 class CodedColumn(NamedTuple):
     """Originals and published cells of one column in common integer codes.
 
-    A cell is a list of disjoint code intervals, ascending: a range is one, a set one per member, a
-    node the interval of its leaves, worlds one per set of an original that is among them; that the
-    value may be missing is one more.
+    A cell is a list of disjoint code intervals, ascending: a range is one interval, a set has one
+    per member, a node is the interval of its leaves, and possible worlds have one per original set
+    that is among them. If the value may be missing, that is one more interval.
     """
 
     codes: Int32Array  # [originals]
-    offsets: Int64Array  # [records + 1]: where the intervals of every cell begin
+    offsets: Int64Array  # [records + 1]: where the intervals of each cell begin
     lowest: Int32Array  # first code of each interval
     highest: Int32Array  # last code of each interval
 
 
 def code_columns(table: pa.Table, release: ReleaseData) -> list[CodedColumn]:
-    """All quasi-identifiers of a release, with the values of the table it was made from."""
+    """Encode all quasi-identifiers of a release and the values of the table it was made from."""
     known = quasi_identifiers(release)
     if not known:
         raise UsageError("The release has no quasi-identifier, so there is nothing to match.")
@@ -52,12 +53,12 @@ def code_columns(table: pa.Table, release: ReleaseData) -> list[CodedColumn]:
 
 
 def quasi_identifiers(release: ReleaseData) -> list[PublishedColumn]:
-    """The columns adversaries know of everybody, generalized or (Anatomy) published as they are."""
+    """The columns adversaries know of everybody, generalized or (Anatomy) published unchanged."""
     return [column for column in release.columns if column.role is Role.QUASI_IDENTIFYING]
 
 
 def count_outside(columns: list[CodedColumn], originals: Int32Array, records: Int32Array) -> int:
-    """How many of the pairs of an original and a published record are no match."""
+    """Count the pairs of an original and a published record that do not match."""
     inside = np.ones(len(originals), np.bool_)
     for column in columns:
         parallel.over_rows(
@@ -82,7 +83,7 @@ def _strike_outside(
     for pair in range(first, last):
         code = column.codes[originals[pair]]
         begin, end = column.offsets[records[pair]], column.offsets[records[pair] + 1]
-        # the last interval that begins at the code or before is the only one that may hold it
+        # only the last interval that begins at or before the code can contain it
         interval = begin - 1 + np.searchsorted(column.lowest[begin:end], code, side="right")
         if interval < begin or column.highest[interval] < code:
             inside[pair] = False
@@ -97,7 +98,7 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
             f"The original has no column '{column.name}', which the release has.",
             "Give the table the release was made from.",
         )
-    values = comparable(original.column(column.name).combine_chunks(), column)
+    values = comparable_values(original.column(column.name).combine_chunks(), column)
     cells = published.column(column.name).combine_chunks()
     match column.form:
         case Form.RANGE:
@@ -107,17 +108,17 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
         case Form.NODE:
             return _code_nodes(values, cells, column)
         case Form.WORLDS:
-            codes, offsets, members = members_of_cells(read_worlds(values, cells))
+            codes, offsets, members = members_of_cells(read_worlds_column(values, cells))
             return CodedColumn(codes, offsets, members, members)
         case None:
-            codes, exact = _ranks(values, comparable(cells, column))
+            codes, exact = _ranks(values, comparable_values(cells, column))
             return CodedColumn(codes, np.arange(len(exact) + 1), exact, exact)
 
 
-def comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
-    """The originals in the type they were published in; a time is its day, NaN is missing."""
+def comparable_values(values: pa.Array, column: PublishedColumn) -> pa.Array:
+    """The originals in the type they were published in; a time becomes its day, NaN missing."""
     if column.form is Form.WORLDS:
-        return _sets(values, column)
+        return _item_sets(values, column)
     target = pa.string() if column.form is Form.NODE else column.value_type
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
@@ -133,8 +134,8 @@ def comparable(values: pa.Array, column: PublishedColumn) -> pa.Array:
     return values
 
 
-def _sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
-    """The sets of originals as lists, from lists or from text."""
+def _item_sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
+    """The originals' item sets as lists, from lists or from text."""
     if not is_list(values.type) and not is_plain(values.type):
         raise DataError(
             f"Column '{column.name}' holds {values.type} values in the original and sets of items"
@@ -148,7 +149,7 @@ def _sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
 def _code_ranges(values: pa.Array, cells: pa.StructArray, column: PublishedColumn) -> CodedColumn:
     lowest, highest, missing = cells.flatten()
     if column.kind is Kind.ORDERED:
-        codes, low, high = (_places(part, column) for part in (values, lowest, highest))
+        codes, low, high = (_order_codes(part, column) for part in (values, lowest, highest))
     else:
         codes, low, high = _ranks(values, lowest, highest)
     return _intervals(codes, low, high, _true_where(missing))
@@ -184,7 +185,7 @@ def _intervals(
     high: NDArray[np.integer],
     missing: BoolArray,
 ) -> CodedColumn:
-    """Cells of at most two intervals: the missing value, and low to high unless these are it."""
+    """Cells of at most two intervals: the missing value, and low to high if not missing."""
     parts = np.stack([missing, low != MISSING], axis=1)
     lowest = np.stack([np.full(len(low), MISSING), low], axis=1)[parts]
     highest = np.stack([np.full(len(high), MISSING), high], axis=1)[parts]
@@ -197,7 +198,7 @@ def _intervals(
 
 
 def offsets_of(sizes: NDArray[np.integer] | list[int]) -> Int64Array:
-    """Where each of several runs begins, and where the last one ends."""
+    """Offsets of consecutive runs: where each begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
@@ -206,7 +207,7 @@ def _true_where(flags: pa.Array) -> BoolArray:
 
 
 def _ranks(*parts: pa.Array) -> tuple[Int32Array, ...]:
-    """Codes of all parts by rank among their distinct values together."""
+    """Codes of all parts by rank among their combined distinct values."""
     ends = np.cumsum([len(part) for part in parts])[:-1]
     together = pa.concat_arrays([pc.cast(part, parts[0].type) for part in parts])
     if pa.types.is_null(together.type):
@@ -217,8 +218,8 @@ def _ranks(*parts: pa.Array) -> tuple[Int32Array, ...]:
     return tuple(np.split(codes, ends))
 
 
-def _places(values: pa.Array, column: PublishedColumn) -> Int32Array:
-    """Codes of ordered categories by their place in the order."""
+def _order_codes(values: pa.Array, column: PublishedColumn) -> Int32Array:
+    """Codes of ordered categories by their position in the order."""
     if column.order is None:
         raise UsageError(
             f"The release does not carry the order of column '{column.name}'.",
@@ -228,7 +229,7 @@ def _places(values: pa.Array, column: PublishedColumn) -> Int32Array:
 
 
 def _positions(values: pa.Array, known: tuple[str, ...], name: str) -> Int32Array:
-    """Positions of values among the known ones, -1 for missing."""
+    """Positions of values among the known ones, -1 for missing values."""
     found = pc.index_in(values, value_set=pa.array(known, pa.string()))
     if found.null_count > values.null_count:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Columns in as few codes as occur, and equal rows and cells taken together."""
+"""Columns in as few codes as occur, and equal rows and cells merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mottle.typing import Int32Array, Int64Array
 
 
 def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
-    """The group of every row, equal rows being one group, and a row of each group.
+    """Group equal rows: the group of every row, and one row of each group.
 
     >>> groups, distinct = group_rows(np.array([[1, 2], [3, 4], [1, 2]], np.int32))
     >>> groups, distinct.tolist()
@@ -26,29 +26,29 @@ def group_rows(rows: NDArray[np.integer]) -> tuple[Int64Array, Int32Array]:
     return groups.ravel(), np.ascontiguousarray(rows[first], np.int32)
 
 
-def runs(first: Int64Array, sizes: Int64Array) -> Int64Array:
-    """The numbers first, first + 1, … of several runs, one run after the other.
+def concatenate_ranges(first: Int64Array, sizes: Int64Array) -> Int64Array:
+    """The ranges first, first + 1, … of the given sizes, one after the other.
 
-    >>> runs(np.array([5, 0]), np.array([2, 3]))
+    >>> concatenate_ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
     """
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + sizes, sizes)
 
 
-class Compact(NamedTuple):
-    """One column in codes that occur among the originals; equal cells once."""
+class CompactColumn(NamedTuple):
+    """A column in the codes that occur among the originals; equal cells occur once."""
 
     codes: Int32Array  # [originals]
-    cell_of: Int32Array  # [records]
-    offsets: Int64Array  # [cells + 1]
-    lowest: Int32Array
-    highest: Int32Array
-    mean_width: float  # of a record's cell, in codes
+    cell_of: Int32Array  # [records]: the cell of each record
+    offsets: Int64Array  # [cells + 1]: where the intervals of each cell begin
+    lowest: Int32Array  # first code of each interval
+    highest: Int32Array  # last code of each interval
+    mean_width: float  # mean width of a record's cell, in codes
 
 
-def compact(column: CodedColumn, people: Int64Array | None) -> Compact:
-    """Cells by the codes that occur inside them, neighbouring intervals joined."""
+def compact_column(column: CodedColumn, people: Int64Array | None) -> CompactColumn:
+    """Reduce cells to the codes that occur in them, and join neighbouring intervals."""
     codes = column.codes if people is None else column.codes[people]
     present, dense = np.unique(codes, return_inverse=True)
     low = np.searchsorted(present, column.lowest, side="left")
@@ -64,8 +64,8 @@ def compact(column: CodedColumn, people: Int64Array | None) -> Compact:
     width = float((high - low + 1).sum()) / max(len(counts), 1)
     bounds = np.stack([low, high], axis=1).astype(np.int32)
     first, number = distinct_lists(offsets_of(counts), bounds)
-    kept = bounds[runs(offsets_of(counts)[first], counts[first])]
-    return Compact(
+    kept = bounds[concatenate_ranges(offsets_of(counts)[first], counts[first])]
+    return CompactColumn(
         codes=dense.ravel().astype(np.int32),
         cell_of=number,
         offsets=offsets_of(counts[first]),

@@ -1,4 +1,4 @@
-"""NH10 §4: which matches survive an adversary who knows everybody, and whether k can still hold.
+"""NH10 §4: the matches left to an adversary who knows everybody, and whether k can still hold.
 
 The adversary has the quasi-identifiers of all originals and joins them with the release. A *match*
 ⟨i, j⟩ is an original i inside a published record j; an *assignment* gives every original a
@@ -26,25 +26,38 @@ from mottle.release.data import ReleaseData
 from mottle.typing import Int64Array
 
 if TYPE_CHECKING:
-    from mottle.audit.containment.assignment_graph import Matches
+    from mottle.audit.containment.assignment_graph import MatchMatrix
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verification found; the counts are the smallest over all records on either side."""
+    """The result of a verification.
+
+    Attributes
+    ----------
+    k : int
+        The k that was verified.
+    matches : int
+        The fewest matches of any record, original or published, by joining the original table with
+        the release.
+    effective_matches : int
+        The fewest matches of any record after matches that lie in no assignment are struck out.
+    match_different_assignments : int
+        How many assignments without a common match exist.
+    """
 
     k: int
-    matches: int  # of a record, by joining the original table with the release
-    effective_matches: int  # of a record, after striking out what no assignment contains
-    match_different_assignments: int  # how many assignments without a common match exist
+    matches: int
+    effective_matches: int
+    match_different_assignments: int
 
     @property
     def holds(self) -> bool:
         """Whether Definition 2 can hold for k.
 
         k match-different assignments are enough (draw one of them), and without them no way of
-        drawing keeps every match at chance 1/k: k times the chances of all matches would be a
-        fractional k-regular subgraph, and where there is one, there is a whole one.
+        drawing keeps every match at probability 1/k: k times the probabilities of all matches would
+        be a fractional k-regular subgraph, and where there is one, there is an integral one.
         """
         return self.effective_matches >= self.k and self.match_different_assignments >= self.k
 
@@ -52,10 +65,32 @@ class Verdict:
 def verify(original: object, release: ReleaseData, k: int) -> Verdict:
     """Verify a release against the table it was made from (NH10 §4).
 
-    ``original`` is a pyarrow Table, anything with the Arrow stream protocol, or a file. Raises
-    `DataError` when the release cannot come from the original at all. Equal originals and equal
-    published records are taken together, so that large tables can be verified as well.
+    Equal originals and equal published records are grouped, so that large tables can be verified
+    as well.
 
+    Parameters
+    ----------
+    original : path-like, pyarrow.Table or Arrow stream
+        The table the release was made from, with all its rows.
+    release : Release
+        The release.
+    k : int
+        The number of matches that everybody must have.
+
+    Returns
+    -------
+    Verdict
+        The fewest matches, before and after striking out, and the match-different assignments.
+
+    Raises
+    ------
+    DataError
+        The release cannot come from the original.
+    UsageError
+        The release has no quasi-identifiers, or lacks the order or hierarchy of a column.
+
+    Examples
+    --------
     >>> import mottle
     >>> people = mottle.datasets.population(100, seed=1).select(["age", "sex"])
     >>> schema = mottle.Schema.of(quasi_identifying=["age", "sex"])
@@ -83,15 +118,37 @@ def verify(original: object, release: ReleaseData, k: int) -> Verdict:
     )
 
 
-def effective_matches(graph: Matches, assignment: NDArray[np.integer] | None = None) -> Matches:
-    """The matches that lie in at least one assignment (NH10 Theorems 1 and 2).
+def effective_matches(
+    graph: MatchMatrix, assignment: NDArray[np.integer] | None = None
+) -> MatchMatrix:
+    """Return the matches that lie in at least one assignment (NH10 Theorems 1 and 2).
 
     Number the records so that ``assignment`` (original i has published record assignment[i]) is
     the identity and read match ⟨i, j⟩ as an arrow from i to j (Definition 6). It is effective iff
-    i can be reached from j, that is, iff both are in one strongly connected component. Any
-    assignment will do; without one, a maximum matching is looked for. O(matches) when it is given,
-    O(matches · √n) otherwise. Raises `DataError` when no assignment exists.
+    i can be reached from j, that is, iff both are in one strongly connected component.
 
+    Parameters
+    ----------
+    graph : scipy.sparse.csr_array of bool
+        All matches, as `assignment_graph` returns them.
+    assignment : array of int, optional
+        The published record of every original; any assignment will do. Without it, a maximum
+        matching is searched for. Cost O(matches) when it is given, O(matches · √n) otherwise.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of bool
+        The effective matches.
+
+    Raises
+    ------
+    DataError
+        No assignment exists.
+    UsageError
+        The graph is not square, or ``assignment`` is not one-to-one along matches.
+
+    Examples
+    --------
     >>> table4 = csr_array(np.array([  # originals 1..5, published 1-5, 2-3, 3-4, 3-4, 1-5
     ...     [1, 0, 0, 0, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 0, 0, 0, 1],
     ... ], bool))
@@ -102,7 +159,7 @@ def effective_matches(graph: Matches, assignment: NDArray[np.integer] | None = N
            [0, 0, 1, 1, 0],
            [1, 0, 0, 0, 1]])
     """
-    matches = _square(graph).tocoo()
+    matches = _check_square(graph).tocoo()
     originals, published = matches.coords
     owner_of = _owners(graph, assignment)
     arrows = boolean_matrix(originals, owner_of[published], graph.shape[0]).astype(np.int8)
@@ -111,18 +168,34 @@ def effective_matches(graph: Matches, assignment: NDArray[np.integer] | None = N
     return boolean_matrix(originals[effective], published[effective], graph.shape[0])
 
 
-def match_different_assignments(graph: Matches) -> int:
-    """The largest number of assignments without a common match (NH10 Definition 7).
+def match_different_assignments(graph: MatchMatrix) -> int:
+    """Return the largest number of assignments without a common match (NH10 Definition 7).
 
     By König's theorem, k of them exist iff the graph has a k-regular spanning subgraph, that is,
     iff k units can flow from every original to every published record, one along each match. The
     largest such k is found by bisection: O(log k) maximum flows.
 
+    Parameters
+    ----------
+    graph : scipy.sparse.csr_array of bool
+        All matches, as `assignment_graph` returns them.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UsageError
+        The graph is not square.
+
+    Examples
+    --------
     >>> ring = csr_array(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1]], bool))
     >>> match_different_assignments(ring)
     2
     """
-    least, most = 0, _least_degree(_square(graph))
+    least, most = 0, _least_degree(_check_square(graph))
     while least < most:
         middle = (least + most + 1) // 2
         if _has_regular_subgraph(graph, middle):
@@ -135,14 +208,14 @@ def match_different_assignments(graph: Matches) -> int:
 # ------------------------------------------------------------------------------- graphs and flows
 
 
-def _square(graph: Matches) -> Matches:
+def _check_square(graph: MatchMatrix) -> MatchMatrix:
     if graph.shape[0] != graph.shape[1]:
         raise UsageError(f"An assignment graph is square; this one is {graph.shape}.")
     return graph
 
 
-def _least_degree(graph: Matches) -> int:
-    """The fewest matches any record has, original or published."""
+def _least_degree(graph: MatchMatrix) -> int:
+    """The fewest matches of any record, original or published."""
     originals, published = graph.tocoo().coords
     size = graph.shape[0]
     of_original = np.bincount(originals, minlength=size)
@@ -150,7 +223,7 @@ def _least_degree(graph: Matches) -> int:
     return int(min(of_original.min(), of_published.min()))
 
 
-def _owners(graph: Matches, assignment: NDArray[np.integer] | None) -> Int64Array:
+def _owners(graph: MatchMatrix, assignment: NDArray[np.integer] | None) -> Int64Array:
     """The original of every published record under ``assignment``, or under some assignment."""
     size = graph.shape[0]
     if assignment is None:
@@ -170,7 +243,7 @@ def _owners(graph: Matches, assignment: NDArray[np.integer] | None) -> Int64Arra
     return owner_of
 
 
-def _has_regular_subgraph(graph: Matches, degree: int) -> bool:
+def _has_regular_subgraph(graph: MatchMatrix, degree: int) -> bool:
     """Whether ``degree`` units flow through every record, at most one along each match."""
     originals, published = graph.tocoo().coords
     size = graph.shape[0]

@@ -1,10 +1,10 @@
-"""An index of originals by their codes: which of them lie in a box, without looking at each.
+"""An index of originals by their codes that finds those inside a box without looking at each.
 
 Equal originals are one *point*, equal published records one *box* (an interval list per column).
-A tree halves the widest column again and again until every leaf is one point. The points inside a
-box are then a few whole branches of the tree (its *pieces*), found from the root by leaving out
-branches beside the box and stopping at branches that lie inside it. Counts go along branches, so
-pairs of an original and a record are never listed.
+A tree halves the widest column repeatedly until every leaf is one point. The points inside a box
+are then a few whole branches of the tree (its *pieces*), found from the root by skipping branches
+outside the box and stopping at branches that lie inside it. Counts are kept per branch, so pairs of
+an original and a record are never listed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import numpy as np
 from numba import njit
 
 from mottle.audit.containment.coded_columns import CodedColumn, offsets_of
-from mottle.audit.containment.compact import compact, group_rows, runs
+from mottle.audit.containment.compact import compact_column, concatenate_ranges, group_rows
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 
 class Tree(NamedTuple):
-    """The tree over points; children stand after their parent, the right after the left one."""
+    """The tree over points; children come after their parent, the right one after the left."""
 
     low: Int32Array  # [nodes, columns]: smallest code below the node
     high: Int32Array  # [nodes, columns]: largest code below the node
-    first: Int64Array  # [nodes]: the points below it are first .. last - 1 in the order of the tree
+    first: Int64Array  # [nodes]: the points below are first .. last - 1 in the order of the tree
     last: Int64Array  # [nodes]
     left: Int64Array  # [nodes]: the left child, -1 for a leaf
     parent: Int64Array  # [nodes]: -1 for the root
@@ -38,16 +38,16 @@ class RecordBoxes(NamedTuple):
 
     cells: Int32Array  # [boxes, columns]
     first_cell: Int64Array  # [columns]: where the cells of each column begin in ``offsets``
-    offsets: Int64Array  # where the intervals of every cell begin
-    lowest: Int32Array
-    highest: Int32Array
+    offsets: Int64Array  # where the intervals of each cell begin
+    lowest: Int32Array  # first code of each interval
+    highest: Int32Array  # last code of each interval
 
 
 class Pieces(NamedTuple):
     """The branches inside every box."""
 
-    offsets: Int64Array  # [boxes + 1]
-    nodes: Int64Array
+    offsets: Int64Array  # [boxes + 1]: where the branches of each box begin
+    nodes: Int64Array  # the root of each branch
 
     @property
     def boxes(self) -> Int64Array:
@@ -61,10 +61,10 @@ class ContainmentIndex:
 
     tree: Tree
     boxes: RecordBoxes
-    place_of: Int64Array  # [originals]: the place of each one's point in the order of the tree
-    box_of: Int64Array  # [records]: the box of each
+    place_of: Int64Array  # [originals]: the position of its point in the order of the tree
+    box_of: Int64Array  # [records]: the box of each record
     weights: Int64Array  # [points]: originals at each point, in the order of the tree
-    multiplicities: Int64Array  # [boxes]: records of each
+    multiplicities: Int64Array  # [boxes]: records of each box
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -80,14 +80,14 @@ class ContainmentIndex:
         return Pieces(offsets_of(counts), np.concatenate([nodes for _, nodes in parts]))
 
     def matches_of_points(self) -> Int64Array:
-        """By point: how many published records contain it."""
+        """For each point: the number of published records that contain it."""
         pieces = self.pieces
         weights = self.multiplicities[pieces.boxes]
         added = np.bincount(pieces.nodes, weights, len(self.tree.left)).astype(np.int64)
         return _push_down(self.tree, added)
 
     def originals_in(self, pieces: Pieces) -> Int64Array:
-        """By box of ``pieces``: how many originals lie inside."""
+        """For each box of ``pieces``: the number of originals inside."""
         up_to = offsets_of(self.weights)
         inside = up_to[self.tree.last[pieces.nodes]] - up_to[self.tree.first[pieces.nodes]]
         sums = offsets_of(inside)
@@ -97,22 +97,22 @@ class ContainmentIndex:
         """All pairs of a point and a box that contains it: points, then boxes."""
         pieces = self.pieces
         first, last = self.tree.first[pieces.nodes], self.tree.last[pieces.nodes]
-        return runs(first, last - first), np.repeat(pieces.boxes, last - first)
+        return concatenate_ranges(first, last - first), np.repeat(pieces.boxes, last - first)
 
     def pair_count(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs of a point and a box that contains it."""
         nodes = self.pieces.nodes
         return int((self.tree.last[nodes] - self.tree.first[nodes]).sum())
 
     def by_node(self) -> tuple[Int64Array, Int64Array]:
-        """The pieces seen from the tree: where each node's begin, and their boxes."""
+        """The pieces by node of the tree: where those of each node begin, and their boxes."""
         pieces = self.pieces
         order = np.argsort(pieces.nodes, kind="stable")
         counts = np.bincount(pieces.nodes, minlength=len(self.tree.left))
         return offsets_of(counts), pieces.boxes[order]
 
     def branches(self, points: int = 2048) -> Int64Array:
-        """Nodes that together cover all points, none with more than so many below it."""
+        """Nodes that together cover all points, none with more than ``points`` below it."""
         size = self.tree.last - self.tree.first
         above = np.where(self.tree.parent < 0, size[0], size[self.tree.parent])
         return np.flatnonzero((size <= points) & ((above > points) | (self.tree.parent < 0)))
@@ -121,10 +121,11 @@ class ContainmentIndex:
 def build_index(columns: list[CodedColumn], people: Int64Array | None = None) -> ContainmentIndex:
     """Index the originals (all, or the rows ``people``) against all published records.
 
-    Time O(points · columns · log of the domains) to build; a search then takes time in the branches
-    it has to open, which depends on how narrow the boxes are in their narrowest columns.
+    Building takes O(points · columns · log of the domains); the time of a search is proportional to
+    the branches it has to open, which depends on how narrow the boxes are in their narrowest
+    columns.
     """
-    compacted = [compact(column, people) for column in columns]
+    compacted = [compact_column(column, people) for column in columns]
     point_of, points = group_rows(np.stack([each.codes for each in compacted], axis=1))
     box_of, boxes = group_rows(np.stack([each.cell_of for each in compacted], axis=1))
     widths = np.array([each.mean_width for each in compacted])
@@ -159,7 +160,7 @@ def build_index(columns: list[CodedColumn], people: Int64Array | None = None) ->
 
 @njit(cache=True, nogil=True)
 def _build_tree(points: Int32Array, widths: Float64Array, order: Int64Array) -> Tree:
-    """Build the tree over distinct ``points``; puts ``order`` into the order of the leaves.
+    """Build the tree over distinct ``points`` and sort ``order`` into the order of the leaves.
 
     Each node is halved in the column that is widest, measured by the mean width of a cell there:
     that is where a box is most likely to leave one half out.
@@ -206,21 +207,21 @@ def _build_tree(points: Int32Array, widths: Float64Array, order: Int64Array) -> 
     return Tree(low, high, first, last, left, parent)
 
 
-_BESIDE, _ACROSS, _INSIDE = 0, 1, 2
+_OUTSIDE, _ACROSS, _INSIDE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _lies(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
-    """How the codes low .. high lie to a cell: beside it, across its border or inside."""
+def _locate(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
+    """Whether the codes low .. high lie outside a cell, across its border or inside it."""
     begin, end = boxes.offsets[cell], boxes.offsets[cell + 1]
-    while end - begin > 1:  # the last interval that begins at ``high`` or before
+    while end - begin > 1:  # find the last interval that begins at or before ``high``
         middle = (begin + end) // 2
         if boxes.lowest[middle] <= high:
             begin = middle
         else:
             end = middle
     if begin == end or boxes.lowest[begin] > high or boxes.highest[begin] < low:
-        return _BESIDE
+        return _OUTSIDE
     if boxes.lowest[begin] <= low and high <= boxes.highest[begin]:
         return _INSIDE
     return _ACROSS
@@ -230,14 +231,14 @@ def _lies(boxes: RecordBoxes, cell: int, low: int, high: int) -> int:
 def _find_pieces(
     tree: Tree, boxes: RecordBoxes, chosen: Int64Array, first: int, last: int
 ) -> tuple[Int64Array, Int64Array]:
-    """The branches inside the boxes ``chosen[first:last]``: their number by box, then all."""
+    """Find the branches inside the boxes ``chosen[first:last]``: counts by box, then nodes."""
     columns = tree.low.shape[1]
     counts = np.zeros(last - first, np.int64)
     found = np.empty(16 * (last - first) + 16, np.int64)
     filled = 0
     deepest = 32 * columns + 2  # every step down halves the codes of some column
     stack = np.empty(deepest, np.int64)
-    settled = np.zeros((deepest, columns), np.bool_)  # by stack place: columns known to be inside
+    settled = np.zeros((deepest, columns), np.bool_)  # by stack entry: columns known to be inside
     for number in range(first, last):
         cells = boxes.cells[chosen[number]]
         top = 1
@@ -246,24 +247,24 @@ def _find_pieces(
         while top > 0:
             top -= 1
             node = stack[top]
-            beside, across = False, False
+            outside, across = False, False
             for column in range(columns):
                 if settled[top, column]:
                     continue
-                lies = _lies(
+                location = _locate(
                     boxes,
                     boxes.first_cell[column] + cells[column],
                     tree.low[node, column],
                     tree.high[node, column],
                 )
-                if lies == _BESIDE:
-                    beside = True
+                if location == _OUTSIDE:
+                    outside = True
                     break
-                if lies == _INSIDE:
+                if location == _INSIDE:
                     settled[top, column] = True
                 else:
                     across = True
-            if beside:
+            if outside:
                 continue
             if across:
                 stack[top] = tree.left[node]
@@ -283,7 +284,7 @@ def _find_pieces(
 
 @njit(cache=True, nogil=True)
 def _push_down(tree: Tree, added: Int64Array) -> Int64Array:
-    """What was added to branches, summed up by point; changes ``added``."""
+    """Sum by point what was added to the branches above it; modifies ``added``."""
     points = np.empty(tree.last[0], np.int64)
     for node in range(len(tree.left)):
         if tree.parent[node] >= 0:

@@ -1,4 +1,4 @@
-"""Sets of items of the original table, read anew: without the code that made the release."""
+"""Item sets of the original table, read independently of the code that made the release."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BLANKS = " \t"
 
 
 def item_lists(values: pa.Array, separator: str) -> pa.Array:
-    """Sets as lists of text, each item once and in order; null for missing.
+    """Item sets as lists of text, each item once and in order; null for missing.
 
-    Items of text are trimmed, and empty ones dropped; those of lists are taken as they are.
+    Items in text are trimmed, and empty ones dropped; items of lists are kept unchanged.
 
     >>> item_lists(pa.array(["b; a;b", None, ";"]), ";").to_pylist()
     [['a', 'b'], None, []]

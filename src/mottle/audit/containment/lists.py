@@ -1,4 +1,4 @@
-"""Lists of numbers, one after the other in one array: which of them are equal."""
+"""Finds equal lists of numbers among lists stored one after the other in one array."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mottle.typing import Int32Array, Int64Array
 
 
 def distinct_lists(offsets: Int64Array, items: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """Where each different list occurs first, and which one each list is.
+    """The first occurrence of each distinct list, and the number of every list's distinct one.
 
     List i is items[offsets[i]:offsets[i + 1]] of items [total, width]; lists are compared by their
     bytes, in Arrow.

@@ -1,7 +1,7 @@
-"""Sets of items and the possible worlds they are published as: which sets lie in which cell.
+"""Item sets and the possible worlds they are published as: which sets lie in which cell.
 
-A set lies in a cell if it holds every item that is certain, none but items of the base and
-uncertain ones, and differs from the base in at most so many items as the cell's distance says.
+A set lies in a cell if it holds every certain item, holds no items other than those of the base and
+the uncertain ones, and differs from the base in at most as many items as the cell's distance.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from mottle.itemsets.gray import gray_order
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
-_RECORDS_AT_ONCE = 1 << 15
+_RECORDS_AT_ONCE = 1 << 15  # records whose votes are counted at once
 
 
-class Lists(NamedTuple):
+class ItemLists(NamedTuple):
     """Lists of items: list r is items[starts[r]:starts[r + 1]], ascending."""
 
-    starts: Int64Array
+    starts: Int64Array  # [lists + 1]
     items: Int32Array
 
     @property
     def sizes(self) -> Int64Array:
-        """Items of every list."""
+        """The number of items of each list."""
         return np.diff(self.starts)
 
 
-class Worlds(NamedTuple):
-    """Originals and published cells of one column over one numbering of items."""
+class WorldsColumn(NamedTuple):
+    """Originals and published cells of one column in a common numbering of items."""
 
-    values: Lists  # [originals]
-    known: BoolArray  # [originals]: whether it has a set
-    base: Lists  # [records]
-    uncertain: Lists  # [records]
-    distance: Int32Array  # [records]; -1 where only missing is possible
-    missing: BoolArray  # [records]
-    universe: int
+    values: ItemLists  # [originals]
+    known: BoolArray  # [originals]: whether the original has a set
+    base: ItemLists  # [records]
+    uncertain: ItemLists  # [records]
+    distance: Int32Array  # [records]: -1 where only missing is possible
+    missing: BoolArray  # [records]: whether the value may be missing
+    universe: int  # number of distinct items
 
 
-def read_worlds(values: pa.Array, cells: pa.StructArray) -> Worlds:
-    """Number the items of originals (lists, null for missing) and of published cells together."""
+def read_worlds_column(values: pa.Array, cells: pa.StructArray) -> WorldsColumn:
+    """Number the items of originals (lists, null for missing) and of published cells jointly."""
     base, uncertain, distance, missing = cells.flatten()
     parts = [part.flatten() for part in (values, base, uncertain)]
     coded = pa.concat_arrays(parts).dictionary_encode()
@@ -55,7 +55,7 @@ def read_worlds(values: pa.Array, cells: pa.StructArray) -> Worlds:
     lists = [
         _ascending(part, own) for part, own in zip((values, base, uncertain), codes, strict=True)
     ]
-    return Worlds(
+    return WorldsColumn(
         values=lists[0],
         known=values.is_valid().to_numpy(zero_copy_only=False),
         base=lists[1],
@@ -66,63 +66,63 @@ def read_worlds(values: pa.Array, cells: pa.StructArray) -> Worlds:
     )
 
 
-def _ascending(lists: pa.ListArray, items: Int32Array) -> Lists:
+def _ascending(lists: pa.ListArray, items: Int32Array) -> ItemLists:
     sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64)
     list_of = np.repeat(np.arange(len(sizes)), sizes)
     ordered = items[np.lexsort((items, list_of))].astype(np.int32)
-    return Lists(np.concatenate([[0], np.cumsum(sizes)]), ordered)
+    return ItemLists(np.concatenate([[0], np.cumsum(sizes)]), ordered)
 
 
 # ------------------------------------------------------------------------------------ containment
 
 
-def members_of_cells(worlds: Worlds) -> tuple[Int32Array, Int64Array, Int32Array]:
-    """Codes of the originals (0 for missing, else one by set), and the codes inside each cell.
+def members_of_cells(worlds: WorldsColumn) -> tuple[Int32Array, Int64Array, Int32Array]:
+    """Codes of the originals (0 for missing, else one per set), and the codes inside each cell.
 
-    The second and third are where the codes of each record begin, and the codes, ascending. Time
-    is spent on the sets that share a certain item with a cell or, where it has none, begin with
-    one of its items.
+    The second and third result are where the codes of each record begin, and the codes, ascending.
+    The cost is proportional to the sets that share a certain item with a cell or, where it has no
+    certain item, begin with one of its items.
     """
     first, number = distinct_lists(worlds.values.starts, worlds.values.items[:, None])
     own = number[worlds.known]
     occurring = np.unique(own)
-    sets = _take(worlds.values, first[occurring])
+    sets = _take_lists(worlds.values, first[occurring])
     order = gray_order(Sets(sets.starts, sets.items, NO_BITMAPS, worlds.universe))
     code_of = np.zeros(len(first), np.int32)
     code_of[occurring[order]] = np.arange(1, len(occurring) + 1)
     codes = np.where(worlds.known, code_of[number], 0).astype(np.int32)
-    index = _indexed(_take(sets, order), worlds.universe)
+    index = _build_set_index(_take_lists(sets, order), worlds.universe)
     cells, cell_of = _distinct_cells(worlds)
     parts = parallel.over_rows(
-        lambda low, high: _inside(worlds, index, cells[low:high]), len(cells)
+        lambda low, high: _sets_inside(worlds, index, cells[low:high]), len(cells)
     )
     counts = np.concatenate([part[0] for part in parts])
-    inside = Lists(
+    inside = ItemLists(
         np.concatenate([[0], np.cumsum(counts)]), np.concatenate([part[1] for part in parts])
     )
-    by_record = _take(inside, cell_of)
+    by_record = _take_lists(inside, cell_of)
     return codes, by_record.starts, by_record.items
 
 
-class _Index(NamedTuple):
-    """Distinct sets, and where to look for those that may lie in a cell."""
+class _SetIndex(NamedTuple):
+    """Distinct sets, and the sets by item, to find those that may lie in a cell."""
 
     starts: Int64Array  # [sets + 1]
     items: Int32Array
     holding_starts: Int64Array  # [items + 1]
     holding: Int32Array  # by item: the sets that hold it
     begin_starts: Int64Array  # [items + 1]
-    begin: Int32Array  # by item: the sets of which it is the first
-    empty: int  # the set that holds nothing, -1 if there is none
+    begin: Int32Array  # by item: the sets whose first item it is
+    empty: int  # the number of the empty set, -1 if there is none
 
 
-def _indexed(sets: Lists, universe: int) -> _Index:
+def _build_set_index(sets: ItemLists, universe: int) -> _SetIndex:
     sizes = sets.sizes
     some = np.flatnonzero(sizes > 0)
     holding = _by_item(sets.items, np.repeat(np.arange(len(sizes)), sizes), universe)
     begin = _by_item(sets.items[sets.starts[some]], some, universe)
     nothing = np.flatnonzero(sizes == 0)
-    return _Index(*sets, *holding, *begin, int(nothing[0]) if len(nothing) else -1)
+    return _SetIndex(*sets, *holding, *begin, int(nothing[0]) if len(nothing) else -1)
 
 
 def _by_item(items: Int32Array, sets: Int64Array, universe: int) -> tuple[Int64Array, Int32Array]:
@@ -131,8 +131,8 @@ def _by_item(items: Int32Array, sets: Int64Array, universe: int) -> tuple[Int64A
     return starts, sets[np.argsort(items, kind="stable")].astype(np.int32)
 
 
-def _distinct_cells(worlds: Worlds) -> tuple[Int64Array, Int32Array]:
-    """A record with each different cell, and which of these every record has."""
+def _distinct_cells(worlds: WorldsColumn) -> tuple[Int64Array, Int32Array]:
+    """One record of each distinct cell, and the number of every record's cell among these."""
     records = len(worlds.distance)
     heads = np.stack([worlds.distance, worlds.missing, worlds.base.sizes], axis=1)
     sizes = 3 + worlds.base.sizes + worlds.uncertain.sizes
@@ -151,8 +151,10 @@ def _distinct_cells(worlds: Worlds) -> tuple[Int64Array, Int32Array]:
 
 
 @njit(cache=True, nogil=True)
-def _inside(worlds: Worlds, index: _Index, records: Int64Array) -> tuple[Int64Array, Int32Array]:
-    """Codes of the sets inside the cells of records: their number by record, then all."""
+def _sets_inside(
+    worlds: WorldsColumn, index: _SetIndex, records: Int64Array
+) -> tuple[Int64Array, Int32Array]:
+    """Codes of the sets inside the cells of records: counts by record, then the codes."""
     counts = np.zeros(records.size, np.int64)
     found = np.empty(16 * records.size + 16, np.int32)
     filled = 0
@@ -184,7 +186,7 @@ def _inside(worlds: Worlds, index: _Index, records: Int64Array) -> tuple[Int64Ar
             else:
                 if index.empty >= 0 and base.size <= worlds.distance[record]:
                     found, filled = _append(found, filled, index.empty + 1)
-                for item in uncertain:  # nothing is certain, so the base is among these
+                for item in uncertain:  # nothing is certain, so these include the base
                     for at in range(index.begin_starts[item], index.begin_starts[item + 1]):
                         candidate = index.begin[at]
                         if _lies_in(worlds, index, record, candidate, in_base, doubtful, certain):
@@ -198,15 +200,15 @@ def _inside(worlds: Worlds, index: _Index, records: Int64Array) -> tuple[Int64Ar
 
 @njit(cache=True, nogil=True)
 def _lies_in(
-    worlds: Worlds,
-    index: _Index,
+    worlds: WorldsColumn,
+    index: _SetIndex,
     record: int,
     candidate: int,
     in_base: BoolArray,
     doubtful: BoolArray,
     certain: int,
 ) -> bool:
-    """Whether a set lies in the cell of a record, whose items are marked."""
+    """Whether a set lies in the cell of a record whose items are marked."""
     size = index.starts[candidate + 1] - index.starts[candidate]
     shared = 0
     for at in range(index.starts[candidate], index.starts[candidate + 1]):
@@ -230,53 +232,54 @@ def _append(found: Int32Array, filled: int, code: int) -> tuple[Int32Array, int]
     return found, filled + 1
 
 
-def _take(lists: Lists, chosen: Int64Array | Int32Array) -> Lists:
+def _take_lists(lists: ItemLists, chosen: Int64Array | Int32Array) -> ItemLists:
     sizes = lists.sizes[chosen]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     moved = np.repeat(lists.starts[:-1][chosen] - starts[:-1], sizes)
-    return Lists(starts, lists.items[moved + np.arange(starts[-1])])
+    return ItemLists(starts, lists.items[moved + np.arange(starts[-1])])
 
 
 # ----------------------------------------------------------------------------- the owner's links
 
 
-def unlike_votes(worlds: Worlds, offsets: Int64Array, originals: Int32Array) -> BoolArray:
-    """[records]: whether a cell is not what its preimages' votes make it (SET12 §4).
+def mismatched_cells(worlds: WorldsColumn, offsets: Int64Array, originals: Int32Array) -> BoolArray:
+    """For each record: whether its cell differs from its preimages' votes (SET12 §4).
 
     The preimages of record r are originals[offsets[r]:offsets[r + 1]].
     """
     records = len(offsets) - 1
-    unlike = np.zeros(records, np.bool_)
+    mismatched = np.zeros(records, np.bool_)
     for first in range(0, records, _RECORDS_AT_ONCE):
         last = min(first + _RECORDS_AT_ONCE, records)
         edges = originals[offsets[first] : offsets[last]]
-        unlike[first:last] = _unlike(worlds, np.arange(first, last), offsets, edges)
-    return unlike
+        mismatched[first:last] = _mismatched(worlds, np.arange(first, last), offsets, edges)
+    return mismatched
 
 
-def _unlike(
-    worlds: Worlds, records: Int64Array, offsets: Int64Array, edges: Int32Array
+def _mismatched(
+    worlds: WorldsColumn, records: Int64Array, offsets: Int64Array, edges: Int32Array
 ) -> BoolArray:
+    """As `mismatched_cells`, for consecutive records and their edges."""
     count, universe = len(records), worlds.universe
     degrees = np.diff(offsets)[records]
     record_of = np.repeat(np.arange(count), degrees)
     voting = worlds.known[edges]
     voters = np.bincount(record_of[voting], minlength=count)
-    held = _take(worlds.values, edges)  # of those that do not vote, nothing
+    held = _take_lists(worlds.values, edges)  # preimages without a set hold nothing
     edge_of = np.repeat(np.arange(len(edges)), held.sizes)
     keys = record_of[edge_of] * universe + held.items
     distinct, votes = np.unique(keys, return_counts=True)
     whose = distinct // max(universe, 1)
     base = distinct[2 * votes > voters[whose]]
     uncertain = distinct[votes < voters[whose]]
-    unlike = (voters < degrees) != worlds.missing[records]
+    mismatched = (voters < degrees) != worlds.missing[records]
     for expected, published in ((base, worlds.base), (uncertain, worlds.uncertain)):
-        stated = _take(published, records)
-        told = np.repeat(np.arange(count), stated.sizes) * universe + stated.items
-        unlike[np.setxor1d(expected, told) // max(universe, 1)] = True
+        stated = _take_lists(published, records)
+        stated_keys = np.repeat(np.arange(count), stated.sizes) * universe + stated.items
+        mismatched[np.setxor1d(expected, stated_keys) // max(universe, 1)] = True
     shared = np.bincount(edge_of[np.isin(keys, base)], minlength=len(edges))
     base_sizes = np.bincount(base // max(universe, 1), minlength=count)
-    away = held.sizes + base_sizes[record_of] - 2 * shared
+    distances = held.sizes + base_sizes[record_of] - 2 * shared
     furthest = np.full(count, -1)
-    np.maximum.at(furthest, record_of[voting], away[voting])
-    return np.asarray(unlike | (furthest != worlds.distance[records]), np.bool_)
+    np.maximum.at(furthest, record_of[voting], distances[voting])
+    return np.asarray(mismatched | (furthest != worlds.distance[records]), np.bool_)

@@ -1,9 +1,10 @@
 """NH10's pruning on grouped records: exact, and without listing the matches.
 
-Originals at one point have the same matches, records with one box the same preimages; both lie in
-one strongly connected component (each may change places with the other). So points, branches of
-the index and boxes make a graph of the same components: a point leads up to all branches it lies
-in, a branch to the boxes that contain it, and a box back to the points whose records it holds.
+Originals at one point have the same matches, and records with one box the same preimages; both lie
+in one strongly connected component (each may be exchanged with the other). Therefore points,
+branches of the index and boxes form a graph with the same components: a point leads up to all
+branches it lies in, a branch to the boxes that contain it, and a box back to the points whose
+records it holds.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from mottle.typing import Int64Array
 
 @dataclass(frozen=True)
 class Pruned:
-    """Matches left when those in no assignment are struck out."""
+    """The matches left when those in no assignment are struck out."""
 
-    of_points: Int64Array  # [points]: of an original at each point
-    of_boxes: Int64Array  # [boxes]: of a published record of each box
-    components: int  # how many parts the matches that are left fall into
+    of_points: Int64Array  # [points]: matches of an original at each point
+    of_boxes: Int64Array  # [boxes]: matches of a published record of each box
+    components: int  # number of connected components of the remaining matches
     component_of_point: Int64Array
     component_of_box: Int64Array
 
 
 @dataclass(frozen=True)
 class Network:
-    """Arrows between points, branches and boxes, numbered one after the other.
+    """Arrows between points, branches and boxes, which are numbered consecutively.
 
-    Records that were dropped are one more box, which contains everybody.
+    Records that were dropped are one additional box, which contains everybody.
     """
 
     tails: Int64Array
@@ -45,7 +46,7 @@ class Network:
 
     @classmethod
     def of(cls, index: ContainmentIndex, dropped: int = 0) -> Network:
-        """All ways from a point over branches to the boxes that contain it."""
+        """All paths from a point over branches to the boxes that contain it."""
         tree, pieces = index.tree, index.pieces
         points, branches = len(index.weights), len(tree.left)
         boxes = len(index.multiplicities) + (dropped > 0)
@@ -53,15 +54,15 @@ class Network:
         below = np.flatnonzero(tree.parent >= 0)
         first_box = points + branches
         root = np.full(int(dropped > 0), points)  # leads to the box of dropped records
-        ways = (
+        arrows = (
             (tree.first[leaves], points + leaves),
             (points + below, points + tree.parent[below]),
             (points + pieces.nodes, first_box + pieces.boxes),
             (root, np.full(len(root), first_box + boxes - 1)),
         )
         return cls(
-            tails=np.concatenate([tails for tails, _ in ways]).astype(np.int64),
-            heads=np.concatenate([heads for _, heads in ways]).astype(np.int64),
+            tails=np.concatenate([tails for tails, _ in arrows]).astype(np.int64),
+            heads=np.concatenate([heads for _, heads in arrows]).astype(np.int64),
             points=points,
             branches=branches,
             boxes=boxes,
@@ -74,13 +75,13 @@ class Network:
 
 
 def prune(index: ContainmentIndex, owners: Int64Array | None, dropped: int = 0) -> Pruned | None:
-    """Strike out the matches that lie in no assignment; None when there is no assignment at all.
+    """Strike out the matches that lie in no assignment; None when there is no assignment.
 
-    ``owners`` is the original of every published record under some assignment; without it one is
-    looked for by a maximum flow.
+    ``owners`` is the original of every published record under some assignment; without it, an
+    assignment is searched for by a maximum flow.
     """
     network = Network.of(index, dropped)
-    back = _ways_back(index, network, owners, dropped)
+    back = _arrows_back(index, network, owners, dropped)
     if back is None:
         return None
     tails = np.concatenate([network.tails, back[0]])
@@ -98,7 +99,7 @@ def prune(index: ContainmentIndex, owners: Int64Array | None, dropped: int = 0) 
     )
 
 
-def _ways_back(
+def _arrows_back(
     index: ContainmentIndex, network: Network, owners: Int64Array | None, dropped: int
 ) -> tuple[Int64Array, Int64Array] | None:
     """Arrows from boxes back to the points of their records, or back along a flow."""
@@ -117,7 +118,7 @@ def _ways_back(
 def _flow(
     index: ContainmentIndex, network: Network, dropped: int
 ) -> tuple[Int64Array, Int64Array] | None:
-    """Arrows against a flow that takes every original to a published record of its own."""
+    """Arrows against a flow that brings every original to a published record of its own."""
     people = int(index.weights.sum())
     demands = np.append(index.multiplicities, dropped) if dropped else index.multiplicities
     source, sink = network.size, network.size + 1
@@ -141,10 +142,10 @@ def _flow(
 def _effective(
     index: ContainmentIndex, of_point: Int64Array, of_box: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
-    """By point and by box: matches inside the own component.
+    """For each point and each box: the matches inside its own component.
 
-    Sorted by component and then by place, the points of a branch that lie in one component are a
-    run: matches are added to whole runs, and people are counted in them.
+    Sorted by component and then by position, the points of a branch that lie in one component are
+    consecutive: matches are added to whole runs, and people are counted in them.
     """
     pieces = index.pieces
     boxes = pieces.boxes
@@ -168,11 +169,11 @@ def _effective(
 def disjoint_assignments(
     index: ContainmentIndex, pruned: Pruned, most: int, dropped: int = 0
 ) -> int:
-    """How many assignments without a common match there are, up to ``most`` (NH10 Definition 7)."""
+    """The number of assignments without a common match, up to ``most`` (NH10 Definition 7)."""
     most = min(most, int(pruned.of_points.min()), int(pruned.of_boxes.min()))
     least = 0
     while least < most:
-        middle = most if least == 0 else (least + most + 1) // 2  # usually all there can be
+        middle = most if least == 0 else (least + most + 1) // 2  # the upper bound usually holds
         if _has_regular_subgraph(index, pruned, middle, dropped):
             least = middle
         else:
@@ -185,9 +186,9 @@ def _has_regular_subgraph(
 ) -> bool:
     """Whether ``degree`` units can flow through every record, at most one along each match.
 
-    By König's theorem that is what so many disjoint assignments take. Spread evenly over the
+    By König's theorem that is equivalent to ``degree`` disjoint assignments. Spread evenly over the
     originals at a point and the records of a box, a flow between these is a flow between records;
-    it may be fractional, but where there is such a flow, there is a whole one.
+    it may be fractional, but where there is such a flow, there is an integral one.
     """
     points, boxes = index.pairs()
     same = pruned.component_of_point[points] == pruned.component_of_box[boxes]

@@ -1,1 +1,1 @@
-"""The owner's links between originals and published records, as adversaries are judged by them."""
+"""The owner's links between originals and published records, by which adversaries are judged."""

@@ -17,24 +17,24 @@ from mottle.io.link_file import COLUMNS, LinkFile
 from mottle.release.links import Links
 from mottle.typing import BoolArray, Int32Array, Int64Array
 
-MOST_EDGES = 30_000_000  # that are held at once
-UNKNOWN = -1  # the true original of a row without exactly one true link
+MOST_EDGES = 30_000_000  # edges that are held in memory at once
+UNKNOWN = -1  # stands for the true original of a row that does not have exactly one true link
 
 
 @dataclass(frozen=True, repr=False)
 class Edges:
-    """Which originals every published record may stand for; rows of the release and of the input.
+    """The originals that each published record may stand for, by row number.
 
-    The preimages of a record stand in the order of the graph's layers.
+    Rows are numbered as in the release and in the input. The preimages of a record are in the order
+    of the graph's layers.
     """
 
     offsets: Int64Array  # [records + 1]: where each record's preimages begin
     originals: Int32Array  # [edges]
-    truth: Int32Array  # [records]: the true original, UNKNOWN unless exactly one link says so
-    blocks: Int32Array | None  # [records]: block of the graph; None when the file does not say
-    kept: BoolArray | None = (
-        None  # [records]: whose edges are here, when there were too many for all
-    )
+    truth: Int32Array  # [records]: the true original, UNKNOWN unless there is exactly one true link
+    blocks: Int32Array | None  # [records]: block of the graph; None if the file does not state it
+    # [records]: whether the record's edges were kept; None if those of all records were
+    kept: BoolArray | None = None
 
     @property
     def records(self) -> int:
@@ -43,30 +43,30 @@ class Edges:
 
     @property
     def degrees(self) -> Int64Array:
-        """Preimages of every published record."""
+        """The number of preimages of each published record."""
         return np.diff(self.offsets)
 
     @cached_property
     def published(self) -> Int32Array:
-        """The published record of every edge."""
+        """The published record of each edge."""
         return np.repeat(np.arange(self.records, dtype=np.int32), self.degrees)
 
     @cached_property
     def layers(self) -> Int32Array:
-        """The layer of every edge: its place among the record's preimages."""
+        """The layer of each edge: its position among the record's preimages."""
         places = np.arange(len(self.originals)) - np.repeat(self.offsets[:-1], self.degrees)
         return places.astype(np.int32)
 
     @cached_property
     def matches(self) -> tuple[Int64Array, Int32Array]:
-        """The same edges by original: where each one's matches begin, and the records."""
+        """The same edges by original: where the matches of each begin, and the records."""
         order = np.argsort(self.originals, kind="stable")
         counts = np.bincount(self.originals, minlength=self.records)
         return offsets_of(counts), self.published[order]
 
     @cached_property
     def clusters(self) -> Int64Array:
-        """By original: its block, or what of the block hangs together when blocks are unknown."""
+        """For each original: its block, or its connected component when blocks are unknown."""
         if self.blocks is None:
             return self.components
         clusters = np.zeros(self.records, np.int64)
@@ -75,18 +75,18 @@ class Edges:
 
     @cached_property
     def components(self) -> Int64Array:
-        """By original: a number for all that hangs together."""
+        """For each original: the number of its connected component."""
         ones = np.ones(len(self.originals), np.int8)
         size = 2 * self.records
         graph = csr_array((ones, (self.originals, self.published + self.records)), (size, size))
         return connected_components(graph, directed=False)[1][: self.records].astype(np.int64)
 
     def effective_matches(self, known: BoolArray | None = None) -> Int64Array:
-        """By original: the edges that lie in some assignment, the links of ``known`` people being
-        settled; 0 for these.
+        """For each original: the number of edges that lie in some assignment.
 
-        Read an edge from an original to the true original of the record: it lies in an assignment
-        exactly if both ends are in one strongly connected component (NH10 Theorem 1).
+        The links of ``known`` people are fixed; their own count is 0. Read an edge as leading from
+        an original to the true original of the record: it lies in an assignment exactly if both
+        ends are in one strongly connected component (NH10 Theorem 1).
         """
         heads = self.truth[self.published]
         open_edges = np.ones(len(heads), np.bool_)
@@ -101,33 +101,33 @@ class Edges:
 
 
 @dataclass(frozen=True, repr=False)
-class Part:
-    """Edges of some whole blocks, numbered anew; or all of them."""
+class Subgraph:
+    """The edges of some whole blocks, renumbered; or all edges."""
 
     edges: Edges
-    records: Int64Array  # the published records they are about
-    people: Int64Array  # and the originals
+    records: Int64Array  # the published records of the subgraph
+    people: Int64Array  # the originals of the subgraph
 
-    def facts(self, everybody: int) -> dict[str, object]:
-        """How many people the links are about, when not about all."""
-        if len(self.people) == everybody:
+    def facts(self, total: int) -> dict[str, object]:
+        """The number of people the links cover, when these are not all people."""
+        if len(self.people) == total:
             return {}
         return {"people_with_links": len(self.people)}
 
 
-def part_of(edges: Edges) -> Part | None:
-    """The blocks whose edges are there, by themselves; None if there is none or they are not whole.
+def kept_subgraph(edges: Edges) -> Subgraph | None:
+    """The subgraph of the blocks whose edges were kept; None if there is none or it is not whole.
 
-    Every record must have its one true original.
+    Every record must have exactly one true original.
     """
     if edges.kept is None:
         everything = np.arange(edges.records)
-        return Part(edges, everything, everything)
-    return chosen_part(edges, np.flatnonzero(edges.kept))
+        return Subgraph(edges, everything, everything)
+    return subgraph_of_records(edges, np.flatnonzero(edges.kept))
 
 
-def chosen_part(edges: Edges, records: Int64Array) -> Part | None:
-    """The edges of some records by themselves; None unless they are those of their originals."""
+def subgraph_of_records(edges: Edges, records: Int64Array) -> Subgraph | None:
+    """The subgraph of some records; None if an edge leads outside their true originals."""
     people = np.sort(edges.truth[records]).astype(np.int64)
     number = np.full(edges.records, -1, np.int32)
     number[people] = np.arange(len(people), dtype=np.int32)
@@ -142,17 +142,17 @@ def chosen_part(edges: Edges, records: Int64Array) -> Part | None:
         truth=number[edges.truth[records]],
         blocks=None if edges.blocks is None else edges.blocks[records],
     )
-    return Part(part, records, people)
+    return Subgraph(part, records, people)
 
 
 # ---------------------------------------------------------------------------------------- reading
 
 
-def edges_of(private: object, rows: int, seed: int = 0) -> Edges:
-    """Take the owner's links from a file or from a release that is still in memory.
+def read_edges(private: object, rows: int, seed: int = 0) -> Edges:
+    """Read the owner's links from a file or from a release that is still in memory.
 
-    When there are more than can be held at once, the edges of some blocks are kept, drawn at
-    random; the true links are kept all.
+    When there are more than can be held at once, the edges of some randomly drawn blocks are kept;
+    all true links are kept.
     """
     source: Links | LinkFile
     if isinstance(private, Links):
@@ -163,23 +163,23 @@ def edges_of(private: object, rows: int, seed: int = 0) -> Edges:
         blocks = source.blocks
     else:
         raise UsageError(
-            f"A {type(private).__name__} is no private link file.",
+            f"A {type(private).__name__} is not a private link file.",
             "Give the file that 'mottle anonymize --private FILE' wrote.",
         )
     degrees = _count(source, rows)
     if degrees is None or (blocks is not None and len(blocks) != rows):
         raise DataError(
-            "The private link file speaks of rows that the release does not have.",
+            "The private link file refers to rows that the release does not have.",
             "Give the file that was written together with the release.",
         )
     kept = None
     if blocks is not None and degrees.sum() > MOST_EDGES:
-        kept = _some_blocks(degrees, blocks, seed)
+        kept = _sample_blocks(degrees, blocks, seed)
     return _collect(source, rows, blocks, kept)
 
 
 def _count(source: Links | LinkFile, rows: int) -> Int64Array | None:
-    """How many edges every record has; None when there are rows that the release does not have."""
+    """The number of edges of each record; None if rows are named that the release lacks."""
     degrees = np.zeros(rows, np.int64)
     for batch in source.batches():
         numbers = [batch.column(name).to_numpy() for name in COLUMNS[:2]]
@@ -189,8 +189,8 @@ def _count(source: Links | LinkFile, rows: int) -> Int64Array | None:
     return degrees
 
 
-def _some_blocks(degrees: Int64Array, blocks: Int32Array, seed: int) -> BoolArray:
-    """Records of blocks drawn at random, as many as have few enough edges together."""
+def _sample_blocks(degrees: Int64Array, blocks: Int32Array, seed: int) -> BoolArray:
+    """Select records of randomly drawn blocks that together do not exceed the limit of edges."""
     sizes = np.bincount(blocks, degrees)
     order = np.random.default_rng(seed).permutation(len(sizes))
     order = order[sizes[order] <= MOST_EDGES]
@@ -201,7 +201,7 @@ def _some_blocks(degrees: Int64Array, blocks: Int32Array, seed: int) -> BoolArra
 def _collect(
     source: Links | LinkFile, rows: int, blocks: Int32Array | None, kept: BoolArray | None
 ) -> Edges:
-    """All edges of the records to keep, by record, and everybody's true link."""
+    """Collect all edges of the records to keep, by record, and everybody's true link."""
     truth = np.full(rows, UNKNOWN, np.int32)
     truths = np.zeros(rows, np.int64)
     parts: list[tuple[Int32Array, Int32Array]] = []

@@ -1,4 +1,4 @@
-"""Draws repeated on the same graph: what else could have become true, and how often."""
+"""Repeats draws on the same graph, to see what else could have been drawn, and how often."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mottle.assignment import DRAWS, assign
 from mottle.audit.containment.coded_columns import offsets_of
-from mottle.audit.containment.compact import runs
-from mottle.audit.links.edges import Edges, Part, chosen_part
+from mottle.audit.containment.compact import concatenate_ranges
+from mottle.audit.links.edges import Edges, Subgraph, subgraph_of_records
 from mottle.graph.model import Graph, is_order
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
@@ -19,26 +19,26 @@ from mottle.utils.csprng import Secret
 
 @dataclass(frozen=True, repr=False)
 class Redraw:
-    """Edges as a graph that can be drawn again, the way the release was drawn."""
+    """Edges as a graph that can be drawn again in the way the release was drawn."""
 
     graph: Graph
     draw: str
-    records: Int64Array  # [positions]: the published record at every position
-    people: Int64Array  # [positions]: the original at every position
+    records: Int64Array  # [positions]: the published record at each position
+    people: Int64Array  # [positions]: the original at each position
 
     def record_of_person(self, seed: int) -> Int64Array:
-        """By original: the record that a fresh draw gives it."""
+        """For each original: the record that a fresh draw gives it."""
         drawn = assign(self.graph, Secret.draw(seed=seed), self.draw)
         record_of = np.empty(len(drawn), np.int64)
         record_of[self.people[drawn]] = self.records
         return record_of
 
 
-def redraw_of(edges: Edges, draw: str) -> Redraw | None:
-    """Prepare edges for drawing again; None when they cannot have been drawn as ``draw`` says.
+def prepare_redraw(edges: Edges, draw: str) -> Redraw | None:
+    """Prepare edges for drawing again; None when they cannot come from the given ``draw``.
 
-    Which bucket a record was published for shows in the layer of its true original: one bucket has
-    one such layer, and permuting buckets again does not ask for their names.
+    The layer of its true original shows which bucket a record was published for: a bucket has one
+    such layer, and permuting buckets again does not need their names.
     """
     named = edges.clusters[edges.truth] if edges.blocks is None else edges.blocks
     numbers, of_record = np.unique(named, return_inverse=True)
@@ -59,8 +59,8 @@ def redraw_of(edges: Edges, draw: str) -> Redraw | None:
     records = np.lexsort((layer if draw == "buckets" else of_record, of_record))
     people = np.argsort(of_person, kind="stable")
     place = np.empty(edges.records, np.int64)
-    place[people] = runs(np.zeros(len(sizes), np.int64), sizes)
-    edge_order = runs(edges.offsets[records], edges.degrees[records])
+    place[people] = concatenate_ranges(np.zeros(len(sizes), np.int64), sizes)
+    edge_order = concatenate_ranges(edges.offsets[records], edges.degrees[records])
     graph = Graph.explicit(
         np.arange(edges.records, dtype=np.int32),
         offsets_of(sizes),
@@ -72,7 +72,7 @@ def redraw_of(edges: Edges, draw: str) -> Redraw | None:
 
 
 def _true_layers(edges: Edges) -> Int64Array:
-    """By record: the layer of its true original; -1 where no edge is the true one."""
+    """For each record: the layer of its true original; -1 where no edge is the true one."""
     layers = np.full(edges.records, -1, np.int64)
     true = np.flatnonzero(edges.originals == edges.truth[edges.published])
     layers[edges.published[true]] = edges.layers[true]
@@ -82,7 +82,7 @@ def _true_layers(edges: Edges) -> Int64Array:
 def _fits(
     draw: str, block: Int64Array, layer: Int64Array, sizes: Int64Array, layers: Int64Array
 ) -> bool:
-    """Whether the true layers are those of whole buckets, or of one layer for each block."""
+    """Whether the true layers are those of whole buckets, or a single one for each block."""
     if layer.min() < 0:
         return False
     if draw not in ("buckets", "rotation"):
@@ -93,10 +93,12 @@ def _fits(
     return np.array_equal(counts, expected[of_key])
 
 
-def some_blocks(part: Part, most: int, seed: int, degree: int | None = None) -> Part | None:
-    """Whole blocks drawn at random, with no more than so many edges; all of them if they fit.
+def sample_blocks(
+    part: Subgraph, most: int, seed: int, degree: int | None = None
+) -> Subgraph | None:
+    """Draw whole blocks at random with at most ``most`` edges; all of them if they fit.
 
-    ``degree``: only blocks in which nobody has more matches.
+    If ``degree`` is given, only blocks in which nobody has more matches are drawn.
     """
     edges = part.edges
     if len(edges.originals) <= most and (degree is None or edges.degrees.max() <= degree):
@@ -108,15 +110,15 @@ def some_blocks(part: Part, most: int, seed: int, degree: int | None = None) -> 
     np.maximum.at(highest, of_record, edges.degrees)
     order = order[(sizes[order] <= most) & (highest[order] <= (degree or highest.max()))]
     fitting = order[np.cumsum(sizes[order]) <= most]
-    chosen = chosen_part(edges, np.flatnonzero(np.isin(of_record, fitting)))
+    chosen = subgraph_of_records(edges, np.flatnonzero(np.isin(of_record, fitting)))
     if chosen is None:
         return None
-    return Part(chosen.edges, part.records[chosen.records], part.people[chosen.people])
+    return Subgraph(chosen.edges, part.records[chosen.records], part.people[chosen.people])
 
 
 @njit(cache=True, nogil=True)
-def edges_to(starts: Int64Array, records: Int32Array, record_of: Int64Array) -> Int64Array:
-    """By original: which of its edges leads to the given record."""
+def edges_leading_to(starts: Int64Array, records: Int32Array, record_of: Int64Array) -> Int64Array:
+    """For each original: which of its edges leads to the given record."""
     found = np.empty(record_of.size, np.int64)
     for person in range(record_of.size):
         edge = starts[person]
@@ -127,11 +129,13 @@ def edges_to(starts: Int64Array, records: Int32Array, record_of: Int64Array) -> 
 
 
 @njit(cache=True, nogil=True)
-def describe(
-    starts: Int64Array, records: Int32Array, marks: Int32Array, overall: NDArray[np.float64]
+def describe_edges(
+    starts: Int64Array, records: Int32Array, codes: Int32Array, overall: NDArray[np.float64]
 ) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """By edge of every original: how often the value of its record is seen among the original's
-    matches, how many different values are, and how many of those are rarer in the whole table.
+    """Describe the value of each edge, edges being grouped by original.
+
+    Returns how often the value occurs among the original's matches, how many distinct values occur
+    there, and how many of those are rarer in the whole table.
     """
     times = np.zeros(records.size, np.int32)
     kinds = np.zeros(records.size, np.int32)
@@ -142,35 +146,35 @@ def describe(
     for person in range(starts.size - 1):
         distinct = 0
         for edge in range(starts[person], starts[person + 1]):
-            mark = marks[records[edge]]
-            if mark >= 0:
-                if tally[mark] == 0:
-                    present[distinct] = mark
+            code = codes[records[edge]]
+            if code >= 0:
+                if tally[code] == 0:
+                    present[distinct] = code
                     distinct += 1
-                tally[mark] += 1
+                tally[code] += 1
         for kind in range(distinct):
             value = present[kind]
             rank[value] = 0
             for other in range(distinct):
                 rank[value] += overall[present[other]] < overall[value]
         for edge in range(starts[person], starts[person + 1]):
-            mark = marks[records[edge]]
-            if mark >= 0:
-                times[edge], kinds[edge], rarer[edge] = tally[mark], distinct, rank[mark]
+            code = codes[records[edge]]
+            if code >= 0:
+                times[edge], kinds[edge], rarer[edge] = tally[code], distinct, rank[code]
         for kind in range(distinct):
             tally[present[kind]] = 0
     return times, kinds, rarer
 
 
 @njit(cache=True, nogil=True)
-def heaviest(
+def heaviest_edges(
     starts: Int64Array,
     records: Int32Array,
-    marks: Int32Array,
+    codes: Int32Array,
     weights: NDArray[np.float64],
     values: int,
 ) -> tuple[BoolArray, Int64Array]:
-    """The edges whose value is the heaviest of the original's, and how many values share that.
+    """The edges whose value has the largest weight of the original's, and the number of ties.
 
     Edges of weight 0 are never taken; all edges of a value have the same weight.
     """
@@ -182,9 +186,9 @@ def heaviest(
         for edge in range(starts[person], starts[person + 1]):
             best = max(best, weights[edge])
         for edge in range(starts[person], starts[person + 1]):
-            mark = marks[records[edge]]
-            if mark >= 0 and best > 0 and weights[edge] >= best * (1 - 1e-12):
+            code = codes[records[edge]]
+            if code >= 0 and best > 0 and weights[edge] >= best * (1 - 1e-12):
                 chosen[edge] = True
-                ties[person] += seen_by[mark] != person
-                seen_by[mark] = person
+                ties[person] += seen_by[code] != person
+                seen_by[code] = person
     return chosen, ties

@@ -1,4 +1,4 @@
-"""Whether guesses are right more often than the guarantee allows, chance considered."""
+"""Tests whether guesses are right significantly more often than the guarantee allows."""
 
 from __future__ import annotations
 
@@ -9,43 +9,45 @@ from scipy.special import betainc
 
 from mottle.typing import BoolArray, Float64Array, Int64Array
 
-_CHANCE = 0.00135  # that a sound release fails: three standard deviations
-_ROUNDING = 1e-9
+_CHANCE = 0.00135  # probability that a sound release fails: three standard deviations
+_ROUNDING = 1e-9  # tolerance for floating-point error
 
 
 @dataclass(frozen=True)
 class GuessAccuracy:
-    """How often guesses were right, and how often they may be."""
+    """How often guesses were right, and how often they are allowed to be."""
 
     guesses: int
     right: float  # share of right guesses
-    allowed: float  # mean of what is allowed for each of them
-    sigma: float  # standard deviation of ``right`` if no more is right than allowed
-    trials: int = 1  # guessing strategies of which this is the best
+    allowed: float  # mean of the probabilities allowed for each guess
+    sigma: float  # standard deviation of ``right`` if guesses are right as often as allowed
+    trials: int = 1  # number of guessing strategies of which this is the best
 
     @property
     def passed(self) -> bool | None:
         """Whether the guesses stay within 3 σ of what is allowed; None when they prove nothing.
 
-        They prove nothing if even right guesses throughout would be no surprise. The tail is that
-        of a binomial distribution with this σ, so that few guesses are judged rightly as well.
+        They prove nothing if it would not even be significant for all of them to be right. The tail
+        is that of a binomial distribution with this σ, so that small numbers of guesses are judged
+        correctly as well.
         """
         if self.right <= self.allowed + _ROUNDING:
             return True if self._chance_of(1.0) < _CHANCE else None
         return self._chance_of(self.right) >= _CHANCE
 
     def _chance_of(self, right: float) -> float:
-        """The chance of so many right guesses or more, if each may be right as allowed."""
+        """The probability of this share of right guesses or more, if each is right as allowed."""
         if self.guesses == 0 or self.allowed >= 1:
             return 1.0
         if self.allowed <= 0 or self.sigma < _ROUNDING:
             return 0.0 if right > self.allowed + _ROUNDING else 1.0
-        independent = self.allowed * (1 - self.allowed) / self.sigma**2  # as many would be as sure
+        # the number of independent guesses that would have the same variance
+        independent = self.allowed * (1 - self.allowed) / self.sigma**2
         hits = right * independent
         return float(betainc(hits, independent - hits + 1, self.allowed)) * self.trials
 
     def facts(self) -> dict[str, float]:
-        """The numbers, for a report."""
+        """The figures for a report."""
         return {
             "guesses": self.guesses,
             "right": self.right,
@@ -55,11 +57,11 @@ class GuessAccuracy:
 
 
 def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> GuessAccuracy:
-    """Judge guesses of which each may be right with chance ``allowed``.
+    """Judge guesses of which each may be right with probability ``allowed``.
 
     People of one cluster share a draw, so their guesses may be right or wrong together. The
-    variance is therefore taken from the sums over clusters, where that is more than what
-    independent guesses would have.
+    variance is therefore taken from the sums over clusters, if that is larger than the variance of
+    independent guesses.
     """
     if len(right) == 0:
         return GuessAccuracy(0, 0.0, 0.0, 0.0)
@@ -72,7 +74,7 @@ def judge(right: BoolArray, allowed: Float64Array, clusters: Int64Array) -> Gues
 def judge_shared(
     right: BoolArray, allowed: Float64Array, clusters: Int64Array, trials: int = 1
 ) -> GuessAccuracy:
-    """As `judge`, for guesses that in each cluster are all right or all wrong at worst."""
+    """As `judge`, for guesses that may all be right or all be wrong within each cluster."""
     if len(right) == 0:
         return GuessAccuracy(0, 0.0, 0.0, 0.0)
     sums = _sums(clusters, np.sqrt(allowed * (1 - allowed)))

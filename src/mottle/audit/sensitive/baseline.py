@@ -1,4 +1,4 @@
-"""What can be said about a person from the other people of the table, without any record."""
+"""The baseline: guesses about a person from the other people of the table, without any record."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from mottle.audit.containment.coded_columns import CodedColumn
 from mottle.audit.containment.compact import group_rows
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_CELLS = 20_000_000  # people × values that are held at once
+_CELLS = 20_000_000  # people × values that are held in memory at once
 
 
-def told_by_others(
+def baseline_correctness(
     columns: list[CodedColumn], own: Int32Array, kinds: int
 ) -> dict[str, Float64Array]:
-    """By person: whether the own value is guessed right from everybody else's, by two ways."""
+    """For each person: whether the own value is guessed right from everybody else's, two ways."""
     return {
         "equal quasi-identifiers": _by_equals(columns, own, kinds),
         "naïve Bayes": _by_bayes(columns, own, kinds),
@@ -22,7 +22,7 @@ def told_by_others(
 
 
 def _by_equals(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:
-    """The commonest value of the others with equal quasi-identifiers, of all others if none are.
+    """Guess the most common value of the others with equal quasi-identifiers, or of all others.
 
     A guess between two values that are equally common is half right.
     """
@@ -40,7 +40,7 @@ def _by_equals(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float
 def _two_highest(
     groups: Int64Array, counts: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """By group: the highest and second highest count, and where the highest stands."""
+    """For each group: the highest and second highest count, and the position of the highest."""
     order = np.lexsort((-counts, groups))
     begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
     ends = np.append(begins[1:], len(order))
@@ -51,7 +51,7 @@ def _two_highest(
 
 
 def _by_bayes(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:
-    """Naïve Bayes with Laplace's correction on all other people."""
+    """Guess by naïve Bayes with Laplace's correction on all other people."""
     tables = []
     for column in columns:
         present, rows = np.unique(column.codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""What attackers learn from: counts by containment, possible worlds, and what others tell."""
+"""The learners of attacks: counts by containment, possible worlds and gradient boosting."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 if TYPE_CHECKING:
     from mottle.audit.sensitive.shares import Mixtures
 
-_TREES = 240  # of gradient boosting, over all values
-_FEWEST_ROUNDS, _MOST_ROUNDS = 8, 40
+_TREES = 240  # trees of gradient boosting, over all values
+_FEWEST_ROUNDS, _MOST_ROUNDS = 8, 40  # bounds for its number of iterations
 
 
 def counts_by_containment(column: CodedColumn, mixtures: Mixtures) -> Float64Array:
-    """[originals' different codes, values]: records of each value whose cell contains the code.
+    """Count the records of each value whose cell contains a code: [distinct codes, values].
 
     Rows follow ``np.unique(column.codes)``.
     """
@@ -44,7 +44,7 @@ def log_likelihoods(
     alpha: float,
     people: Int64Array,
 ) -> Float64Array:
-    """Ln Pr[v] Π Pr[t_j | v] of people, [people, values], as in HET §6.
+    """The logarithm of Pr[v] Π Pr[t_j | v] for people, [people, values], as in HET §6.
 
     Pr[t_j | v] = (count(t_j | v) + α) / (count(v) + α · |QI_j|).
     """
@@ -58,10 +58,10 @@ def log_likelihoods(
     return found
 
 
-def possible_worlds(
+def sample_possible_world(
     columns: list[CodedColumn], records: Int64Array, generator: np.random.Generator
 ) -> Float64Array:
-    """A value for every quasi-identifier of some records, uniformly among those its cell allows."""
+    """Draw a value for each quasi-identifier of some records, uniformly from those in its cell."""
     return np.stack(
         [_value_in_cell(column, records, generator.random(len(records))) for column in columns],
         axis=1,
@@ -71,7 +71,7 @@ def possible_worlds(
 def _value_in_cell(
     column: CodedColumn, records: Int64Array, tiebreak: Float64Array
 ) -> Float64Array:
-    """One of the originals' codes that lie in each record's cell; the nearest where none does."""
+    """A code of an original inside each record's cell; the nearest code where there is none."""
     present = np.unique(column.codes)
     low = np.searchsorted(present, column.lowest, side="left")
     past = np.searchsorted(present, column.highest, side="right")
@@ -87,6 +87,7 @@ def _draw_in_cells(
     records: Int64Array,
     tiebreak: Float64Array,
 ) -> Int64Array:
+    """Draw one of the positions low .. past - 1 of each record's intervals."""
     drawn = np.empty(records.size, np.int64)
     for place in range(records.size):
         begin, end = offsets[records[place]], offsets[records[place] + 1]
@@ -104,14 +105,14 @@ def _draw_in_cells(
     return drawn
 
 
-def boosted(
-    rows: Float64Array, values: Int32Array, asked: Float64Array, seed: int, kinds: int
+def boosting_probabilities(
+    rows: Float64Array, values: Int32Array, tested: Float64Array, seed: int, kinds: int
 ) -> Float64Array:
-    """Probabilities [asked, kinds] by gradient boosting on rows and their values."""
+    """Probabilities [tested, kinds] by gradient boosting trained on rows and their values."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    found = np.zeros((len(asked), kinds))
+    found = np.zeros((len(tested), kinds))
     present = np.unique(values)
     if len(present) == 1:
         found[:, present[0]] = 1.0
@@ -124,13 +125,13 @@ def boosted(
         early_stopping=False,
         random_state=seed,
     )
-    with threadpool_limits(1, user_api="openmp"):  # its threads wait for each other by spinning
-        found[:, present] = learner.fit(rows, values).predict_proba(asked)
+    with threadpool_limits(1, user_api="openmp"):  # its threads busy-wait for each other
+        found[:, present] = learner.fit(rows, values).predict_proba(tested)
     return found
 
 
 def mixtures_of_points(index: ContainmentIndex, mixtures: Mixtures) -> Float64Array:
-    """[points, values]: what is published on all records that contain each point."""
+    """The mixture of values on all records that contain each point: [points, values]."""
     records = len(index.box_of)
     members = csr_array(
         (np.ones(records), (index.box_of, np.arange(records))),
@@ -151,7 +152,7 @@ def mixtures_of_points(index: ContainmentIndex, mixtures: Mixtures) -> Float64Ar
 
 @njit(cache=True, nogil=True)
 def _push_down_rows(parent: Int64Array, rows: Float64Array) -> None:
-    """Add to every node what its ancestors have; children stand after their parent."""
+    """Add the rows of all ancestors to every node; children come after their parent."""
     for node in range(len(parent)):
         if parent[node] >= 0:
             for value in range(rows.shape[1]):

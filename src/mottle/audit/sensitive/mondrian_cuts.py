@@ -1,4 +1,4 @@
-"""Groups that Mondrian left uncut: the cuts it must have tried, and the worlds that explain it."""
+"""Groups that Mondrian left uncut: the cuts it must have tried, and the worlds that explain why."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ VARIATIONS = {
 }
 
 
-class Worlds(NamedTuple):
+class ExplainingWorlds(NamedTuple):
     """How often each person had each value in the worlds that explain an uncut group."""
 
     counts: Int64Array  # [people, values]
-    accepted: int  # worlds
+    accepted: int  # number of worlds that refuse all cuts
 
     def beliefs(
         self, values: NDArray[np.intp], caps: Float64Array
     ) -> tuple[Float64Array, Float64Array]:
-        """By person: the belief in the given value, and by how many σ it is above its cap."""
+        """For each person: the belief in the given value, and by how many σ it exceeds its cap."""
         belief = self.counts[np.arange(len(values)), values] / max(self.accepted, 1)
         least = 1 / max(self.accepted, 1)
-        doubt = np.sqrt(np.maximum(belief * (1 - belief), least) * least)
-        return belief, (belief - caps[values]) / doubt
+        sigma = np.sqrt(np.maximum(belief * (1 - belief), least) * least)
+        return belief, (belief - caps[values]) / sigma
 
 
-def cuts_tried(codes: Int32Array, least: int, variation: str) -> BoolArray:
+def candidate_cuts(codes: Int32Array, least: int, variation: str) -> BoolArray:
     """The left sides, [cuts, people], of all cuts with enough records on both sides.
 
     ``codes`` [people, attributes] are those of one group in the order of the table. A strict cut
-    puts all at the median on one side; a relaxed one halves, the first at the median going left.
+    puts all people at the median on one side; a relaxed one cuts into halves, with the first people
+    at the median going left.
     """
     size = len(codes)
     found = []
@@ -60,52 +61,56 @@ def cuts_tried(codes: Int32Array, least: int, variation: str) -> BoolArray:
     return np.unique(np.array(found, np.bool_).reshape(-1, size), axis=0)
 
 
-def is_explained(cuts: BoolArray, marks: Int32Array, caps: Float64Array) -> bool:
-    """Whether no cut keeps the caps, people having these marks: else it would have been made."""
+def all_cuts_refused(cuts: BoolArray, sensitive_codes: Int32Array, caps: Float64Array) -> bool:
+    """Whether no cut keeps the caps, given people's codes; otherwise one would have been made."""
     space = np.zeros(len(caps), np.int64)
     sizes = cuts.sum(axis=1).astype(np.int64)
     numbers = range(len(cuts))
-    return all(_is_refused(cuts[cut], int(sizes[cut]), marks, caps, space) for cut in numbers)
+    return all(
+        _is_refused(cuts[cut], int(sizes[cut]), sensitive_codes, caps, space) for cut in numbers
+    )
 
 
-def worlds_of(
+def sample_explaining_worlds(
     cuts: BoolArray,
-    marks: Int32Array,
+    sensitive_codes: Int32Array,
     caps: Float64Array,
     values: Int64Array,
     tries: int,
     seed: int,
-) -> Worlds:
-    """Deal the group's marks out at random, again and again; keep the worlds that refuse all cuts.
+) -> ExplainingWorlds:
+    """Permute the group's sensitive codes repeatedly, and keep the worlds that refuse all cuts.
 
-    ``values`` numbers the value of every row of ``marks`` from 0 on.
+    ``values`` numbers the value of each row of ``sensitive_codes`` from 0 on.
     """
-    counts = np.zeros((len(marks), int(values.max()) + 1), np.int64)
+    counts = np.zeros((len(sensitive_codes), int(values.max()) + 1), np.int64)
     sizes = cuts.sum(axis=1).astype(np.int64)
     state = np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64)
-    return Worlds(counts, int(_deal(cuts, sizes, marks, caps, values, tries, state, counts)))
+    return ExplainingWorlds(
+        counts, int(_deal(cuts, sizes, sensitive_codes, caps, values, tries, state, counts))
+    )
 
 
 @njit(cache=True, nogil=True)
 def _is_refused(
-    left: BoolArray, size: int, marks: Int32Array, caps: Float64Array, counts: Int64Array
+    left: BoolArray, size: int, sensitive_codes: Int32Array, caps: Float64Array, counts: Int64Array
 ) -> bool:
-    """Whether a cut leaves some mark beyond its cap on one side; ``counts`` are zeros."""
-    people, systems = marks.shape
+    """Whether a cut puts some code beyond its cap on one side; ``counts`` are all zero."""
+    people, attributes = sensitive_codes.shape
     refused = False
     for side in (True, False):
         records = size if side else people - size
         for person in range(people):
             if left[person] == side:
-                for system in range(systems):
-                    mark = marks[person, system]
-                    counts[mark] += 1
-                    refused |= counts[mark] > caps[mark] * records + ROUNDING
+                for attribute in range(attributes):
+                    code = sensitive_codes[person, attribute]
+                    counts[code] += 1
+                    refused |= counts[code] > caps[code] * records + ROUNDING
             if refused:
                 break
         for person in range(people):
-            for system in range(systems):
-                counts[marks[person, system]] = 0
+            for attribute in range(attributes):
+                counts[sensitive_codes[person, attribute]] = 0
         if refused:
             break
     return refused
@@ -115,30 +120,30 @@ def _is_refused(
 def _deal(
     cuts: BoolArray,
     sizes: Int64Array,
-    marks: Int32Array,
+    sensitive_codes: Int32Array,
     caps: Float64Array,
     values: Int64Array,
     tries: int,
     state: UInt64Array,
     counts: Int64Array,
 ) -> int:
-    """Add the worlds that refuse all cuts to ``counts``; returns how many there were."""
-    people = len(marks)
-    dealt = marks.copy()
+    """Add the worlds that refuse all cuts to ``counts``, and return their number."""
+    people = len(sensitive_codes)
+    permuted = sensitive_codes.copy()
     order = np.arange(people)
     space = np.zeros(caps.size, np.int64)
     accepted = 0
-    likeliest = 0  # the cut that was the last to be allowed is tried first
+    likeliest = 0  # the cut that was allowed last is tried first
     for _ in range(tries):
         for place in range(people - 1, 0, -1):
             other = below(state, place + 1)
             order[place], order[other] = order[other], order[place]
         for person in range(people):
-            dealt[person] = marks[order[person]]
+            permuted[person] = sensitive_codes[order[person]]
         explains = True
         for step in range(len(cuts)):
             cut = (likeliest + step) % len(cuts)
-            if not _is_refused(cuts[cut], sizes[cut], dealt, caps, space):
+            if not _is_refused(cuts[cut], sizes[cut], permuted, caps, space):
                 explains, likeliest = False, cut
                 break
         if explains:

@@ -1,4 +1,4 @@
-"""Sensitive values as they were published, in the codes of the originals' values."""
+"""Sensitive attributes as they were published, in the codes of the originals' values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
-from mottle.audit.sensitive.shares import Values, values_of
+from mottle.audit.sensitive.shares import ReferenceDistribution, reference_distribution
 from mottle.encoding.sensitive import MISSING, SensitiveValues, encode_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
@@ -24,26 +24,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Seen:
-    """A sensitive column as it was published; or the joint values of several.
+class SensitiveAttribute:
+    """A sensitive column as it was published, or the joint values of several columns.
 
-    Where sensitive values are published apart, by group, they are dealt out to the records of the
-    group in any order, and ``groups`` says that only the mixture of the group is known of each.
+    Where sensitive values are published by group in a second table, they are assigned to the
+    records of the group in arbitrary order, and ``groups`` says that only the mixture of the group
+    is known of each record.
     """
 
     columns: tuple[str, ...]
-    sensitive_codes: (
-        Int32Array  # [records]: code of the value, -1 for one that the original does not have
-    )
-    values: Values
+    sensitive_codes: Int32Array  # [records]: code of the value, -1 if the original lacks the value
+    reference: ReferenceDistribution  # the values' shares in the whole table, and their caps
     capped: bool  # whether the guarantee bounds its values
-    groups: Int64Array | None = None  # [records]
+    groups: Int64Array | None = None  # [records]: the group, where values are published by group
 
     @cached_property
     def mixtures(self) -> Mixtures:
-        """[records, values]: what is known of every record's value."""
+        """What is known of each record's value: [records, values]."""
         known = np.flatnonzero(self.sensitive_codes >= 0)
-        shape = (len(self.sensitive_codes), len(self.values.overall))
+        shape = (len(self.sensitive_codes), len(self.reference.overall))
         single = csr_array((np.ones(len(known)), (known, self.sensitive_codes[known])), shape=shape)
         if self.groups is None:
             return single
@@ -56,22 +55,23 @@ class Seen:
         return (shares @ (belongs @ single)).tocsr()
 
 
-def sensitive_values(
+def read_sensitive_attributes(
     original: pa.Table, release: ReleaseData, schema: Schema | None, guarantee: Guarantee | None
-) -> tuple[tuple[Seen, ...], tuple[Int32Array, ...]]:
-    """What was published of sensitive values, and everybody's own values.
+) -> tuple[tuple[SensitiveAttribute, ...], tuple[Int32Array, ...]]:
+    """Read the published sensitive attributes, and everybody's own values.
 
-    One entry for the only sensitive column; or the joint value of several and then each of them.
+    There is one entry for a single sensitive column; for several, one for their joint values and
+    then one for each of them.
     """
-    published, groups = values_by_record(release)
+    published, groups = sensitive_values_by_record(release)
     encoded = encode_sensitive(original, _columns(published.column_names, schema))
     caps = _caps(guarantee, original.num_rows, encoded, _bins_unknown(release, encoded))
-    marks = _published_codes(original, published, encoded)
-    seen = tuple(
-        Seen(
+    codes_by_attribute = _published_codes(original, published, encoded)
+    attributes = tuple(
+        SensitiveAttribute(
             columns=values.columns,
             sensitive_codes=codes,
-            values=values_of(
+            reference=reference_distribution(
                 values.counts,
                 np.ones(len(values.counts)) if bound is None else bound,
                 _is_ordered(original, values),
@@ -79,13 +79,13 @@ def sensitive_values(
             capped=bound is not None,
             groups=groups,
         )
-        for values, codes, bound in zip(encoded, marks, caps, strict=True)
+        for values, codes, bound in zip(encoded, codes_by_attribute, caps, strict=True)
     )
-    return seen, tuple(values.codes for values in encoded)
+    return attributes, tuple(values.codes for values in encoded)
 
 
-def values_by_record(release: ReleaseData) -> tuple[pa.Table, Int64Array | None]:
-    """The sensitive columns of all records; and their groups, where values are published apart."""
+def sensitive_values_by_record(release: ReleaseData) -> tuple[pa.Table, Int64Array | None]:
+    """The sensitive columns of all records, and their groups if values are published by group."""
     if release.sensitive is None:
         names = [column.name for column in release.columns if column.role is Role.SENSITIVE]
         return release.table.select(names), None
@@ -120,7 +120,7 @@ def _columns(names: list[str], schema: Schema | None) -> Schema:
 
 
 def _bins_unknown(release: ReleaseData, encoded: tuple[SensitiveValues, ...]) -> bool:
-    """Whether the certificate speaks of bins that no schema gives."""
+    """Whether the certificate mentions bins that no schema defines."""
     certified = release.certified
     binned = certified is not None and any(values.binned for values in certified.sensitive)
     return binned and not any(values.binned for values in encoded)
@@ -132,7 +132,7 @@ def _caps(
     encoded: tuple[SensitiveValues, ...],
     bins_unknown: bool,
 ) -> list[Float64Array | None]:
-    """By column: the caps of its values, None where the guarantee gives none."""
+    """For each attribute: the caps of its values, None where the guarantee sets none."""
     if guarantee is None or not guarantee.about_values:
         return [None] * len(encoded)
     if not encoded:
@@ -143,7 +143,7 @@ def _caps(
         )
     if bins_unknown:
         raise UsageError(
-            "The guarantee is about bins of numbers, and only the schema says which.",
+            "The guarantee is about bins of numbers, which only the schema defines.",
             "Give the schema the release was made with: --schema FILE.",
         )
     demand = guarantee.demand(rows, encoded)
@@ -154,7 +154,7 @@ def _caps(
 def _published_codes(
     original: pa.Table, published: pa.Table, encoded: tuple[SensitiveValues, ...]
 ) -> list[Int32Array]:
-    """The published values in the codes of the originals, -1 for values they do not have."""
+    """The published values in the codes of the originals, -1 for values that these lack."""
     single = {
         values.columns[0]: _lookup(
             original.column(values.columns[0]), values.codes, published.column(values.columns[0])
@@ -178,14 +178,14 @@ def _published_codes(
 
 def _lookup(known: pa.ChunkedArray, codes: Int32Array, values: pa.ChunkedArray) -> Int32Array:
     """The codes of ``values``, given the codes of ``known``."""
-    numbers = same_numbers(known, values)
+    numbers = common_codes(known, values)
     code_of = np.full(max(int(part.max(initial=0)) for part in numbers) + 1, -1, np.int32)
     code_of[numbers[0]] = codes
     return code_of[numbers[1]]
 
 
-def same_numbers(*columns: pa.ChunkedArray) -> list[Int64Array]:
-    """Columns as numbers, equal values having the same number; missing is a value, and NaN one."""
+def common_codes(*columns: pa.ChunkedArray) -> list[Int64Array]:
+    """Encode columns so that equal values have the same code; missing and NaN are values too."""
     kind = columns[0].type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -203,7 +203,7 @@ def same_numbers(*columns: pa.ChunkedArray) -> list[Int64Array]:
 
 
 def _is_ordered(original: pa.Table, values: SensitiveValues) -> bool:
-    """Whether distances between values mean something: numbers, as they are and none missing."""
+    """Whether distances between values are meaningful: numbers, not binned and none missing."""
     if values.joint or values.binned:
         return False
     kind = original.schema.field(values.columns[0]).type

@@ -1,7 +1,7 @@
-"""Kernels: what a mixture of sensitive values gives away, and the mixtures that people see.
+"""Kernels that measure what mixtures of sensitive values reveal.
 
-A *mixture* says how often each value occurs among some records. It is measured against the shares
-of the values in the whole table, see `measure`.
+A *mixture* says how often each value occurs among some records. It is compared with the shares of
+the values in the whole table, see `measure_mixture`.
 """
 
 from __future__ import annotations
@@ -23,38 +23,42 @@ if TYPE_CHECKING:
 
 SHARE = 0  # the highest share of a value
 RATIO = 1  # the highest ratio of a share to the value's cap
-DISTINCT = 2  # different values
-ENTROPY = 3  # in nats
+DISTINCT = 2  # the number of distinct values
+ENTROPY = 3  # the entropy, in nats
 GAIN = 4  # the highest ratio of a share to the value's share in the whole table
-ENHANCED = 5  # the smallest β of enhanced β-likeness; infinite when there is none
+ENHANCED = 5  # the smallest β of enhanced β-likeness; infinite if no β suffices
 DISTANCE = 6  # earth mover's distance from the shares in the whole table
 LOG_RATIO = 7  # the largest |ln(share / share in the whole table)| of a value that occurs
-MARGIN = 8  # how many records the likeliest value has more than the next
-MEASURES = 9
+MARGIN = 8  # how many more records the likeliest value has than the next one
+MEASURES = 9  # the number of measures
 
 LIKELIEST, MOST_GAINED = 0, 1  # guesses: the value of SHARE and that of RATIO
 
-_DUST = 1e-6  # less than any record's part, more than what adding and taking off may leave
+_DUST = 1e-6  # below any record's part, above what rounding may leave after adding and subtracting
 
 
-class Values(NamedTuple):
-    """What mixtures of one sensitive column (or of joint values) are measured against."""
+class ReferenceDistribution(NamedTuple):
+    """What mixtures of a sensitive attribute are compared with."""
 
     overall: Float64Array  # [values]: share in the whole table
     caps: Float64Array  # [values]: the highest share the guarantee allows
-    cumulative: Float64Array  # [values + 1]: ordered columns: sums of the cumulative shares
-    ordered: bool  # whether EMD goes along the order of the values (numbers) or all are equal
+    cumulative: Float64Array  # [values + 1]: sums of the cumulative shares, for ordered values
+    ordered: bool  # whether EMD follows the order of the values (numbers) or distances are equal
 
 
-def values_of(counts: Int64Array, caps: Float64Array, ordered: bool) -> Values:
-    """Values by how often they occur in the whole table."""
+def reference_distribution(
+    counts: Int64Array, caps: Float64Array, ordered: bool
+) -> ReferenceDistribution:
+    """The reference distribution of values that occur ``counts`` times in the whole table."""
     overall = counts / max(counts.sum(), 1)
-    return Values(overall, caps, np.concatenate([[0.0], np.cumsum(np.cumsum(overall))]), ordered)
+    return ReferenceDistribution(
+        overall, caps, np.concatenate([[0.0], np.cumsum(np.cumsum(overall))]), ordered
+    )
 
 
 @njit(cache=True, nogil=True)
-def measure(
-    values: Values,
+def measure_mixture(
+    reference: ReferenceDistribution,
     present: Int64Array,
     counts: Float64Array,
     kinds: int,
@@ -78,12 +82,12 @@ def measure(
             most, next_most = counts[kind], most
         else:
             next_most = max(next_most, counts[kind])
-        share, usual = counts[kind] / total, values.overall[value]
+        share, usual = counts[kind] / total, reference.overall[value]
         if share > measured[SHARE]:
             measured[SHARE] = share
             guesses[LIKELIEST] = value
-        if share / values.caps[value] > measured[RATIO]:
-            measured[RATIO] = share / values.caps[value]
+        if share / reference.caps[value] > measured[RATIO]:
+            measured[RATIO] = share / reference.caps[value]
             guesses[MOST_GAINED] = value
         measured[ENTROPY] -= share * np.log(share)
         gain = share / usual if usual > 0 else np.inf
@@ -96,16 +100,20 @@ def measure(
         absent -= usual
     measured[DISTANCE] += max(absent, 0.0) / 2
     measured[MARGIN] = most - next_most
-    if values.ordered and kinds > 0:
-        measured[DISTANCE] = _ordered_distance(values, present, counts, kinds, total)
+    if reference.ordered and kinds > 0:
+        measured[DISTANCE] = _ordered_distance(reference, present, counts, kinds, total)
 
 
 @njit(cache=True, nogil=True)
 def _ordered_distance(
-    values: Values, present: Int64Array, counts: Float64Array, kinds: int, total: float
+    reference: ReferenceDistribution,
+    present: Int64Array,
+    counts: Float64Array,
+    kinds: int,
+    total: float,
 ) -> float:
     """Mean over the steps of the order of |cumulative share here - in the whole table|."""
-    steps = values.overall.size - 1
+    steps = reference.overall.size - 1
     if steps == 0:
         return 0.0
     distance = 0.0
@@ -118,13 +126,17 @@ def _ordered_distance(
         low, high = begin, max(end, begin)
         while low < high:
             middle = (low + high) // 2
-            if _cumulative(values, middle) < share:
+            if _cumulative(reference, middle) < share:
                 low = middle + 1
             else:
                 high = middle
         above = max(end, begin)
-        distance += share * (low - begin) - (values.cumulative[low] - values.cumulative[begin])
-        distance += (values.cumulative[above] - values.cumulative[low]) - share * (above - low)
+        distance += share * (low - begin) - (
+            reference.cumulative[low] - reference.cumulative[begin]
+        )
+        distance += (reference.cumulative[above] - reference.cumulative[low]) - share * (
+            above - low
+        )
         begin = above
         if kind < kinds:
             so_far += counts[kind]
@@ -132,40 +144,44 @@ def _ordered_distance(
 
 
 @njit(cache=True, nogil=True)
-def _cumulative(values: Values, value: int) -> float:
-    """The share in the whole table of all values up to and with this one."""
-    return float(values.cumulative[value + 1] - values.cumulative[value])
+def _cumulative(reference: ReferenceDistribution, value: int) -> float:
+    """The share in the whole table of all values up to and including this one."""
+    return float(reference.cumulative[value + 1] - reference.cumulative[value])
 
 
 # --------------------------------------------------------------------------------- along the edges
 
 
-def along_edges(edges: Edges, marks: Int32Array, values: Values) -> tuple[Float64Array, Int32Array]:
-    """By original: measures and guesses of the mixture published on its matches.
+def measure_along_edges(
+    edges: Edges, codes: Int32Array, reference: ReferenceDistribution
+) -> tuple[Float64Array, Int32Array]:
+    """Measure, for each original, the mixture published on its matches; measures and guesses.
 
-    ``marks`` are the values published on every record, -1 for one that the table does not have.
+    ``codes`` are the values published on each record, -1 for one that the table does not have.
     """
     starts, records = edges.matches
     measured = np.empty((edges.records, MEASURES))
     guesses = np.empty((edges.records, 2), np.int32)
     parallel.over_rows(
         lambda first, last: _measure_runs(
-            values, starts, records, marks, measured, guesses, first, last
+            reference, starts, records, codes, measured, guesses, first, last
         ),
         edges.records,
     )
     return measured, guesses
 
 
-def by_group(groups: Int64Array, marks: Int32Array, values: Values) -> Float64Array:
-    """Measures of the mixture in every group of records."""
+def measure_groups(
+    groups: Int64Array, codes: Int32Array, reference: ReferenceDistribution
+) -> Float64Array:
+    """Measure the mixture in every group of records."""
     order = np.argsort(groups, kind="stable").astype(np.int32)
     starts = offsets_of(np.bincount(groups))
     measured = np.empty((len(starts) - 1, MEASURES))
     guesses = np.empty((len(starts) - 1, 2), np.int32)
     parallel.over_rows(
         lambda first, last: _measure_runs(
-            values, starts, order, marks, measured, guesses, first, last
+            reference, starts, order, codes, measured, guesses, first, last
         ),
         len(starts) - 1,
     )
@@ -174,44 +190,45 @@ def by_group(groups: Int64Array, marks: Int32Array, values: Values) -> Float64Ar
 
 @njit(cache=True, nogil=True)
 def _measure_runs(
-    values: Values,
+    reference: ReferenceDistribution,
     starts: Int64Array,
     records: Int32Array,
-    marks: Int32Array,
+    codes: Int32Array,
     measured: Float64Array,
     guesses: Int32Array,
     first: int,
     last: int,
 ) -> None:
     """Measure the mixtures of the records ``records[starts[i]:starts[i + 1]]``."""
-    tally = np.zeros(values.overall.size, np.int64)
-    present = np.empty(values.overall.size, np.int64)
-    counts = np.empty(values.overall.size)
+    tally = np.zeros(reference.overall.size, np.int64)
+    present = np.empty(reference.overall.size, np.int64)
+    counts = np.empty(reference.overall.size)
     for person in range(first, last):
         kinds = 0
         for match in range(starts[person], starts[person + 1]):
-            mark = marks[records[match]]
-            if mark >= 0:
-                if tally[mark] == 0:
-                    present[kinds] = mark
+            code = codes[records[match]]
+            if code >= 0:
+                if tally[code] == 0:
+                    present[kinds] = code
                     kinds += 1
-                tally[mark] += 1
+                tally[code] += 1
         present[:kinds].sort()
         for kind in range(kinds):
             counts[kind] = tally[present[kind]]
             tally[present[kind]] = 0
-        measure(values, present, counts, kinds, measured[person], guesses[person])
+        measure_mixture(reference, present, counts, kinds, measured[person], guesses[person])
 
 
 # ---------------------------------------------------------------------------------- by containment
 
 
-def by_containment(
-    index: ContainmentIndex, mixtures: Mixtures, values: Values
+def measure_by_containment(
+    index: ContainmentIndex, mixtures: Mixtures, reference: ReferenceDistribution
 ) -> tuple[Float64Array, Int32Array]:
-    """By point of the index: measures and guesses of the mixture on all records that contain it.
+    """Measure, for each point of the index, the mixture on all records that contain it.
 
-    ``mixtures`` [records, values] says what is published of every record's sensitive value.
+    ``mixtures`` [records, values] says what is published about each record's sensitive value.
+    Returns measures and guesses.
     """
     records = len(index.box_of)
     members = csr_array(
@@ -231,7 +248,7 @@ def by_containment(
             published.indptr.astype(np.int64),
             published.indices.astype(np.int64),
             published.data,
-            values,
+            reference,
             branches[first:last],
             measured,
             guesses,
@@ -252,7 +269,7 @@ def _add(
     counts: Float64Array,
     tally: Float64Array,
 ) -> None:
-    """Add the values of all boxes that contain the branch at ``node``, or take them off again."""
+    """Add the values of all boxes that contain the branch at ``node``, or subtract them again."""
     for piece in range(piece_starts[node], piece_starts[node + 1]):
         box = piece_boxes[piece]
         for entry in range(entry_starts[box], entry_starts[box + 1]):
@@ -267,15 +284,15 @@ def _measure_branches(
     entry_starts: Int64Array,
     entries: Int64Array,
     counts: Float64Array,
-    values: Values,
+    reference: ReferenceDistribution,
     branches: Int64Array,
     measured: Float64Array,
     guesses: Int32Array,
 ) -> None:
     """Measure all points below the branches, with one tally that follows the walk down the tree."""
-    tally = np.zeros(values.overall.size)
-    present = np.empty(values.overall.size, np.int64)
-    amounts = np.empty(values.overall.size)
+    tally = np.zeros(reference.overall.size)
+    present = np.empty(reference.overall.size, np.int64)
+    amounts = np.empty(reference.overall.size)
     stack = np.empty(tree.low.shape[1] * 64 + 4, np.int64)
     for branch in branches:
         above = tree.parent[branch]
@@ -287,7 +304,7 @@ def _measure_branches(
         while top > 0:
             top -= 1
             node = stack[top]
-            if node < 0:  # all below has been measured
+            if node < 0:  # all points below have been measured
                 _add(-1 - node, -1, piece_starts, piece_boxes, entry_starts, entries, counts, tally)
                 continue
             _add(node, 1, piece_starts, piece_boxes, entry_starts, entries, counts, tally)
@@ -305,5 +322,5 @@ def _measure_branches(
                     amounts[kinds] = tally[value]
                     kinds += 1
             point = tree.first[node]
-            measure(values, present, amounts, kinds, measured[point], guesses[point])
+            measure_mixture(reference, present, amounts, kinds, measured[point], guesses[point])
         tally[:] = 0
