@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mottle.encoding.domain import Form
 from mottle.io.parquet_rows import Rows, StoredRows, tables_of
 from mottle.io.write_release import PARQUET
 from mottle.release.column import PublishedColumn
@@ -52,7 +51,9 @@ class ReleaseRows:
 
     def without_sets(self) -> ReleaseRows:
         """The same without columns of sets of items."""
-        columns = tuple(column for column in self.columns if column.form is not Form.WORLDS)
+        columns = tuple(
+            column for column in self.columns if column.form is None or not column.form.has_items
+        )
         return replace(self, columns=columns)
 
     def first(self, rows: int) -> Release:
