@@ -56,7 +56,6 @@ else:
 
 PARTS = ("base", "uncertain", "distance")  # of a cell, where each is a column
 SEPARATOR = ";"  # between the items of a set that is written as text, unless the schema names one
-_NO_ITEMS = pa.scalar([], pa.list_(pa.string()))
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,8 @@ class Worlds(Form):
         """Base, uncertain items and distance."""
         base, uncertain, distance, missing = cells.flatten()
         known = base.is_valid()
-        bases, others = (joined(pc.coalesce(part, _NO_ITEMS))[1] for part in (base, uncertain))
+        no_items = pa.scalar([], pa.list_(pa.string()))
+        bases, others = (joined(pc.coalesce(part, no_items))[1] for part in (base, uncertain))
         nothing = pa.scalar(None, pa.string())
         bar = pc.if_else(missing, "|", "")
         return (
