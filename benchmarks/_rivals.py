@@ -18,7 +18,8 @@ from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.hierarchy.tree import Hierarchy
-from mottle.loss.ncp import measure, range_scale
+from mottle.kinds.forms.range import range_scale
+from mottle.loss.ncp import measure
 
 ENVIRONMENT = ROOT / ".venv-rivals"
 # ARX 3.9 on the 30,162 ADULT rows and the seven quasi-identifiers of this benchmark, measured

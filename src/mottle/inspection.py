@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from mottle.encoding.encode import encode_column, kind_of
 from mottle.errors import DataError
-from mottle.itemsets.arrow import is_list
 from mottle.orderings import lexicographic
-from mottle.schema.model import SEPARATOR, Column, Kind, Representation, Role, Schema
-from mottle.utils.arrow import is_plain
+from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 _NAMES_A_PERSON = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|name|names|surname|ssn|bsn|nhs|mrn|e-?mail|phone|mobile|address"
@@ -25,9 +23,8 @@ _SOUNDS_SENSITIVE = re.compile(
     r"diagnos|disease|disorder|illness|(^|[^a-z])icd|symptom|treatment|medication|drug|hiv|cancer"
     r"|income|salary|wage|debt|religio|politic|vote|crime|sentence|ethnic|sexual"
 )
-_FEW_ROWS = 20  # with fewer rows, distinct values are no sign of an identifier
-_LONG_TEXT = 40  # a text column with more characters in the mean is taken for free text
-_SEPARATED = 0.1  # least share of cells with a separator for text to be taken for sets
+_FEW_ROWS = 20  # below this, all-distinct says nothing
+_LONG_TEXT = 40  # mean characters from which on a text column is free text
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,7 @@ class InspectedColumn:
     role: Role
     kind: Kind | None
     why: str  # the reason for the proposed role
+    why_kind: str = ""  # the reason for the proposed kind, unless it is that of the type
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Inspection:
             column.name: (
                 f"{column.type}: {column.distinct:,} distinct values, {column.nulls:,} missing;"
                 f" alone it singles out {column.unique_share:.1%} of the rows\n"
-                f"proposed because {column.why}"
+                f"proposed because {column.why}{_kind_comment(column)}"
             )
             for column in self.columns
         }
@@ -150,9 +148,8 @@ def inspect(table: pa.Table) -> Inspection:
 
 def _look_at(name: str, values: pa.ChunkedArray) -> tuple[InspectedColumn, NDArray[np.int32], int]:
     column = Column(name=name, role=Role.QUASI_IDENTIFYING)
-    is_set = _looks_like_sets(values)
-    if is_set:
-        column = column.model_copy(update={"kind": Kind.SET})
+    kind, why_kind = _propose_kind(name, values)
+    is_set = kind.form.has_items
     if pa.types.is_nested(values.type) and not is_set:
         report = InspectedColumn(
             name,
@@ -165,8 +162,8 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[InspectedColumn, NDArr
             "structures cannot be generalized",
         )
         return report, np.empty(0, np.int32), 0
-    kind = kind_of(values.type, column)
-    as_values = column.model_copy(update={"kind": Kind.SET if is_set else Kind.CATEGORY})
+    kind = kind_of(values.type, column.model_copy(update={"kind": kind}))
+    as_values = column.model_copy(update={"kind": kind if is_set else Kind.CATEGORY})
     domain, codes = encode_column(values, as_values, Representation.SET)
     counts = np.bincount(codes, minlength=domain.size)
     nulls = int(counts[domain.missing]) if domain.missing >= 0 else 0
@@ -183,20 +180,25 @@ def _look_at(name: str, values: pa.ChunkedArray) -> tuple[InspectedColumn, NDArr
         role=role,
         kind=kind,
         why=why,
+        why_kind=why_kind,
     )
     return report, codes, domain.size
 
 
-def _looks_like_sets(values: pa.ChunkedArray) -> bool:
-    """Whether cells are lists, or text with separators between few items that recur."""
-    if is_list(values.type):
-        return is_plain(values.type.value_type)
-    if not pa.types.is_string(values.type) or values.null_count == len(values):
-        return False
-    if pc.mean(pc.match_substring(values, SEPARATOR)).as_py() < _SEPARATED:
-        return False
-    items = pc.list_flatten(pc.split_pattern(values, SEPARATOR))
-    return len(items.unique()) * 2 < len(values.unique())
+def _propose_kind(name: str, values: pa.ChunkedArray) -> tuple[Kind, str]:
+    """The kind that finds a reason in the values, or else that of their type."""
+    for kind in Kind:
+        reason = kind.proposal(name, values)
+        if reason is not None:
+            return kind, reason
+    return Kind.of_type(values.type), ""
+
+
+def _kind_comment(column: InspectedColumn) -> str:
+    """A line about the proposed kind, for a mottle.toml."""
+    if not column.why_kind or column.role is not Role.QUASI_IDENTIFYING:
+        return ""
+    return f"\nkind {column.kind} because {column.why_kind}"
 
 
 def _lowered(name: str) -> str:

@@ -15,7 +15,6 @@ from mottle.encoding.cover import Cover, NodeCells, RangeCells, SetCells, check_
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.release.publish import decode
 from mottle.schema.model import Representation
 
 PLACES = Hierarchy.from_rows(
@@ -101,7 +100,7 @@ def test_cells_hold_exactly_what_the_preimages_have(case):
     check_covers(graph, codes, published)
     for cells, domain in zip(published.cells, codes.domains, strict=True):
         values = table.column(domain.name).to_pylist()
-        decoded = decode(cells, domain).take(pa.array(published.row_of)).to_pylist()
+        decoded = cells.decode(domain).take(pa.array(published.row_of)).to_pylist()
         expected = [
             naive_cell(
                 domain.name,
@@ -242,7 +241,7 @@ def test_large_degrees_take_the_sorting_path():
     graph = Graph.rings(np.arange(n), np.array([0, n]), np.array([150]))
     published = cover(graph, codes)
     check_covers(graph, codes, published)
-    cells = decode(published.cells[0], codes.domains[0]).to_pylist()
+    cells = published.cells[0].decode(codes.domains[0]).to_pylist()
     values = table.column("q").to_pylist()
     for position in (0, 149, 299):
         around = [values[(position + step) % n] for step in range(150)]

@@ -15,7 +15,6 @@ from mottle.encoding.cover import cover
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.loss.ncp import measure
-from mottle.release.publish import decode
 from mottle.schema.model import Representation
 
 FAST07 = Hierarchy.from_rows(
@@ -91,7 +90,7 @@ def test_loss_is_that_of_the_formulas(case):
     loss = measure(published, codes)
     for cells, domain in zip(published.cells, codes.domains, strict=True):
         values = table.column(domain.name).to_pylist()
-        typed = decode(cells, domain).take(pa.array(published.row_of)).to_pylist()
+        typed = cells.decode(domain).take(pa.array(published.row_of)).to_pylist()
         each = [naive_ncp(cell, values, domain.column, str(domain.form)) for cell in typed]
         assert loss.ncp[domain.name] == pytest.approx(sum(each) / n, abs=1e-9)
         assert -1e-12 <= loss.ncp[domain.name] <= 1 + 1e-9

@@ -70,7 +70,7 @@ def test_the_report_is_the_same_from_memory_and_from_the_file(
 ) -> None:
     written = (saved / "report.html").read_text(encoding="utf-8")
     assert report_html(of_folder(saved)) == written
-    monkeypatch.setattr(release_rows, "ROWS_PER_PART", 100)
+    monkeypatch.setattr(ReleaseData.tables, "__defaults__", (100,))
     assert report_html(of_folder(saved)) == written
     owner = Owner(crowd[0])
     assert report_html(of_folder(saved), owner=owner) == report_html(

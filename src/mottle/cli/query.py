@@ -22,7 +22,7 @@ from mottle.pipeline.release import read_release
 from mottle.queries.engine import FITS
 from mottle.queries.sql.answer import notes
 from mottle.release.column import PublishedColumn
-from mottle.schema.model import SEPARATOR, Kind
+from mottle.schema.model import SEPARATOR
 
 FORMATS = ("csv", "parquet")
 _ENDINGS = ("_low", "_high", "_error")
@@ -116,7 +116,7 @@ def sample_command(
 def _without_lists(table: pa.Table, columns: Sequence[PublishedColumn]) -> pa.Table:
     """Sets of items as text, as a CSV file may hold them."""
     for column in columns:
-        if column.kind is Kind.SET:
+        if column.form is not None and column.form.has_items:
             place = table.column_names.index(column.name)
             separator = column.separator or SEPARATOR
             texts = as_text_of_items(table.column(place), column.name, separator)

@@ -1,90 +1,32 @@
 """From graph to published cells: the range, set, hierarchy node or worlds that cover all preimages.
 
 Published records of a complete block are identical, so cells are kept once per *row* of the cover
-and ``row_of`` says which row each published record has.
+and ``row_of`` says which row each published record has. The form of a column (`mottle.kinds.forms`)
+decides what covers its preimages; here is what all forms need of the graph.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.domain import Codes
 from mottle.errors import PrivacyError
 from mottle.graph.bit_voting import Votes, check_worlds, vote
 from mottle.graph.model import Graph, preimage, rows_of
 from mottle.itemsets.data import Sets
+from mottle.kinds.forms.base import Cells
+from mottle.kinds.forms.node import NodeCells as NodeCells
+from mottle.kinds.forms.range import RangeCells as RangeCells
+from mottle.kinds.forms.set import SetCells as SetCells
+from mottle.kinds.forms.worlds import WorldCells as WorldCells
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
-
-@dataclass(frozen=True)
-class RangeCells:
-    """Ranges of one column; ``lowest`` = ``highest`` = -1 where only missing is possible."""
-
-    lowest: Int32Array  # [rows] smallest code
-    highest: Int32Array  # [rows] largest code
-    missing: BoolArray  # [rows] whether the missing value is possible
-
-    def take(self, rows: Int32Array) -> RangeCells:
-        """The cells of the given rows."""
-        return RangeCells(self.lowest[rows], self.highest[rows], self.missing[rows])
-
-
-@dataclass(frozen=True)
-class SetCells:
-    """Sets of codes of one column, each ascending: row r has values[offsets[r]:offsets[r + 1]]."""
-
-    offsets: Int64Array  # [rows + 1]
-    values: Int32Array
-
-    def take(self, rows: Int32Array) -> SetCells:
-        """The cells of the given rows."""
-        counts = np.diff(self.offsets)[rows]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
-        return SetCells(offsets, self.values[places])
-
-
-@dataclass(frozen=True)
-class NodeCells:
-    """Hierarchy nodes of one column; -1 for the missing value alone."""
-
-    nodes: Int32Array  # [rows]
-
-    def take(self, rows: Int32Array) -> NodeCells:
-        """The cells of the given rows."""
-        return NodeCells(self.nodes[rows])
-
-
-@dataclass(frozen=True)
-class WorldCells:
-    """Sets of items of one column, as bit voting publishes them (`mottle.graph.bit_voting`)."""
-
-    base: SetCells  # items that most of the preimages hold that are not missing
-    uncertain: SetCells  # items that some of these hold and others do not
-    distance: Int32Array  # [rows] how many uncertain items may be otherwise than in the base
-    known: BoolArray  # [rows] whether there is a set at all; not where only missing is possible
-    missing: BoolArray  # [rows] whether the missing value is possible
-    wrong: NDArray[np.float64]  # [rows] items told wrongly of a preimage, the mean over all
-
-    def take(self, rows: Int32Array) -> WorldCells:
-        """The cells of the given rows."""
-        return WorldCells(
-            self.base.take(rows),
-            self.uncertain.take(rows),
-            self.distance[rows],
-            self.known[rows],
-            self.missing[rows],
-            self.wrong[rows],
-        )
-
-
-CoverCells = RangeCells | SetCells | NodeCells | WorldCells
+CoverCells = Cells
 
 
 @dataclass(frozen=True)
@@ -94,7 +36,7 @@ class Cover:
     row_of: Int32Array  # [n]: the row of the cover each published record has
     block_of: Int32Array  # [rows]: the block of the graph a row belongs to
     place_of: Int32Array  # [rows]: the place in that block whose preimages the row covers
-    cells: tuple[CoverCells, ...]  # one per quasi-identifier
+    cells: tuple[Cells, ...]  # one per quasi-identifier
 
     @property
     def multiplicity(self) -> Int64Array:
@@ -104,90 +46,12 @@ class Cover:
 
 def cover(graph: Graph, codes: Codes) -> Cover:
     """Cover the preimages of every published record. Cost O(n · degree · d)."""
-    row_of, block_of, place_of = rows_of(graph)
-    rows = len(block_of)
-    ordered = codes.matrix[graph.members]  # preimages lie close together in memory
-
-    def ranges(column: int, missing: int) -> RangeCells:
-        lowest, highest = np.empty(rows, np.int32), np.empty(rows, np.int32)
-        possible = np.empty(rows, np.bool_)
-        parallel.over_rows(
-            lambda first, last: _cover_ranges(
-                graph,
-                block_of,
-                place_of,
-                ordered,
-                column,
-                missing,
-                first,
-                last,
-                lowest,
-                highest,
-                possible,
-            ),
-            rows,
-        )
-        return RangeCells(lowest, highest, possible)
-
-    def sets(column: int) -> SetCells:
-        parts = parallel.over_rows(
-            lambda first, last: _cover_sets(
-                graph, block_of, place_of, ordered, column, first, last
-            ),
-            rows,
-        )
-        counts = np.concatenate([counts for counts, _ in parts])
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return SetCells(offsets, np.concatenate([values for _, values in parts]))
-
-    def cells(column: int, domain: Domain) -> CoverCells:
-        if domain.form is Form.SET:
-            return sets(column)
-        if domain.form is Form.WORLDS:
-            return _cover_worlds(graph, codes, column)
-        extent = ranges(column, domain.missing)
-        return nodes_of_ranges(extent, domain) if domain.form is Form.NODE else extent
-
-    return Cover(
-        row_of,
-        block_of,
-        place_of,
-        tuple(cells(column, domain) for column, domain in enumerate(codes.domains)),
+    rows = _Rows(graph, codes, *rows_of(graph))
+    cells = tuple(
+        domain.form.cover(_ColumnPreimages(rows, column), domain)
+        for column, domain in enumerate(codes.domains)
     )
-
-
-def _cover_worlds(graph: Graph, codes: Codes, column: int) -> WorldCells:
-    votes = vote(graph, *_sets_of_records(codes, column))
-    degrees = graph.degrees[votes.block_of]
-    return WorldCells(
-        base=SetCells(votes.base_starts, votes.base),
-        uncertain=SetCells(votes.uncertain_starts, votes.uncertain),
-        distance=votes.distance,
-        known=votes.voters > 0,
-        missing=votes.voters < degrees,
-        wrong=votes.wrong / degrees,
-    )
-
-
-def _sets_of_records(codes: Codes, column: int) -> tuple[Sets, BoolArray]:
-    """The items of every record, and whether it has a set at all."""
-    domain = codes.domains[column]
-    assert domain.sets is not None
-    own = codes.matrix[:, column]
-    return domain.sets.sets.take(own), own != domain.missing
-
-
-def nodes_of_ranges(extent: RangeCells, domain: Domain) -> NodeCells:
-    """The lowest common ancestors of ranges of in-order leaves (FAST07 §2.1).
-
-    Leaves are numbered in order, so the ancestor of the lowest and the highest is the ancestor of
-    all between. The missing value hangs directly below the root.
-    """
-    assert domain.hierarchy is not None
-    only_missing = extent.lowest < 0
-    nodes = domain.hierarchy.common_ancestors(extent.lowest, extent.highest)
-    nodes = np.where(extent.missing, domain.hierarchy.root, nodes)
-    return NodeCells(np.where(only_missing, -1, nodes).astype(np.int32))
+    return Cover(rows.row_of, rows.block_of, rows.place_of, cells)
 
 
 def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
@@ -198,143 +62,165 @@ def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
     stated = (published.row_of, published.block_of, published.place_of)
     if not all(map(np.array_equal, rows_of(graph), stated)):
         raise PrivacyError("Invariant 2: published records and rows of the cover do not agree.")
-    rows = len(published.block_of)
-    ordered = codes.matrix[graph.members]
+    rows = _Rows(graph, codes, *stated)
     pairs = int((graph.degrees[published.block_of].astype(np.int64)).sum())
     if len(published.cells) != len(codes.domains):
         raise PrivacyError("Invariant 2: published columns and quasi-identifiers do not agree.")
     for column, (cells, domain) in enumerate(zip(published.cells, codes.domains, strict=True)):
-        if not _is_well_formed(cells, rows, domain):
+        if not cells.is_well_formed(len(published.block_of), domain):
             raise PrivacyError(
                 f"Invariant 2: the cells of column '{domain.name}' are not one for each row."
             )
-        if isinstance(cells, WorldCells):
-            _check_worlds(graph, codes, column, cells, published)
-            continue
-        allowed = _as_sets_or_ranges(cells, domain)
-        uncovered = sum(
-            parallel.over_rows(
-                partial(
-                    _uncovered,
-                    graph,
-                    published.block_of,
-                    published.place_of,
-                    ordered,
-                    column,
-                    domain.missing,
-                    *allowed,
-                ),
-                rows,
-            )
-        )
-        if uncovered:
-            raise PrivacyError(
-                f"Invariant 2: {uncovered} cells of column '{domain.name}' miss a preimage."
-            )
+        problem = cells.check(_ColumnPreimages(rows, column), domain)
+        if problem is not None:
+            raise PrivacyError(problem)
     return pairs * len(codes.domains)
 
 
-def _check_worlds(
-    graph: Graph, codes: Codes, column: int, cells: WorldCells, published: Cover
-) -> None:
-    """Every preimage is a possible world, or missing where that is possible."""
-    sets, present = _sets_of_records(codes, column)
-    votes = Votes(
-        published.row_of,
-        published.block_of,
-        published.place_of,
-        cells.base.offsets,
-        cells.base.values,
-        cells.uncertain.offsets,
-        cells.uncertain.values,
-        np.where(cells.known, cells.distance, -1).astype(np.int32),
-        np.empty(0, np.int32),
-        np.empty(0, np.int64),
-    )
-    try:
-        check_worlds(graph, sets, votes, present)
-    except PrivacyError as error:
-        name = codes.domains[column].name
-        raise PrivacyError(f"{error.problem} This is column '{name}'.") from None
-    rows = len(cells.missing)
-    ordered = np.ascontiguousarray(np.where(present, 1, 0)[graph.members, None], np.int32)
-    anything, nothing = np.ones(rows, np.int32), np.empty(0, np.int32)
-    uncovered = parallel.over_rows(
-        partial(
-            _uncovered,
-            graph,
-            published.block_of,
-            published.place_of,
-            ordered,
-            0,
-            0,
-            anything,
-            anything,
-            cells.missing,
-            np.empty(0, np.int64),
-            nothing,
-        ),
-        rows,
-    )
-    if sum(uncovered):
-        raise PrivacyError(
-            f"Invariant 2: {sum(uncovered)} cells of column '{codes.domains[column].name}' miss"
-            " that a preimage is missing."
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a cover and where their preimages lie."""
+
+    graph: Graph
+    coded: Codes
+    row_of: Int32Array  # [n]
+    block_of: Int32Array  # [rows]
+    place_of: Int32Array  # [rows]
+
+    @cached_property
+    def ordered(self) -> Int32Array:
+        """Codes along the graph's members, where preimages lie close together in memory."""
+        return self.coded.matrix[self.graph.members]
+
+
+@dataclass(frozen=True)
+class _ColumnPreimages:
+    """The preimages of every row, seen from one column: `mottle.kinds.forms.base.Preimages`."""
+
+    rows: _Rows
+    column: int
+
+    @property
+    def codes(self) -> Int32Array:
+        """[n]: the code of every record."""
+        return self.rows.coded.matrix[:, self.column]
+
+    def extents(self, missing: int) -> tuple[Int32Array, Int32Array, BoolArray]:
+        """[rows] each: lowest and highest code, -1 for none, and whether one is missing."""
+        rows, count = self.rows, len(self.rows.block_of)
+        lowest, highest = np.empty(count, np.int32), np.empty(count, np.int32)
+        possible = np.empty(count, np.bool_)
+        ordered = rows.ordered
+        parallel.over_rows(
+            lambda first, last: _cover_ranges(
+                rows.graph,
+                rows.block_of,
+                rows.place_of,
+                ordered,
+                self.column,
+                missing,
+                first,
+                last,
+                lowest,
+                highest,
+                possible,
+            ),
+            count,
+        )
+        return lowest, highest, possible
+
+    def distinct(self) -> tuple[Int64Array, Int32Array]:
+        """The distinct codes of every row, ascending, and where those of each row begin."""
+        rows, ordered = self.rows, self.rows.ordered
+        parts = parallel.over_rows(
+            lambda first, last: _cover_sets(
+                rows.graph, rows.block_of, rows.place_of, ordered, self.column, first, last
+            ),
+            len(rows.block_of),
+        )
+        counts = np.concatenate([counts for counts, _ in parts])
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return offsets, np.concatenate([values for _, values in parts])
+
+    def votes(self, sets: Sets, present: BoolArray) -> tuple[Votes, Int32Array]:
+        """What the preimages of every row say about items, and how many preimages it has."""
+        votes = vote(self.rows.graph, sets, present)
+        return votes, self.rows.graph.degrees[votes.block_of]
+
+    def outside_extents(
+        self, missing: int, lowest: Int32Array, highest: Int32Array, possible: BoolArray
+    ) -> int:
+        """How many rows have a preimage that is not between their ends, or missing unsaid."""
+        return self._outside(
+            self.rows.ordered, self.column, missing, lowest, highest, possible, *_NO_SETS
         )
 
+    def outside_sets(self, offsets: Int64Array, values: Int32Array) -> int:
+        """How many rows have a preimage that is not in their set."""
+        return self._outside(self.rows.ordered, self.column, -1, *_NO_EXTENTS, offsets, values)
 
-def _is_well_formed(cells: CoverCells, rows: int, domain: Domain) -> bool:
-    """Whether there is one cell for each row, so that kernels stay inside the arrays."""
-    match cells:
-        case RangeCells():
-            return len(cells.lowest) == len(cells.highest) == len(cells.missing) == rows
-        case SetCells():
-            return _are_lists(cells, rows)
-        case NodeCells():
-            assert domain.hierarchy is not None
-            return bool(
-                len(cells.nodes) == rows and np.all(cells.nodes < len(domain.hierarchy.labels))
-            )
-        case WorldCells():
-            assert domain.sets is not None
-            items = np.concatenate([cells.base.values, cells.uncertain.values, [0]])
-            return bool(
-                _are_lists(cells.base, rows)
-                and _are_lists(cells.uncertain, rows)
-                and len(cells.distance) == len(cells.known) == len(cells.missing) == rows
-                and items.min() >= 0
-                and items.max() < max(domain.sets.universe, 1)
-            )
+    def check_votes(
+        self,
+        base: tuple[Int64Array, Int32Array],
+        uncertain: tuple[Int64Array, Int32Array],
+        distance: Int32Array,
+        sets: Sets,
+        present: BoolArray,
+    ) -> None:
+        """Raise `PrivacyError` unless every preimage is a possible world of its row."""
+        votes = Votes(
+            self.rows.row_of,
+            self.rows.block_of,
+            self.rows.place_of,
+            *base,
+            *uncertain,
+            distance,
+            np.empty(0, np.int32),
+            np.empty(0, np.int64),
+        )
+        check_worlds(self.rows.graph, sets, votes, present)
+
+    def unsaid_missing(self, present: BoolArray, missing: BoolArray) -> int:
+        """How many rows have a preimage without a set and do not say so."""
+        has_set = np.where(present, 1, 0)[self.rows.graph.members, None]
+        anything = np.ones(len(missing), np.int32)
+        return self._outside(
+            np.ascontiguousarray(has_set, np.int32), 0, 0, anything, anything, missing, *_NO_SETS
+        )
+
+    def _outside(
+        self,
+        ordered: Int32Array,
+        column: int,
+        missing: int,
+        lowest: Int32Array,
+        highest: Int32Array,
+        possible: BoolArray,
+        offsets: Int64Array,
+        values: Int32Array,
+    ) -> int:
+        counted: list[int] = parallel.over_rows(
+            partial(
+                _uncovered,
+                self.rows.graph,
+                self.rows.block_of,
+                self.rows.place_of,
+                ordered,
+                column,
+                missing,
+                lowest,
+                highest,
+                possible,
+                offsets,
+                values,
+            ),
+            len(self.rows.block_of),
+        )
+        return sum(counted)
 
 
-def _are_lists(cells: SetCells, rows: int) -> bool:
-    """Whether offsets cut the values into one list for each row."""
-    ends = cells.offsets
-    return bool(
-        len(ends) == rows + 1
-        and ends[0] == 0
-        and ends[-1] == len(cells.values)
-        and np.all(np.diff(ends) >= 0)
-    )
-
-
-def _as_sets_or_ranges(
-    cells: RangeCells | SetCells | NodeCells, domain: Domain
-) -> tuple[Int32Array, Int32Array, BoolArray, Int64Array, Int32Array]:
-    """Cells in the terms of `_uncovered`: a code interval and missing flag, or a set of codes."""
-    nothing = np.empty(0, np.int32)
-    match cells:
-        case RangeCells():
-            return cells.lowest, cells.highest, cells.missing, np.empty(0, np.int64), nothing
-        case SetCells():
-            return nothing, nothing, np.empty(0, np.bool_), cells.offsets, cells.values
-        case NodeCells():
-            assert domain.hierarchy is not None
-            first, last = domain.hierarchy.extents
-            missing = (cells.nodes < 0) | (cells.nodes == domain.hierarchy.root)
-            lowest = np.where(cells.nodes < 0, -1, first[cells.nodes]).astype(np.int32)
-            highest = np.where(cells.nodes < 0, -1, last[cells.nodes]).astype(np.int32)
-            return lowest, highest, missing, np.empty(0, np.int64), nothing
+_NO_SETS = (np.empty(0, np.int64), np.empty(0, np.int32))
+_NO_EXTENTS = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
 
 
 @njit(cache=True, nogil=True)

@@ -11,15 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.queries import Condition
 from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_columns import cells_of
 from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
-from mottle.release.cell_text import from_texts, to_texts
 from mottle.release.column import PublishedColumn
 from mottle.typing import Float64Array, Int64Array
 
@@ -45,15 +42,9 @@ class Tally:
     def values(self) -> tuple[pa.Array, Float64Array]:
         """All values that cells name, the ends of ranges and the members of sets, with weights."""
         weights = self.counts.astype(np.float64)
-        match self.column.form:
-            case Form.RANGE:
-                ends = pa.concat_arrays([self.cells.field("lo"), self.cells.field("hi")])
-                return ends, np.concatenate([weights, weights])
-            case Form.SET:
-                sizes = pc.list_value_length(self.cells).to_numpy()
-                return self.cells.flatten(), np.repeat(weights / np.maximum(sizes, 1), sizes)
-            case _:
-                return self.cells, weights
+        if self.column.form is None:
+            return self.cells, weights
+        return self.column.form.named_values(self.cells, weights)
 
     def shares(self, conditions: Sequence[Condition], degree: int = 0) -> Float64Array:
         """Shares of records expected, certain and possible to satisfy each: [conditions, 3].
@@ -140,24 +131,17 @@ class _Counting:
         return pa.table([*keys, pa.array([], pa.int64())], names=_names(len(keys)))
 
     def _keys(self, cells: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-        """Columns to group by, which are equal where the cells are equal."""
-        form = self.column.form
-        if form is Form.RANGE:
-            return list(pa.Table.from_arrays([cells], ["cell"]).flatten().columns)
-        if form in (Form.SET, Form.WORLDS):
-            texts = [to_texts(one, form) for one in (cells.chunks or [cells.combine_chunks()])]
-            return [pa.chunked_array(part, pa.string()) for part in zip(*texts, strict=True)]
+        """Columns that can be grouped by, equal where the cells are."""
+        if self.column.form is not None:
+            return self.column.form.keys(cells)
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
         return [cells]
 
     def _cells(self, keys: list[pa.Array]) -> pa.Array:
         """The inverse of `_keys`."""
-        form, kind = self.column.form, self.column.field().type
-        if form is Form.RANGE:
-            return pa.StructArray.from_arrays(keys, fields=list(kind))
-        if form in (Form.SET, Form.WORLDS):
-            return from_texts(keys, form, self.column.value_type)
+        if self.column.form is not None:
+            return self.column.form.cells_of_keys(keys, self.column.value_type)
         return keys[0]
 
 

@@ -11,14 +11,11 @@ from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.errors import UsageError
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
-from mottle.schema.model import Kind
-from mottle.typing import BoolArray, Int64Array
+from mottle.typing import BoolArray
 
 
 class Ordering(StrEnum):
@@ -114,8 +111,9 @@ def _containment(first: ReleaseData, second: ReleaseData) -> tuple[BoolArray, Bo
     for column in columns:
         cells = first.table.column(column.name).combine_chunks().take(row_in_first)
         others = second.table.column(column.name).combine_chunks().take(row_in_second)
-        within &= _inside(cells, others, column)
-        around &= _inside(others, cells, column)
+        assert column.form is not None
+        within &= column.form.inside(cells, others, column)
+        around &= column.form.inside(others, cells, column)
     return within, around
 
 
@@ -159,116 +157,3 @@ def _row_around_original(release: ReleaseData) -> pa.Array:
         )
     original_of_row = release.links.graph.members[release.links.position_of_row]
     return pa.array(np.argsort(original_of_row))
-
-
-def _inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> BoolArray:
-    """Whether each cell is contained in the other cell of its row."""
-    match column.form:
-        case Form.RANGE:
-            return _ranges_inside(cells, others, column)
-        case Form.SET:
-            return _sets_inside(cells, others)
-        case Form.WORLDS:
-            return _worlds_inside(cells, others)
-        case _:
-            return _nodes_inside(cells, others, column)
-
-
-def _ranges_inside(
-    cells: pa.StructArray, others: pa.StructArray, column: PublishedColumn
-) -> BoolArray:
-    lowest, highest, missing = cells.flatten()
-    other_lowest, other_highest, other_missing = others.flatten()
-    only_missing = _truth(pc.is_null(lowest))
-    if pa.types.is_null(lowest.type):
-        values_inside = only_missing
-    else:
-        starts_inside = _at_most(other_lowest, lowest, column)
-        values_inside = only_missing | (starts_inside & _at_most(highest, other_highest, column))
-    return values_inside & (~_truth(missing) | _truth(other_missing))
-
-
-def _at_most(smaller: pa.Array, larger: pa.Array, column: PublishedColumn) -> BoolArray:
-    """Whether one value is at most the other; false where one of them is missing."""
-    if column.kind is Kind.ORDERED:
-        if column.order is None:
-            raise UsageError(f"The release does not carry the order of column '{column.name}'.")
-        order = pa.array(column.order, pa.string())
-        smaller, larger = (
-            pc.index_in(pc.cast(values, pa.string()), value_set=order)
-            for values in (smaller, larger)
-        )
-    return _truth(pc.less_equal(smaller, larger))
-
-
-def _sets_inside(cells: pa.ListArray, others: pa.ListArray) -> BoolArray:
-    members, row_of = _members(cells)
-    other_members, other_row_of = _members(others)
-    together = pa.concat_arrays([members, other_members]).dictionary_encode("encode")
-    codes = together.indices.to_numpy().astype(np.int64)
-    keys = np.concatenate([row_of, other_row_of]) * len(together.dictionary) + codes
-    found = np.isin(keys[: len(members)], keys[len(members) :])
-    inside: BoolArray = np.bincount(row_of[~found], minlength=len(cells)) == 0
-    return inside
-
-
-def _members(cells: pa.ListArray) -> tuple[pa.Array, Int64Array]:
-    """All members of all sets, and the row of each."""
-    sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy()
-    return cells.flatten(), np.repeat(np.arange(len(cells)), sizes)
-
-
-def _worlds_inside(cells: pa.StructArray, others: pa.StructArray) -> BoolArray:
-    """Whether every possible set of a cell is a possible set of the other cell.
-
-    Items in which the bases differ have to be uncertain in the other cell, and so have the cell's
-    own uncertain items. The set furthest from the other base flips as many as it may of the items
-    in which the bases agree.
-    """
-    parts = [*cells.flatten()[:2], *others.flatten()[:2]]
-    items, row_of = zip(*(_members(part) for part in parts), strict=True)
-    coded = pa.concat_arrays(items).dictionary_encode()
-    codes = coded.indices.to_numpy().astype(np.int64)
-    keys = np.concatenate(row_of) * max(len(coded.dictionary), 1) + codes
-    base, uncertain, other_base, other_uncertain = np.split(
-        keys, np.cumsum([len(part) for part in items])[:-1]
-    )
-    distance, other_distance = (
-        pc.fill_null(part.flatten()[2], -1).to_numpy() for part in (cells, others)
-    )
-    rows, universe = len(distance), max(len(coded.dictionary), 1)
-    differing = np.setxor1d(base, other_base)
-    doubtful = uncertain[distance[uncertain // universe] > 0]
-    strange = np.setdiff1d(np.union1d(differing, doubtful), other_uncertain)
-    apart = np.bincount(differing // universe, minlength=rows)
-    free = np.bincount(np.setdiff1d(uncertain, differing) // universe, minlength=rows)
-    inside = apart + np.minimum(distance, free) <= other_distance
-    inside[strange // universe] = False
-    missing, other_missing = (_truth(part.flatten()[3]) for part in (cells, others))
-    within: BoolArray = ((distance < 0) | inside) & (~missing | other_missing)
-    return within
-
-
-def _nodes_inside(cells: pa.Array, others: pa.Array, column: PublishedColumn) -> BoolArray:
-    """A node is the interval of its leaves; the root holds the missing value as well."""
-    hierarchy = column.hierarchy
-    if hierarchy is None:
-        raise UsageError(f"The release does not carry the hierarchy of column '{column.name}'.")
-    labels = pa.array(hierarchy.labels, pa.string())
-    nodes, other_nodes = (
-        pc.fill_null(pc.index_in(values, value_set=labels), -1).to_numpy()
-        for values in (cells, others)
-    )
-    first, last = hierarchy.extents
-    leaves_inside = (other_nodes >= 0) & (first[other_nodes] <= first[nodes])
-    leaves_inside &= last[nodes] <= last[other_nodes]
-    missing, other_missing = (
-        (every < 0) | (every == hierarchy.root) for every in (nodes, other_nodes)
-    )
-    inside: BoolArray = ((nodes < 0) | leaves_inside) & (~missing | other_missing)
-    return inside
-
-
-def _truth(flags: pa.Array) -> BoolArray:
-    """Flags as NumPy; null is false."""
-    return np.asarray(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)

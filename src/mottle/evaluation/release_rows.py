@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from mottle.encoding.domain import Form
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 
 
 def without_sets(release: ReleaseData) -> ReleaseData:
     """The release without columns of sets of items."""
-    columns = tuple(column for column in release.columns if column.form is not Form.WORLDS)
+    columns = tuple(
+        column for column in release.columns if column.form is None or not column.form.has_items
+    )
     return replace(release, columns=columns)
 
 

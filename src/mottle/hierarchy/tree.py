@@ -198,6 +198,19 @@ class Hierarchy:
         below = (self.ancestors == self._find_node(node_label)).any(axis=1)
         return tuple(self.leaves[position] for position in np.flatnonzero(below))
 
+    def leaf_range(self, label: str) -> tuple[int, int] | None:
+        """Positions of the first and the last leaf below a label; None where it is no node.
+
+        >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
+        >>> sizes.leaf_range("big"), sizes.leaf_range("huge")
+        ((1, 2), None)
+        """
+        node = self._node.get(label)
+        if node is None:
+            return None
+        first, last = self.extents
+        return int(first[node]), int(last[node])
+
     @property
     def root(self) -> int:
         """The node of the root."""

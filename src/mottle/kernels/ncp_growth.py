@@ -12,13 +12,14 @@ voted on like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.domain import Codes
 from mottle.kernels.vote_growth import (
     PLACES,
     ItemLists,
@@ -28,13 +29,15 @@ from mottle.kernels.vote_growth import (
     add_voter_savings,
     votes_loss,
 )
-from mottle.loss.ncp import items_held, node_penalties, range_scale
+from mottle.kinds.forms.base import Form, TreeGrowth
 from mottle.typing import BoolArray, Float64Array, Int8Array, Int32Array, Int64Array
 
-SET, RANGE, NODE, BITS = 0, 1, 2, 3
-_FORMS = {Form.SET: SET, Form.RANGE: RANGE, Form.NODE: NODE, Form.WORLDS: BITS}
-_WORD = 64  # number of values that one machine word can mark
-FORBIDDEN = 1e6  # growth of an edge that must not be used; real growth is at most 1
+SET = Form.SET.kernel_code
+RANGE = Form.RANGE.kernel_code
+NODE = Form.NODE.kernel_code
+BITS = Form.WORLDS.kernel_code
+_WORD = 64  # values that one machine word can mark
+FORBIDDEN = 1e6  # growth of an edge that may not be used; real growth is at most 1
 
 
 class Scales(NamedTuple):
@@ -63,46 +66,40 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
 
     ``degree`` is the size of boxes, which matters for columns that are published by voting.
     """
-    places = np.array([_places(domain) for domain in codes.domains], np.int64)
+    places = np.array([domain.form.room(domain, PLACES) for domain in codes.domains], np.int64)
     offset = np.concatenate([[0], np.cumsum(places)])[:-1]
     step = np.zeros(len(places))
     position = np.zeros(int(places.sum()))
     node = np.zeros(int(places.sum()), np.int32)
     rows = np.zeros(len(places), np.int64)
     lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
-    trees: list[tuple[Int32Array, Int32Array, Int32Array, Float64Array]] = []
+    trees: list[TreeGrowth] = []
     nodes = 0
     all_weights = sum(domain.column.weight for domain in codes.domains)
     for column, domain in enumerate(codes.domains):
-        weight = domain.column.weight / all_weights
+        growth = domain.form.growth(domain, domain.column.weight / all_weights, degree)
         here = slice(offset[column], offset[column] + domain.size)
-        if domain.form is Form.SET:
-            step[column] = weight / max(domain.size - 1, 1)
-        elif domain.form is Form.RANGE:
-            scale, missing_step = range_scale(domain)
-            step[column] = weight * missing_step / scale
-            position[here] = domain.positions * (weight / scale)
-        elif domain.form is Form.WORLDS:
-            step[column] = weight / (degree * items_held(domain))
+        step[column] = growth.step
+        if growth.position is not None:
+            position[here] = growth.position
+        if growth.lists is not None:
             rows[column] = sum(len(ends) for ends, _ in lists) - 1
-            lists.append(_item_lists(domain))
-        else:
-            parent, first, last, penalty = _tree(domain)
-            node[here] = nodes + _nodes_of_codes(domain)
-            trees.append((parent + nodes, first, last, weight * penalty))
-            nodes += len(parent)
-    parents, firsts, lasts, penalties = zip(*trees, strict=True) if trees else ((), (), (), ())
+            lists.append(growth.lists)
+        if growth.tree is not None:
+            node[here] = nodes + growth.tree.node_of_code
+            trees.append(replace(growth.tree, parent=growth.tree.parent + nodes))
+            nodes += len(growth.tree.parent)
     return Scales(
-        form=np.array([_FORMS[domain.form] for domain in codes.domains], np.int8),
+        form=np.array([domain.form.kernel_code for domain in codes.domains], np.int8),
         step=step,
         missing=np.array([domain.missing for domain in codes.domains], np.int32),
         offset=offset.astype(np.int64),
         position=position,
         node=node,
-        parent=_joined(parents, np.int32),
-        first_leaf=_joined(firsts, np.int32),
-        last_leaf=_joined(lasts, np.int32),
-        penalty=_joined(penalties, np.float64),
+        parent=_joined([tree.parent for tree in trees], np.int32),
+        first_leaf=_joined([tree.first_leaf for tree in trees], np.int32),
+        last_leaf=_joined([tree.last_leaf for tree in trees], np.int32),
+        penalty=_joined([tree.penalty for tree in trees], np.float64),
         lists=_joined_lists(step, rows, lists) if len(lists) > 1 else None,
     )
 
@@ -137,23 +134,6 @@ def bit_scales(
     )
 
 
-def _places(domain: Domain) -> int:
-    """Number of entries that a column needs in flat arrays over all domains."""
-    if domain.sets is None:
-        return domain.size
-    return PLACES * (domain.sets.universe + 1)
-
-
-def _item_lists(domain: Domain) -> tuple[Int64Array, Int32Array]:
-    """Sizes of the item lists of all codes, and the lists; the missing value is an item too."""
-    assert domain.sets is not None
-    sizes, items = domain.sets.sets.sizes, domain.sets.sets.items
-    if domain.missing >= 0:
-        sizes = sizes + (np.arange(domain.size) == domain.missing)
-        items = np.append(items, np.int32(domain.sets.universe))
-    return sizes.astype(np.int64), items
-
-
 def _joined_lists(
     step: Float64Array, rows: Int64Array, lists: list[tuple[Int64Array, Int32Array]]
 ) -> ItemLists:
@@ -161,32 +141,6 @@ def _joined_lists(
     sizes = np.concatenate([sizes for sizes, _ in lists])
     items = np.concatenate([items for _, items in lists])
     return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
-
-
-def _tree(domain: Domain) -> tuple[Int32Array, Int32Array, Int32Array, Float64Array]:
-    """Parent, lowest and highest code, and NCP of every node of a hierarchy.
-
-    The missing value becomes one more leaf below the root, numbered after the other nodes.
-    """
-    tree = domain.hierarchy
-    assert tree is not None
-    first, last = (bounds.astype(np.int32) for bounds in tree.extents)
-    parents, penalty = tree.parents, node_penalties(domain)
-    if domain.missing >= 0:
-        last[tree.root] = domain.missing
-        parents = np.append(parents, np.int32(tree.root))
-        first, last = np.append(first, domain.missing), np.append(last, domain.missing)
-        penalty = np.append(penalty, 0.0)
-    return parents, first, last, penalty
-
-
-def _nodes_of_codes(domain: Domain) -> Int32Array:
-    """The node of every code: leaves come first among the nodes, the missing value last."""
-    assert domain.hierarchy is not None
-    nodes = np.arange(domain.size, dtype=np.int32)
-    if domain.missing >= 0:
-        nodes[domain.missing] = len(domain.hierarchy.labels)
-    return nodes
 
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.domain import Codes
 from mottle.itemsets.data import NO_BITMAPS, Sets
-from mottle.loss.ncp import items_held
 from mottle.methods.refinement import DEALT_TOGETHER, Orders, table_orders
 from mottle.orderings.item_splits import split_order
 from mottle.typing import Float64Array, Int32Array, Int64Array
-
-_THRESHOLDS = 8  # number of thresholds for a column whose codes have an order
-_APART = 0.5  # approximate distance between the halves of a column, as a share of its range
 
 
 def refinement_orders(codes: Codes, ordered: Int32Array) -> Orders:
@@ -42,7 +38,7 @@ def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
     """Records as sets of items, for columns of any kind, and the cost of every item."""
     held_by, items, costs, before = [], [], [], 0
     for column, domain in enumerate(codes.domains):
-        records, own, cost = _column_as_items(domain, matrix[:, column])
+        records, own, cost = domain.form.as_items(domain, matrix[:, column])
         held_by.append(records)
         items.append(own + before)
         costs.append(cost * domain.column.weight)
@@ -52,21 +48,3 @@ def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     listed = (keys % max(before, 1)).astype(np.int32)
     return Sets(starts, listed, NO_BITMAPS, before), np.concatenate(costs)
-
-
-def _column_as_items(
-    domain: Domain, own: Int32Array
-) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """The record and the item of every pair, and the cost of each item of the column."""
-    if domain.sets is not None:
-        sets = domain.sets.sets.take(own)
-        held_by = np.repeat(np.arange(len(own)), sets.sizes)
-        costs = np.full(domain.sets.universe, 1 / items_held(domain))
-        return held_by, sets.items.astype(np.int64), costs
-    if domain.form is Form.SET:
-        costs = np.full(domain.size, 1 / max(domain.size - 1, 1))
-        return np.arange(len(own)), own.astype(np.int64), costs
-    middle = np.linspace(0, 1, _THRESHOLDS + 2)[1:-1]
-    thresholds = np.unique(np.quantile(own, middle, method="lower"))
-    held_by, items = np.nonzero(own[:, None] > thresholds)
-    return held_by, items.astype(np.int64), np.full(len(thresholds), _APART)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.domain import Codes, Domain, Form
-from mottle.loss.ncp import node_penalties, range_scale
+from mottle.encoding.domain import Codes, Domain
 from mottle.orderings.lexicographic import by_cardinality
-from mottle.schema.model import Kind
-from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.typing import Float64Array, Int32Array
 
 
 def place(codes: Codes) -> Float64Array:
@@ -43,41 +41,5 @@ def place(codes: Codes) -> Float64Array:
 
 
 def coordinates_of_values(domain: Domain, codes: Int32Array) -> Float64Array:
-    """Coordinate of each value of a column between 0 and 1; ``codes`` are those of all records."""
-    counts = np.bincount(codes, minlength=domain.size)
-    if domain.form is Form.RANGE:
-        return _on_a_line(domain)
-    if domain.form is Form.NODE:
-        return _in_a_hierarchy(domain, counts)
-    coordinates = np.linspace(0.0, 1.0, domain.size)
-    if domain.column.kind is Kind.CATEGORY:
-        coordinates[np.argsort(-counts, kind="stable")] = coordinates.copy()
-    return coordinates
-
-
-def _on_a_line(domain: Domain) -> Float64Array:
-    extent, _ = range_scale(domain)
-    coordinates: Float64Array = (domain.positions - domain.positions[0]) / extent
-    if domain.missing >= 0:
-        coordinates[domain.missing] = 1.0
-    return coordinates
-
-
-def _in_a_hierarchy(domain: Domain, counts: Int64Array) -> Float64Array:
-    """Leaves in the order of a traversal with frequent branches first; the missing value last."""
-    tree = domain.hierarchy
-    assert tree is not None
-    leaf_counts = counts[: len(tree.leaves)]
-    keys = []
-    for nodes in tree.ancestors.T:  # from the leaves up to the root, which decides first
-        keys += [nodes, -np.bincount(nodes, leaf_counts)[nodes]]
-    order = np.lexsort(keys)
-    covering = tree.common_ancestors(
-        np.minimum(order[:-1], order[1:]), np.maximum(order[:-1], order[1:])
-    )
-    coordinates = np.zeros(domain.size)
-    coordinates[order[1:]] = np.cumsum(node_penalties(domain)[covering])
-    if domain.missing >= 0:
-        coordinates[domain.missing] = coordinates.max() + 1.0  # the root covers it, at a loss of 1
-    coordinates /= coordinates.max()
-    return coordinates
+    """Where each value of a column lies between 0 and 1; ``codes`` are those of all records."""
+    return domain.form.coordinates(domain, np.bincount(codes, minlength=domain.size))

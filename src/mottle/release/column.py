@@ -40,16 +40,13 @@ class PublishedColumn:
     @classmethod
     def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
         """Describe a generalized column."""
-        order = None
-        if domain.column.kind is Kind.ORDERED:
-            order = tuple(pc.cast(domain.values, pa.string()).drop_null().to_pylist())
         return cls(
             name=domain.name,
             role=Role.QUASI_IDENTIFYING,
             kind=domain.column.kind,
             form=domain.form,
             value_type=domain.values.type,
-            order=order,
+            order=domain.kind.published_order(domain),
             hierarchy=domain.hierarchy,
             separator=domain.column.separator,
             totals=totals,
@@ -78,7 +75,8 @@ class PublishedColumn:
         if self.order is not None:
             facts["order"] = self.order
         if self.hierarchy is not None:
-            facts["hierarchy"] = self.hierarchy.rows()
+            assert self.kind is not None
+            facts |= self.kind.tree_facts(self.hierarchy)
         if self.separator is not None:
             facts["separator"] = self.separator
         if self.totals is not None:
@@ -90,22 +88,15 @@ class PublishedColumn:
         """Read a field's metadata back."""
         facts = json.loads((described.metadata or {})[_METADATA_KEY])
         form = None if facts["form"] is None else Form(facts["form"])
-        value_type = described.type
-        if form is Form.RANGE:
-            value_type = described.type.field("lo").type
-        elif form is Form.SET:
-            value_type = described.type.value_type
-        elif form is Form.WORLDS:
-            value_type = described.type.field("base").type
-        rows = facts.get("hierarchy")
+        kind = None if facts["kind"] is None else Kind(facts["kind"])
         return cls(
             name=described.name,
             role=Role(facts["role"]),
-            kind=None if facts["kind"] is None else Kind(facts["kind"]),
+            kind=kind,
             form=form,
-            value_type=value_type,
+            value_type=described.type if form is None else form.value_type(described.type),
             order=tuple(facts["order"]) if "order" in facts else None,
-            hierarchy=Hierarchy.from_rows(rows, name=described.name) if rows else None,
+            hierarchy=None if kind is None else kind.tree_of_facts(facts, described.name),
             separator=facts.get("separator"),
             totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
         )

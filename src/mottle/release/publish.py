@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.cover import Cover, CoverCells, NodeCells, RangeCells, SetCells, WorldCells
-from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.cover import Cover, CoverCells
+from mottle.encoding.domain import Codes, Domain
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
-from mottle.itemsets.arrow import is_list
-from mottle.release.cell_text import published_type, text_columns
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.value_totals import Totals
@@ -33,9 +31,9 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
     Also columns that have the name of a part of another one.
     """
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
-        is_set = column.kind is Kind.SET or is_list(table.column(column.name).type)
-        for name in text_columns(column.name, Form.WORLDS) if is_set else ():
-            if name in table.column_names:
+        kind = column.kind or Kind.of_type(table.column(column.name).type)
+        for name in kind.form.text_columns(column.name):
+            if name != column.name and name in table.column_names:
                 raise SchemaError(
                     f"Column '{name}' has the name of a part of column '{column.name}', as its"
                     " sets are published.",
@@ -115,47 +113,10 @@ def _published_cells(cells: CoverCells, domain: Domain, rows: Int32Array) -> pa.
     """The cells of each released row, decoded in chunks so that no list array grows too long."""
     return pa.chunked_array(
         [
-            decode(cells.take(rows[first : first + _ROWS_PER_CHUNK]), domain)
+            cells.take(rows[first : first + _ROWS_PER_CHUNK]).decode(domain)
             for first in range(0, len(rows), _ROWS_PER_CHUNK)
         ]
     )
-
-
-def decode(cells: CoverCells, domain: Domain) -> pa.Array:
-    """Cells in code form as typed Arrow cells."""
-    match cells:
-        case RangeCells():
-            return pa.StructArray.from_arrays(
-                [
-                    _take(domain.values, cells.lowest),
-                    _take(domain.values, cells.highest),
-                    pa.array(cells.missing),
-                ],
-                fields=list(published_type(Form.RANGE, domain.values.type)),
-            )
-        case SetCells():
-            members = domain.values.take(pa.array(cells.values))
-            return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members)
-        case NodeCells():
-            assert domain.hierarchy is not None
-            return _take(pa.array(domain.hierarchy.labels, pa.string()), cells.nodes)
-        case WorldCells():
-            assert domain.sets is not None
-            unknown = pa.array(~cells.known)
-            return pa.StructArray.from_arrays(
-                [
-                    _lists(domain.sets.names, cells.base, unknown),
-                    _lists(domain.sets.names, cells.uncertain, unknown),
-                    pa.array(cells.distance, mask=~cells.known),
-                    pa.array(cells.missing),
-                ],
-                fields=list(published_type(Form.WORLDS, domain.values.type)),
-            )
-
-
-def _lists(names: pa.Array, cells: SetCells, unknown: pa.Array) -> pa.Array:
-    members = names.take(pa.array(cells.values))
-    return pa.ListArray.from_arrays(pa.array(cells.offsets, pa.int32()), members, mask=unknown)
 
 
 def check_published(
@@ -175,8 +136,3 @@ def check_published(
     if not is_order(links.position_of_row):
         raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
     return {"identifying_columns": len(identifying), "row_order": "uniformly random"}
-
-
-def _take(values: pa.Array, codes: Int32Array) -> pa.Array:
-    """Values by code, null for code -1."""
-    return values.take(pa.array(codes, mask=codes < 0))

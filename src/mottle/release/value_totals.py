@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Domain, Form
+from mottle.encoding.domain import Domain
 from mottle.guarantees.demand import Demand
 from mottle.typing import Int32Array, Int64Array
 
@@ -50,9 +50,9 @@ class Totals:
     def of_counts(cls, domain: Domain, counts: Int64Array, least: int) -> Totals | None:
         """The same, from how often each code occurs."""
         rows = int(counts.sum())
-        if domain.sets is not None or rows < least:
+        if domain.form.has_items or rows < least:
             return None
-        count = _count_ranges if domain.form is Form.RANGE else _count_values
+        count = _count_ranges if domain.form.has_intervals else _count_values
         groups = count(counts, domain.missing, least)
         if len(groups.counts) > MOST_GROUPS:
             groups = count(counts, domain.missing, max(least, -(-rows // MOST_GROUPS)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from markupsafe import Markup
 from numpy.typing import NDArray
 
@@ -73,7 +72,7 @@ def describe(
     facts: list[tuple[str, str]] = []
     widest: tuple[tuple[str, str], ...] = ()
     if column.form is not None and tally.records:
-        widths = _widths(tally.cells, column)
+        widths = column.form.widths(tally.cells, column)
         single = float(tally.counts[widths == 0].sum() / tally.records)
         facts.append(("cells with a single value", percent(single)))
         facts.append(
@@ -101,7 +100,7 @@ def _charted(
 ) -> tuple[list[Bar], Markup | None]:
     """The bars of a column's distribution, and their chart if it is informative."""
     name = tally.column.name
-    if tally.column.form is Form.WORLDS:
+    if tally.column.form is not None and tally.column.form.has_items:
         before = None if original is None else (original.cells, original.counts)
         bars = frequent_items(tally.cells, tally.counts, before)
         return [], horizontal(bars, name) if bars else None
@@ -171,64 +170,13 @@ def _chart(bars: Sequence[Bar], bins: Bins, name: str) -> Markup:
 def _published_as(column: PublishedColumn) -> str:
     if column.form is None:
         return "as it is"
-    if column.form is Form.RANGE:
-        return {Kind.NUMBER: "ranges of numbers", Kind.DATE: "ranges of days"}.get(
-            column.kind or Kind.ORDERED, "ranges of ordered values"
-        )
-    return {
-        Form.SET: "sets of possible values",
-        Form.NODE: "broader terms of a hierarchy",
-        Form.WORLDS: "sets of items, some of them uncertain; the most frequent items",
-    }[column.form]
-
-
-def _widths(cells: pa.Array, column: PublishedColumn) -> NDArray[np.float64]:
-    """The width of each cell, in its column's own unit; 0 for a single value."""
-    if column.form is Form.SET:
-        sizes = pc.list_value_length(cells).to_numpy()
-        return np.asarray(sizes - 1, np.float64)
-    if column.form is Form.NODE:
-        assert column.hierarchy is not None
-        leaves = dict(
-            zip(column.hierarchy.labels, column.hierarchy.cardinality.tolist(), strict=True)
-        )
-        coded = cells.dictionary_encode()
-        counts = np.array([leaves[label] - 1 for label in coded.dictionary.to_pylist()] + [0.0])
-        nodes = pc.fill_null(coded.indices, len(counts) - 1).to_numpy()
-        return np.asarray(counts[nodes], np.float64)
-    if column.form is Form.WORLDS:
-        distance = pc.fill_null(cells.field("distance"), 0).to_numpy(zero_copy_only=False)
-        return np.asarray(distance, np.float64)
-    low, high = (_positions(cells.field(end), column) for end in ("lo", "hi"))
-    missing = pc.fill_null(cells.field("missing"), False).to_numpy(zero_copy_only=False)
-    known = ~np.isnan(low)
-    widths = np.where(known, high - low, 0.0)
-    return np.asarray(widths + (missing & known) * 1e-9)  # one value or missing is not single
-
-
-def _positions(values: pa.Array, column: PublishedColumn) -> NDArray[np.float64]:
-    if column.kind is Kind.ORDERED:
-        assert column.order is not None
-        values = pc.index_in(values, value_set=pa.array(column.order, values.type))
-    elif pa.types.is_temporal(values.type):
-        values = values.cast(pa.int32() if pa.types.is_date32(values.type) else pa.int64())
-    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return (column.kind or Kind.ORDERED).describe_cells(column.form)
 
 
 def _width_in_words(width: float, column: PublishedColumn) -> str:
-    if width < 1e-6:
+    if width < 1e-6 or column.form is None:
         return "a single value"
-    if column.form is Form.SET:
-        return f"{width + 1:,.0f} possible values"
-    if column.form is Form.NODE:
-        return f"{width + 1:,.0f} values below the term"
-    if column.form is Form.WORLDS:
-        return f"up to {width:,.0f} items otherwise"
-    if column.kind is Kind.ORDERED:
-        return f"{width + 1:,.0f} neighbouring values"
-    if column.kind is Kind.DATE:
-        return f"{width:,.0f} days wide"
-    return f"{width:,.6g} wide"
+    return (column.kind or Kind.NUMBER).width_in_words(width, column.form)
 
 
 def _median(widths: NDArray[np.float64], counts: NDArray[np.int64]) -> float:

@@ -18,7 +18,6 @@ from mottle.evaluation.cell_counts import Tally
 from mottle.hierarchy.tree import Hierarchy
 from mottle.queries import Condition
 from mottle.release.column import PublishedColumn
-from mottle.schema.model import Kind
 from mottle.typing import Float64Array
 
 MOST_BARS = 12
@@ -62,7 +61,7 @@ def missing_condition() -> Condition:
 
 def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
     is_number = pa.types.is_integer(data_type) or pa.types.is_floating(data_type)
-    return column.kind is not Kind.CATEGORY and (
+    return not (column.kind is not None and column.kind.is_unordered) and (
         is_number or pa.types.is_decimal(data_type) or pa.types.is_date(data_type)
     )
 
@@ -99,7 +98,7 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
     level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * MOST_BARS)
     nodes = list(dict.fromkeys(level.tolist()))
     labels = tuple(
-        "all values" if hierarchy.labels[node] == "*" else hierarchy.labels[node] for node in nodes
+        "all values" if node == hierarchy.root else hierarchy.labels[node] for node in nodes
     )
     members = [np.flatnonzero(level == node) for node in nodes]
     conditions = [

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mottle.assignment import WALKS
-from mottle.encoding.domain import Form
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
-from mottle.schema.model import Column, Kind, Representation, Role, Schema
+from mottle.schema.model import Column, Representation, Role, Schema
 
 
 def command_of(certificate: Certificate) -> str:
@@ -101,20 +99,10 @@ def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:
     """The settings of a generalized column in addition to its role."""
     if column.role is not Role.QUASI_IDENTIFYING:
         return {}
-    details: dict[str, Any] = {"kind": column.kind}
-    if column.kind is Kind.HIERARCHY and column.hierarchy is None:
-        details["kind"] = Kind.CATEGORY  # which is equivalent for sets
-    if column.kind is Kind.SET:
-        return details | {"separator": column.separator}
-    if column.kind is Kind.ORDERED:
-        details["order"] = column.order
-    if column.hierarchy is not None:
-        details |= {
-            "hierarchy": column.hierarchy,
-            "hierarchy_file": Path(f"{column.name}.csv".replace("/", "-")),
-        }
-    is_ordinary = column.kind is Kind.CATEGORY or whole == "set"
-    if column.form is Form.SET and not is_ordinary:
+    if column.kind is None:  # published as it is, in two tables
+        return {}
+    details = column.kind.schema_options(column)
+    if column.form is not column.kind.form and whole != "set":
         details["representation"] = Representation.SET
     return details
 

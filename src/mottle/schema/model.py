@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds.base import Kind as Kind
+from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.external_release import (
     EXTERNAL_OPTIONS,
     CellNotation,
@@ -25,6 +28,7 @@ from mottle.schema.external_release import (
 )
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
+Word = TypeVar("Word", bound=str)
 
 
 class Role(StrEnum):
@@ -34,20 +38,6 @@ class Role(StrEnum):
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
     SENSITIVE = "sensitive"  # what an adversary wants to learn: published as it is
     INSENSITIVE = "insensitive"  # neither: published as it is
-
-
-class Kind(StrEnum):
-    """How the values of a quasi-identifier are generalized."""
-
-    NUMBER = "number"
-    DATE = "date"
-    CATEGORY = "category"
-    ORDERED = "ordered"
-    HIERARCHY = "hierarchy"
-    SET = "set"  # a set of items: diagnoses, articles bought, places visited
-
-
-SEPARATOR = ";"  # between the items of a set that is written as text, unless the schema says other
 
 
 class Representation(StrEnum):
@@ -81,11 +71,16 @@ class Column(BaseModel):
         None  # another tool's release: what its cells say; None: by the kind
     )
 
-    @field_validator("role", "kind", "representation", mode="before")
+    @field_validator("role", "representation", mode="before")
     @classmethod
     def _known_word(cls, value: object, info: Any) -> object:
-        words = {"role": Role, "kind": Kind, "representation": Representation}[info.field_name]
+        words = {"role": Role, "representation": Representation}[info.field_name]
         return parse_word(words, value) if isinstance(value, str) else value
+
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _known_kind(cls, value: object) -> object:
+        return _find_word(value, list(Kind), "kind") if isinstance(value, str) else value
 
     @field_validator("cells", mode="before")
     @classmethod
@@ -94,34 +89,26 @@ class Column(BaseModel):
 
     @model_validator(mode="after")
     def _options_fit_kind(self) -> Column:
-        if self.hierarchy is not None and self.kind is None:
-            object.__setattr__(self, "kind", Kind.HIERARCHY)
-        if self.order is not None and self.kind is None:
-            object.__setattr__(self, "kind", Kind.ORDERED)
-        if self.separator is not None:
-            self._check_separator()
-        if self.hierarchy is not None and self.kind is not Kind.HIERARCHY:
-            raise ValueError(f"a hierarchy needs kind = 'hierarchy', not '{self.kind}'")
-        if self.hierarchy is None and self.kind is Kind.HIERARCHY:
-            raise ValueError("kind 'hierarchy' needs a hierarchy file: hierarchy = 'FILE.csv'")
-        if self.order is not None:
-            if self.kind is not Kind.ORDERED:
-                raise ValueError(f"an order needs kind = 'ordered', not '{self.kind}'")
-            if len(set(self.order)) != len(self.order) or not self.order:
-                raise ValueError("the order is empty or lists a value twice")
+        for option in sorted({option for kind in Kind for option in kind.options}):
+            if getattr(self, option) is not None:
+                self._check_option(option)
+        if self.kind is not None:
+            self.kind.check_options(self)
         if self.breaks is not None or self.bins is not None:
             self._check_bins()
         if self.cells is not None:
             self._check_cells()
         return self
 
-    def _check_separator(self) -> None:
+    def _check_option(self, option: str) -> None:
+        """An option belongs to kinds, one of which it implies where the column states none."""
         if self.kind is None:
-            object.__setattr__(self, "kind", Kind.SET)
-        if self.kind is not Kind.SET:
-            raise ValueError(f"a separator needs kind = 'set', not '{self.kind}'")
-        if self.separator == "" or set(self.separator or "") & set("\r\n"):
-            raise ValueError("the separator of items must be one or more characters of a line")
+            implied = next(kind for kind in Kind if kind.implied_by == option)
+            object.__setattr__(self, "kind", implied)
+        elif option not in self.kind.options:
+            takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
+            article = "an" if option[0] in "aeiou" else "a"
+            raise ValueError(f"{article} {option} needs kind = {takes}, not '{self.kind}'")
 
     def _check_cells(self) -> None:
         if self.role is not Role.QUASI_IDENTIFYING:
@@ -248,7 +235,7 @@ class Schema(BaseModel):
 
         Hierarchy files are named relative to ``folder``, where the text will lie.
         """
-        lines = [_TOML_HEADER]
+        lines = [_toml_header()]
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
         if self.release is not None:
@@ -322,17 +309,20 @@ class Schema(BaseModel):
 def parse_word(words: type[Enumeration], value: str) -> Enumeration:
     """The member of an enumeration a user means, or a ValueError that suggests one.
 
-    >>> parse_word(Kind, "number")
-    <Kind.NUMBER: 'number'>
+    >>> parse_word(Role, "Sensitive")
+    <Role.SENSITIVE: 'sensitive'>
     """
-    try:
-        return words(value.strip().lower().replace("_", "-"))
-    except ValueError:
-        known = [str(word) for word in words]
-        raise ValueError(
-            f"'{value}' is no {words.__name__.lower()}. {did_you_mean(value, known)}"
-            f" ({', '.join(known)})"
-        ) from None
+    return _find_word(value, list(words), words.__name__.lower())
+
+
+def _find_word(value: str, words: Sequence[Word], noun: str) -> Word:
+    """The word that a user means, or a ValueError that suggests one."""
+    meant = value.strip().lower().replace("_", "-")
+    for word in words:
+        if word == meant:
+            return word
+    known = [str(word) for word in words]
+    raise ValueError(f"'{value}' is no {noun}. {did_you_mean(value, known)} ({', '.join(known)})")
 
 
 def _which_column(name: str, names: Sequence[str]) -> str:
@@ -382,18 +372,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
 
 
 _ENTRIES = ("columns", "rest", "release")
-_OPTIONS = (
-    "role",
-    "kind",
-    "weight",
-    "order",
-    "hierarchy",
-    "separator",
-    "representation",
-    "breaks",
-    "bins",
-    "cells",
-)
+_OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
 def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -434,6 +413,14 @@ def _quoted(text: str) -> str:
     return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _toml_header() -> str:
+    """What a reader of a mottle.toml has to know, with all kinds and their options."""
+    kinds = textwrap.wrap(
+        ", ".join(kind.usage for kind in Kind), 92, break_long_words=False, break_on_hyphens=False
+    )
+    return _TOML_HEADER.format("\n#       ".join(kinds))
+
+
 _TOML_HEADER = """\
 # What each column is. mottle reads this file with --schema.
 #
@@ -441,8 +428,7 @@ _TOML_HEADER = """\
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
-# kind: number, date, category, ordered (order = ["low", "high"]), hierarchy (hierarchy = "f.csv"),
-#       set (of items, in lists or in text: separator = ";")
+# kind: {}
 # weight: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 """

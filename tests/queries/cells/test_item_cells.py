@@ -15,16 +15,18 @@ from mottle.encoding.domain import Form
 from mottle.errors import UsageError
 from mottle.evaluation import Ordering, compare, random_counts
 from mottle.evaluation.learning import learn
-from mottle.evaluation.release_order import _worlds_inside
 from mottle.queries import Condition, Queries
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
 from mottle.queries.cells.item_cells import EVEN, ItemCells
 from mottle.release.cell_text import published_type
+from mottle.release.column import PublishedColumn
 from mottle.release.possible_worlds import PossibleWorlds
+from mottle.schema.model import Kind, Role
 
 LISTS = pa.list_(pa.string())
 TYPE = published_type(Form.WORLDS, LISTS)
 ITEMS = list("abcde")
+COLUMN = PublishedColumn("x", Role.QUASI_IDENTIFYING, Kind.SET, Form.WORLDS, LISTS)
 
 
 @st.composite
@@ -139,7 +141,7 @@ def test_sets_are_drawn_as_often_as_they_are_likely():
 @given(st.data(), st.integers(1, 4))
 def test_a_cell_lies_inside_another_if_all_its_sets_do(data: st.DataObject, rows: int):
     one, other = data.draw(cells(rows)), data.draw(cells(rows))
-    inside = _worlds_inside(one, other)
+    inside = Form.WORLDS.inside(one, other, COLUMN)
     for lies, small, large in zip(inside, one.to_pylist(), other.to_pylist(), strict=True):
         sets = {world for world, _ in worlds_of(small, EVEN)}
         others = {world for world, _ in worlds_of(large, EVEN)}

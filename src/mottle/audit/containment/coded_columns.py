@@ -22,7 +22,7 @@ from mottle.errors import DataError, UsageError
 from mottle.itemsets.arrow import is_list
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
-from mottle.schema.model import SEPARATOR, Kind, Role
+from mottle.schema.model import SEPARATOR, Role
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 from mottle.utils.arrow import is_plain
@@ -113,6 +113,8 @@ def _code_column(original: pa.Table, published: pa.Table, column: PublishedColum
         case None:
             codes, exact = _ranks(values, comparable_values(cells, column))
             return CodedColumn(codes, np.arange(len(exact) + 1), exact, exact)
+        case unknown:
+            raise UsageError(f"The audit cannot read cells of the form '{unknown}'.")
 
 
 def comparable_values(values: pa.Array, column: PublishedColumn) -> pa.Array:
@@ -148,7 +150,7 @@ def _item_sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
 
 def _code_ranges(values: pa.Array, cells: pa.StructArray, column: PublishedColumn) -> CodedColumn:
     lowest, highest, missing = cells.flatten()
-    if column.kind is Kind.ORDERED:
+    if column.kind is not None and column.kind.has_order:
         codes, low, high = (_order_codes(part, column) for part in (values, lowest, highest))
     else:
         codes, low, high = _ranks(values, lowest, highest)

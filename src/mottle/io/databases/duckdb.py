@@ -10,7 +10,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.errors import DataError, MottleError, UsageError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases._files import removing_on_failure
@@ -195,34 +194,48 @@ class Store:
 
 
 def _readable(column: Published) -> dict[str, str]:
-    name = quoted(column.name)
-    match column.form:
-        case None:
-            return {column.name: name}
-        case Form.RANGE:
-            value_type = column.type.field("lo").type
-            low, high = (_text(f"{name}.{end}", value_type) for end in ("lo", "hi"))
-            or_missing = f"{name}.missing" if column.may_be_missing else None
-            return {column.name: sql_cell_text.between(low, high, or_missing)}
-        case Form.SET:
-            kind = column.type.value_type
-            joined = _joined(name, _text("member", kind))
-            return {
-                column.name: sql_cell_text.one_of(f"len({name})", _text(f"{name}[1]", kind), joined)
-            }
-        case Form.WORLDS:
-            base, uncertain, distance = (f"{name}.{part}" for part in PARTS)
-            base_text, uncertain_text = sql_cell_text.worlds(
-                base,
-                _joined(base, sql_cell_text.value("member")),
-                _joined(uncertain, sql_cell_text.value("member")),
-                f"{name}.missing" if column.may_be_missing else None,
-            )
-            shown = (base_text, uncertain_text, distance)
-            names = (f"{column.name}.{part}" for part in PARTS)
-            return dict(zip(names, shown, strict=True))
-        case _:
-            return {column.name: sql_cell_text.value(name)}
+    """The view's columns: SQL over the stored one."""
+    if column.form is None:
+        return {column.name: quoted(column.name)}
+    return column.form.stored_by(_ReadableLayout(), column)
+
+
+class _ReadableLayout:
+    """How the view shows each form: `mottle.kinds.forms.base.Layout`."""
+
+    def store_text(self, column: Published) -> dict[str, str]:
+        """One text."""
+        return {column.name: sql_cell_text.value(quoted(column.name))}
+
+    def store_range(self, column: Published) -> dict[str, str]:
+        """A struct of two ends."""
+        name = quoted(column.name)
+        value_type = column.type.field("lo").type
+        low, high = (_text(f"{name}.{end}", value_type) for end in ("lo", "hi"))
+        or_missing = f"{name}.missing" if column.may_be_missing else None
+        return {column.name: sql_cell_text.between(low, high, or_missing)}
+
+    def store_list(self, column: Published) -> dict[str, str]:
+        """A list."""
+        name = quoted(column.name)
+        kind = column.type.value_type
+        joined = _joined(name, _text("member", kind))
+        shown = sql_cell_text.one_of(f"len({name})", _text(f"{name}[1]", kind), joined)
+        return {column.name: shown}
+
+    def store_worlds(self, column: Published) -> dict[str, str]:
+        """A struct of two lists and a number."""
+        name = quoted(column.name)
+        base, uncertain, distance = (f"{name}.{part}" for part in PARTS)
+        base_text, uncertain_text = sql_cell_text.worlds(
+            base,
+            _joined(base, sql_cell_text.value("member")),
+            _joined(uncertain, sql_cell_text.value("member")),
+            f"{name}.missing" if column.may_be_missing else None,
+        )
+        shown = (base_text, uncertain_text, distance)
+        names = (f"{column.name}.{part}" for part in PARTS)
+        return dict(zip(names, shown, strict=True))
 
 
 def _joined(members: str, text: str) -> str:

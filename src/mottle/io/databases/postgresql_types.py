@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted
@@ -136,20 +135,37 @@ def as_decimals(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 def stored(column: Published) -> Stored:
     """How PostgreSQL stores a published column: ranges and arrays where it has them."""
-    match column.form:
-        case Form.RANGE:
-            return _range(column)
-        case Form.SET:
-            return _set(column)
-        case Form.WORLDS:
-            return _worlds(column)
-        case _:
-            name = quoted(column.name)
-            convert, kind = _fitting(column.type)
-            shown = name if column.form is None else sql_cell_text.value(name)
-            sent = f"sent{column.place}"
-            only = StoredColumn(column.name, kind, f"{sent}::{kind}")
-            return Stored({sent: convert}, (only,), {column.name: shown})
+    layout = _PostgresqlLayout()
+    return _text_column(column) if column.form is None else column.form.stored_by(layout, column)
+
+
+class _PostgresqlLayout:
+    """What PostgreSQL makes of each form: `mottle.kinds.forms.base.Layout`."""
+
+    def store_text(self, column: Published) -> Stored:
+        """One text."""
+        return _text_column(column)
+
+    def store_range(self, column: Published) -> Stored:
+        """A range type, or two ends."""
+        return _range(column)
+
+    def store_list(self, column: Published) -> Stored:
+        """An array."""
+        return _set(column)
+
+    def store_worlds(self, column: Published) -> Stored:
+        """Two arrays and a number."""
+        return _worlds(column)
+
+
+def _text_column(column: Published) -> Stored:
+    name = quoted(column.name)
+    convert, kind = _fitting(column.type)
+    shown = name if column.form is None else sql_cell_text.value(name)
+    sent = f"sent{column.place}"
+    only = StoredColumn(column.name, kind, f"{sent}::{kind}")
+    return Stored({sent: convert}, (only,), {column.name: shown})
 
 
 def _range(column: Published) -> Stored:

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted
@@ -111,24 +110,45 @@ def shown_as(kind: pa.DataType) -> tuple[str, str]:
 
 def stored(column: Published) -> Stored:
     """How SQLite stores a published column."""
-    match column.form:
-        case Form.RANGE:
-            return _range(column)
-        case Form.SET:
-            kind = column.type.value_type
-            name = quoted(column.name)
-            first = _text(f"json_extract({name}, '$[0]')", kind)
-            shown = sql_cell_text.one_of(
-                f"json_array_length({name})", first, _joined(name, _text("value", kind))
-            )
-            return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
-        case Form.WORLDS:
-            return _worlds(column)
-        case _:
-            convert, kind = _fitting(column.type)
-            name = quoted(column.name)
-            shown = name if column.form is None else sql_cell_text.value(name)
-            return Stored.as_sent({column.name: convert}, [kind], {column.name: shown})
+    layout = _SqliteLayout()
+    return _plain(column) if column.form is None else column.form.stored_by(layout, column)
+
+
+class _SqliteLayout:
+    """What SQLite makes of each form: `mottle.kinds.forms.base.Layout`."""
+
+    def store_text(self, column: Published) -> Stored:
+        """One text."""
+        return _plain(column)
+
+    def store_range(self, column: Published) -> Stored:
+        """Two columns."""
+        return _range(column)
+
+    def store_list(self, column: Published) -> Stored:
+        """A JSON array."""
+        return _list(column)
+
+    def store_worlds(self, column: Published) -> Stored:
+        """Two JSON arrays and a number."""
+        return _worlds(column)
+
+
+def _plain(column: Published) -> Stored:
+    convert, kind = _fitting(column.type)
+    name = quoted(column.name)
+    shown = name if column.form is None else sql_cell_text.value(name)
+    return Stored.as_sent({column.name: convert}, [kind], {column.name: shown})
+
+
+def _list(column: Published) -> Stored:
+    kind = column.type.value_type
+    name = quoted(column.name)
+    first = _text(f"json_extract({name}, '$[0]')", kind)
+    shown = sql_cell_text.one_of(
+        f"json_array_length({name})", first, _joined(name, _text("value", kind))
+    )
+    return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
 
 
 def _range(column: Published) -> Stored:

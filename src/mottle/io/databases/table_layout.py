@@ -29,7 +29,7 @@ class Published:
     name: str
     place: int  # among the columns of the table
     type: pa.DataType  # of the cells
-    form: Form | str | None  # None for columns published unchanged
+    form: Form | None  # None for columns published unchanged
     in_value_order: bool  # ranges: the ends are ordered as numbers or days are
     may_be_missing: bool  # ranges and worlds: some row may stand for a missing value
     highest: Any  # ranges of whole numbers: the highest end of all; else None
@@ -38,7 +38,8 @@ class Published:
     def all_of(cls, rows: Rows) -> list[Published]:
         """Read the metadata of all fields and look over the cells once."""
         facts = [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in rows.schema]
-        ranges = {place for place, fact in enumerate(facts) if fact.get("form") == Form.RANGE}
+        forms = [Form(fact["form"]) if fact.get("form") else None for fact in facts]
+        ranges = {place for place, form in enumerate(forms) if form and form.has_intervals}
         flagged = [place for place, field in enumerate(rows.schema) if _has_flag(field.type)]
         missing: dict[int, bool] = {}
         highest: dict[int, Any] = {}
@@ -55,8 +56,8 @@ class Published:
                 field.name,
                 place,
                 field.type,
-                facts[place].get("form"),
-                place in ranges and facts[place]["kind"] in (Kind.NUMBER, Kind.DATE),
+                forms[place],
+                place in ranges and Kind(facts[place]["kind"]).is_measured,
                 missing.get(place, False),
                 highest.get(place),
             )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.encoding.encode import kind_of
 from mottle.errors import DataError, SchemaError, UsageError
-from mottle.io.external.cells import ANYTHING, NOTHING, intervals, sets
+from mottle.io.external.cells import ANYTHING, NOTHING, Cell, intervals, sets
 from mottle.io.read_table import read_table
 from mottle.io.text.delimited import read_delimited
 from mottle.io.write_release import CERTIFICATE
@@ -21,7 +21,6 @@ from mottle.release.column import PublishedColumn
 from mottle.release.data import ExternalSource, ReleaseData
 from mottle.schema.external_release import CellNotation, ExternalRelease
 from mottle.schema.model import Column, Kind, Role, Schema
-from mottle.utils.arrow import as_days
 
 _FORMS = {
     CellNotation.INTERVAL: Form.RANGE,
@@ -139,66 +138,71 @@ def _column(
     form, kind = _form(column, values.type)
     known = _known(values, kind, column.name)
     parsed = [ANYTHING if w in anything else NOTHING if w in missing else w for w in words]
-    if form is Form.NODE:
-        assert column.hierarchy is not None
-        labels = [
-            column.hierarchy.labels[-1] if w is ANYTHING else None if w is NOTHING else w
-            for w in parsed
-        ]
-        strange = sum(
-            label is not None and label not in column.hierarchy.labels for label in labels
-        )
-        _refuse_strange(strange, column.name, "labels of its hierarchy")
-        distinct = pa.array(labels, pa.string())
-    elif form is Form.RANGE:
-        bounds, strange = intervals(parsed, known)
-        _refuse_strange(strange, column.name, "values or intervals such as [20, 40[ or 20-40")
-        distinct = pa.array(bounds, published_type(form, known.type))
-    else:
-        members, strange = sets(parsed, known)
-        _refuse_strange(
-            strange, column.name, "values of the original or sets of them; give its hierarchy"
-        )
-        distinct = pa.array(members, published_type(form, known.type))
+    distinct, strange = _READERS[form](parsed, column, known)
+    _refuse_strange(strange, column.name, _WANTED[form])
     described = PublishedColumn(
         column.name,
         column.role,
         kind,
         form,
         known.type,
-        hierarchy=column.hierarchy if form is Form.NODE else None,
+        hierarchy=column.hierarchy if form.has_tree else None,
     )
     return described, distinct.take(cells.indices)
+
+
+def _read_labels(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
+    """Labels of the column's hierarchy, and how many cells are none."""
+    assert column.hierarchy is not None
+    root = column.hierarchy.labels[-1]
+    labels = [root if cell is ANYTHING else None if cell is NOTHING else cell for cell in cells]
+    known_labels = set(column.hierarchy.labels)
+    strange = sum(label is not None and label not in known_labels for label in labels)
+    return pa.array(labels, pa.string()), strange
+
+
+def _read_intervals(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
+    """Ranges of values, and how many cells are none."""
+    bounds, strange = intervals(cells, known)
+    return pa.array(bounds, published_type(Form.RANGE, known.type)), strange
+
+
+def _read_sets(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
+    """Sets of values, and how many cells are none."""
+    members, strange = sets(cells, known)
+    return pa.array(members, published_type(Form.SET, known.type)), strange
+
+
+_READERS = {Form.RANGE: _read_intervals, Form.SET: _read_sets, Form.NODE: _read_labels}
+_WANTED = {
+    Form.RANGE: "values or intervals such as [20, 40[ or 20-40",
+    Form.SET: "values of the original or sets of them; give its hierarchy",
+    Form.NODE: "labels of its hierarchy",
+}
 
 
 def _form(column: Column, data_type: pa.DataType) -> tuple[Form, Kind]:
     """What the cells of a column are, by the schema or by its kind."""
     kind = kind_of(data_type, column)
-    numeric = kind in (Kind.NUMBER, Kind.DATE)
-    if kind is Kind.SET:
+    if kind.external_form is None:
         raise SchemaError(
             f"Column '{column.name}' holds sets of items, which are audited in releases of mottle"
             " only.",
             "Give the column another kind, or the role insensitive.",
         )
-    if column.cells is CellNotation.INTERVAL and not numeric:
+    if column.cells is CellNotation.INTERVAL and not kind.is_measured:
         raise SchemaError(
             f"Column '{column.name}' has cells 'interval' but is of kind '{kind}'.",
             "Intervals are of numbers or dates.",
         )
-    if kind is Kind.HIERARCHY:
-        return Form.NODE, kind
-    by_kind = Form.RANGE if numeric else Form.SET
-    return (by_kind if column.cells is None else _FORMS[column.cells]), kind
+    if column.cells is None or kind.external_form.has_tree:
+        return kind.external_form, kind
+    return _FORMS[column.cells], kind
 
 
 def _known(values: pa.ChunkedArray, kind: Kind, name: str) -> pa.Array:
     """The values that the original has, ascending; a moment is its day."""
-    if pa.types.is_dictionary(values.type):
-        values = pc.cast(values, values.type.value_type)
-    if kind is Kind.DATE and not pa.types.is_null(values.type):
-        values = as_days(values, name)
-    distinct = pc.unique(values).drop_null()
+    distinct = pc.unique(kind.canonical(values, name)).drop_null()
     if pa.types.is_floating(distinct.type):
         distinct = distinct.filter(pc.is_finite(distinct))
     return distinct.take(pc.sort_indices(distinct))

@@ -13,16 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mottle.encoding.cover import CoverCells, NodeCells, RangeCells, SetCells, WorldCells, cover
-from mottle.encoding.domain import Codes, Domain, Form
+from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.itemsets.data import frequent_items
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_LARGEST_DOMAIN = 100  # most values of a column whose shares are part of profiles
-_ITEMS = 100  # number of most frequent items whose shares are part of profiles
-_DOUBT = 10  # number of records of a value at which its profile counts half
+_DOUBT = 10  # records of a value below which its profile is not believed much
 
 
 class Gathered(NamedTuple):
@@ -69,9 +66,9 @@ def gather_by_block(
 def block_features(codes: Codes, order: Int64Array, starts: Int64Array) -> Float64Array:
     """Features [blocks, features]: where among the quasi-identifiers each block lies."""
     columns = [
-        _means(domain, codes.matrix[order, column], starts)
+        domain.form.block_means(domain, codes.matrix[order, column], starts)
         for column, domain in enumerate(codes.domains)
-        if _is_used(domain)
+        if domain.form.has_profile(domain)
     ]
     return np.concatenate([np.zeros((len(starts) - 1, 1)), *columns], axis=1)
 
@@ -84,60 +81,12 @@ def profiles_by_release(
     part = Codes(codes.domains, codes.matrix[rows])
     published = cover(graph._replace(members=np.arange(len(rows), dtype=np.int32)), part)
     columns = [
-        _expected(cells, domain)[published.row_of]
+        cells.expected_features(domain)[published.row_of]
         for cells, domain in zip(published.cells, codes.domains, strict=True)
-        if _is_used(domain)
+        if domain.form.has_profile(domain)
     ]
     features = np.concatenate([np.zeros((len(rows), 1)), *columns], axis=1)
     return profiles(demand, demand.values[rows[truth]], features)
-
-
-def _is_used(domain: Domain) -> bool:
-    return domain.form in (Form.RANGE, Form.WORLDS) or domain.size <= _LARGEST_DOMAIN
-
-
-def _weight(domain: Domain) -> float:
-    """Weight of a column: mixing values costs more in columns with few values."""
-    return float(1 / np.sqrt(max(domain.size - 1, 1)))
-
-
-def _means(domain: Domain, column: Int32Array, starts: Int64Array) -> Float64Array:
-    """Mean position, or the shares of a column's values or items, in every block."""
-    lengths = np.diff(starts)
-    if domain.sets is not None:
-        held = frequent_items(domain.sets.sets, domain.sets.sets.take(column), _ITEMS)
-        return np.asarray(np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None])
-    if domain.form is Form.RANGE:
-        totals = np.add.reduceat(2 * domain.positions[column], starts[:-1])
-        return np.asarray(totals / lengths)[:, None]
-    block_of = np.repeat(np.arange(len(lengths)), lengths)
-    counts = np.bincount(block_of * domain.size + column, minlength=len(lengths) * domain.size)
-    return np.asarray(counts.reshape(-1, domain.size) / lengths[:, None] * _weight(domain))
-
-
-def _expected(cells: CoverCells, domain: Domain) -> Float64Array:
-    """Features of published cells, each distributed evenly over the values it may stand for."""
-    match cells:
-        case RangeCells():
-            low, high = np.maximum(cells.lowest, 0), np.maximum(cells.highest, 0)
-            return (domain.positions[low] + domain.positions[high])[:, None]
-        case SetCells():
-            lengths = np.diff(cells.offsets)
-            features = np.zeros((len(lengths), domain.size))
-            row = np.repeat(np.arange(len(lengths)), lengths)
-            features[row, cells.values] = np.repeat(_weight(domain) / lengths, lengths)
-            return features
-        case NodeCells():
-            assert domain.hierarchy is not None
-            first, last = domain.hierarchy.extents
-            leaves = np.arange(domain.size)
-            below = (leaves >= first[:, None]) & (leaves <= last[:, None])
-            spread = below * (_weight(domain) / (last - first + 1))[:, None]
-            return np.where(cells.nodes[:, None] >= 0, spread[cells.nodes], 0.0)
-        case WorldCells():
-            assert domain.sets is not None
-            bases = domain.sets.sets._replace(starts=cells.base.offsets, items=cells.base.values)
-            return frequent_items(domain.sets.sets, bases, _ITEMS)
 
 
 def profiles(demand: Demand, values: Int32Array, features: Float64Array) -> Float64Array:

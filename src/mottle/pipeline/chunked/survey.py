@@ -18,10 +18,11 @@ from mottle.encoding.domain import Domain
 from mottle.encoding.encode import comparable, encode_column, encode_in, kind_of
 from mottle.encoding.sensitive import SensitiveValues, count_values, with_breaks
 from mottle.errors import DataError, UsageError
+from mottle.kinds.columns import SchemaColumn
 from mottle.release.column import PublishedColumn
 from mottle.release.publish import check_publishable
 from mottle.release.value_totals import Totals
-from mottle.schema.model import Column, Kind, Representation, Role, Schema
+from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.arrow import dictionary_order, merged_order
 
@@ -47,7 +48,7 @@ class DomainSurvey:
     def __post_init__(self) -> None:
         check_publishable(self.types.empty_table(), self.schema)
         for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
-            if kind_of(self.types.field(column.name).type, column) is Kind.SET:
+            if not kind_of(self.types.field(column.name).type, column).streams:
                 raise UsageError(
                     f"Column '{column.name}' holds sets of items, which are anonymized in memory"
                     " only.",
@@ -114,9 +115,10 @@ class DomainSurvey:
             found.append(Totals.of_counts(domain, counts, least))
         return tuple(found)
 
-    def _values(self, column: Column) -> pa.ChunkedArray:
+    def _values(self, column: SchemaColumn) -> pa.ChunkedArray:
         values = self.counted[column.name].column("value").combine_chunks()
-        if column.name in self.orders and column.kind is Kind.ORDERED:
+        ordered = column.kind is not None and column.kind.has_order
+        if column.name in self.orders and ordered:
             known = pa.array(self._order(column.name), values.type)
             codes = pc.index_in(values, value_set=known)
             values = pa.DictionaryArray.from_arrays(codes, known, ordered=True)

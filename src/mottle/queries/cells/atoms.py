@@ -183,16 +183,16 @@ class Values:
         return bool(pa.types.is_boolean(self.values.type))
 
     def _below(self, hierarchy: Hierarchy, wanted: tuple[object, ...]) -> BoolArray:
-        first, last = hierarchy.extents
         fits = np.zeros(len(self.values), np.bool_)
         for label in wanted:
-            if label not in hierarchy.labels:
+            below = hierarchy.leaf_range(str(label))
+            if below is None:
                 raise UsageError(
                     f"The hierarchy of column '{self.name}' has no value or node '{label}'.",
                     did_you_mean(str(label), hierarchy.labels),
                 )
-            node = hierarchy.labels.index(str(label))
-            fits[first[node] : last[node] + 1] = True
+            first, last = below
+            fits[first : last + 1] = True
         return fits
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import sorted_lists
 from mottle.errors import UsageError
 from mottle.itemsets.arrow import is_list
@@ -18,7 +17,7 @@ from mottle.queries.cells.cells import CellDistribution, Occurs
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets, cells_of_worlds
 from mottle.queries.cells.interval_atoms import DiscreteIntervals, RealIntervals
 from mottle.release.column import PublishedColumn
-from mottle.schema.model import SEPARATOR, Kind, Role
+from mottle.schema.model import SEPARATOR, Role
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _WHOLE = 2.0**53  # above this all floats are whole, whatever the column holds
@@ -30,20 +29,32 @@ def cells_of(values: pa.ChunkedArray, column: PublishedColumn) -> CellDistributi
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     together = values.combine_chunks()
-    match column.form:
-        case Form.RANGE:
-            return _of_ranges(together, column)
-        case Form.SET:
-            return _of_sets(together, column)
-        case Form.NODE:
-            return _of_nodes(together, column)
-        case Form.WORLDS:
-            return cells_of_worlds(column.name, together)
-        case None if is_list(together.type):
-            lists = sorted_lists(values, column.name, SEPARATOR).combine_chunks()
-            return cells_of_exact_sets(column.name, lists)
-        case None:
-            return _of_exact(together, column)
+    if column.form is not None:
+        return column.form.seen_by(_Atomized(), together, column)
+    if is_list(together.type):
+        lists = sorted_lists(values, column.name, SEPARATOR).combine_chunks()
+        return cells_of_exact_sets(column.name, lists)
+    return _of_exact(together, column)
+
+
+class _Atomized:
+    """What each form is over atoms: `mottle.kinds.forms.base.View`."""
+
+    def of_intervals(self, cells: pa.Array, column: PublishedColumn) -> CellDistribution:
+        """Runs of atoms between two ends."""
+        return _of_ranges(cells, column)
+
+    def of_members(self, cells: pa.Array, column: PublishedColumn) -> CellDistribution:
+        """One atom for each value."""
+        return _of_sets(cells, column)
+
+    def of_labels(self, cells: pa.Array, column: PublishedColumn) -> CellDistribution:
+        """Runs of leaves."""
+        return _of_nodes(cells, column)
+
+    def of_worlds(self, cells: pa.Array, column: PublishedColumn) -> CellDistribution:
+        """Items that are certain or uncertain."""
+        return cells_of_worlds(column.name, cells)
 
 
 def exact_column(name: str, values: pa.ChunkedArray) -> PublishedColumn:
@@ -180,7 +191,7 @@ def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> CellDistributi
     if not known.any():
         return _of_exact(lowest, replace(column, order=None))
     atoms: Atoms
-    if column.kind is Kind.ORDERED:
+    if column.kind is not None and column.kind.has_order:
         atoms = order = _order(column)
         begin, end = (_places(part, order)[known] for part in (lowest, highest))
         end = end + 1

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Form
 from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_columns import as_floats, on_grid
@@ -31,7 +30,7 @@ class TotalsByAtom:
         if totals is None or sum(totals.counts) != len(cells.of_row):
             return None
         values = pc.cast(pa.array(totals.values, pa.string()), column.value_type)
-        if column.form is Form.RANGE:
+        if column.form is not None and column.form.has_intervals:
             group_of = _by_start(cells, values)
         else:
             assert isinstance(cells.atoms, Values)

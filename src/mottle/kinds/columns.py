@@ -1,0 +1,138 @@
+"""What kinds and forms have to know of a column: as the schema and as a release describe it.
+
+`mottle.schema.model.Column` and `mottle.release.column.PublishedColumn` are such descriptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from mottle.hierarchy.tree import Hierarchy
+from mottle.typing import Float64Array
+
+if TYPE_CHECKING:
+    from mottle.itemsets.columns import SetDomain
+    from mottle.kinds.base import Kind
+    from mottle.kinds.forms.base import Form
+
+
+class SchemaColumn(Protocol):
+    """A column as the schema describes it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def kind(self) -> Kind | None:
+        """Its kind; None before the data have been looked at."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """How much its loss counts."""
+        ...
+
+    @property
+    def order(self) -> tuple[str, ...] | None:
+        """Its values from lowest to highest, where the schema lists them."""
+        ...
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """Its hierarchy, where the schema gives one."""
+        ...
+
+    @property
+    def separator(self) -> str | None:
+        """The text between two items of a set."""
+        ...
+
+    @property
+    def representation(self) -> str | None:
+        """``range`` or ``set``; None for the representation of the run."""
+        ...
+
+
+class ReleasedColumn(Protocol):
+    """A generalized column as a release describes it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def kind(self) -> Kind | None:
+        """Its kind."""
+        ...
+
+    @property
+    def form(self) -> Form | None:
+        """The form of its cells."""
+        ...
+
+    @property
+    def value_type(self) -> pa.DataType:
+        """The type of its original values."""
+        ...
+
+    @property
+    def order(self) -> tuple[str, ...] | None:
+        """Its values from lowest to highest, where the release carries them."""
+        ...
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """Its tree, where the release carries one."""
+        ...
+
+    @property
+    def separator(self) -> str | None:
+        """The text between two items of a set."""
+        ...
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of one quasi-identifier and what generalizing them costs."""
+
+    column: SchemaColumn
+    form: Form
+    values: pa.Array  # [size] the value of every code; null for the missing one
+    missing: int  # code of the missing value, the last one; -1 when nothing is missing
+    positions: Float64Array  # RANGE: [size] where each value lies, 0 lowest, 1 highest; else empty
+    hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
+    sets: SetDomain | None = None  # WORLDS: the items of every code
+
+    @property
+    def size(self) -> int:
+        """Number of values |A|, the missing one included."""
+        return len(self.values)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def kind(self) -> Kind:
+        """The column's kind, which is known once its values are coded."""
+        assert self.column.kind is not None
+        return self.column.kind
+
+    @property
+    def tree(self) -> Hierarchy:
+        """The hierarchy of a column whose cells are nodes."""
+        assert self.hierarchy is not None
+        return self.hierarchy
+
+    @property
+    def items(self) -> SetDomain:
+        """The sets of a column whose cells are worlds."""
+        assert self.sets is not None
+        return self.sets

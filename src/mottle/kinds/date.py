@@ -1,0 +1,52 @@
+"""Dates: days, published as ranges; a moment is its day."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from mottle.kinds.base import Kind, check_holds, register
+from mottle.kinds.codes import is_date, plain_values, without_dictionary
+from mottle.kinds.forms.base import Form
+from mottle.utils.arrow import as_days
+
+
+@register
+class Date(Kind):
+    """A day is coded by its rank and lies at its number."""
+
+    name = "date"
+    form = Form.RANGE
+    usage = "date"
+    is_measured = True
+
+    def is_natural_for(self, data_type: pa.DataType) -> bool:
+        """Columns of days or moments."""
+        return is_date(data_type)
+
+    def check_type(self, data_type: pa.DataType, name: str) -> None:
+        """Refuse what is not a date."""
+        super().check_type(data_type, name)
+        check_holds(
+            is_date(data_type),
+            self,
+            data_type,
+            name,
+            "Dates are read in the form 2024-12-31; otherwise use kind 'category'.",
+        )
+
+    def canonical(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Moments as days."""
+        values = without_dictionary(values)
+        return values if pa.types.is_null(values.type) else as_days(values, name)
+
+    def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Moments as days."""
+        return plain_values(self.canonical(values, name), name)
+
+    def describe_cells(self, form: Form) -> str:
+        """Ranges are of days."""
+        return "ranges of days" if form is self.form else form.published_as
+
+    def width_in_words(self, width: float, form: Form) -> str:
+        """Ranges are counted in days."""
+        return f"{width:,.0f} days wide" if form is self.form else form.width_in_words(width)

@@ -1,0 +1,72 @@
+"""Values with a hierarchy that the schema gives, published as its nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import DataError
+from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds.base import Kind, register
+from mottle.kinds.codes import codes_in, only_present, plain_values
+from mottle.kinds.columns import ReleasedColumn, SchemaColumn
+from mottle.kinds.forms.base import Form
+from mottle.typing import Int32Array
+
+
+@register
+class WithHierarchy(Kind):
+    """A value is coded by the in-order position of its leaf."""
+
+    name = "hierarchy"
+    form = Form.NODE
+    external_form = Form.NODE
+    usage = 'hierarchy (hierarchy = "f.csv")'
+    options = ("hierarchy",)
+    implied_by = "hierarchy"
+
+    def check_options(self, column: SchemaColumn) -> None:
+        """A hierarchy has to be given."""
+        if column.hierarchy is None:
+            raise ValueError("kind 'hierarchy' needs a hierarchy file: hierarchy = 'FILE.csv'")
+
+    def coded_values(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Values as text, as leaves are."""
+        return pc.cast(plain_values(values, name), pa.string())
+
+    def code(
+        self, values: pa.ChunkedArray, column: SchemaColumn, form: Form
+    ) -> tuple[Int32Array, pa.Array]:
+        """Positions of the leaves; in sets only of those that occur."""
+        compared = self.coded_values(values, column.name)
+        known = _leaves(compared, column)
+        codes = codes_in(compared, known)
+        return (codes, known) if form.has_tree else only_present(codes, known)
+
+    def tree(self, known: pa.Array, column: SchemaColumn) -> Hierarchy:
+        """The hierarchy of the schema."""
+        assert column.hierarchy is not None
+        return column.hierarchy
+
+    def schema_options(self, column: ReleasedColumn) -> dict[str, object]:
+        """The hierarchy as well; without it a category, which in sets is the same."""
+        if column.hierarchy is None:
+            return {"kind": Kind.CATEGORY}
+        file = Path(f"{column.name}.csv".replace("/", "-"))
+        return {"kind": self, "hierarchy": column.hierarchy, "hierarchy_file": file}
+
+
+def _leaves(values: pa.ChunkedArray, column: SchemaColumn) -> pa.Array:
+    """The leaves in in-order position, after checking that every value is one."""
+    assert column.hierarchy is not None
+    try:
+        column.hierarchy.check_covers(pc.unique(values).drop_null().to_pylist())
+    except DataError as error:
+        raise DataError(
+            f"Column '{column.name}': {error.problem}",
+            "Add a row for each; 'mottle lint-hierarchy FILE --data DATA --column"
+            f" {column.name} --json' lists them.",
+        ) from None
+    return pa.array(column.hierarchy.leaves, pa.string())

@@ -1,0 +1,95 @@
+"""Sets of items: diagnoses, articles bought, places visited; published as possible worlds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.kinds.base import Kind, register
+from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
+from mottle.kinds.forms.base import Form
+from mottle.kinds.forms.worlds import SEPARATOR as SEPARATOR
+from mottle.typing import Int32Array
+from mottle.utils.arrow import is_plain
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from mottle.itemsets import columns as item_columns
+else:
+    item_columns = lazy_module("mottle.itemsets.columns")
+
+_SEPARATED = 0.1  # share of cells with a separator from which on text may be sets
+
+
+@register
+class ItemSet(Kind):
+    """A set is coded by its rank in the Gray order."""
+
+    name = "set"
+    form = Form.WORLDS
+    external_form = None
+    usage = 'set (of items, in lists or in text: separator = ";")'
+    options = ("separator",)
+    implied_by = "separator"
+    streams = False
+
+    def is_natural_for(self, data_type: pa.DataType) -> bool:
+        """Lists of plain values."""
+        return bool(_is_list(data_type) and is_plain(data_type.value_type))
+
+    def check_options(self, column: SchemaColumn) -> None:
+        """A separator is a text within a line."""
+        separator = column.separator
+        if separator == "" or set(separator or "") & set("\r\n"):
+            raise ValueError("the separator of items must be one or more characters of a line")
+
+    def check_type(self, data_type: pa.DataType, name: str) -> None:
+        """Refuse structures and lists of them."""
+        if not self.is_natural_for(data_type):
+            super().check_type(data_type, name)
+
+    def proposal(self, name: str, values: pa.ChunkedArray) -> str | None:
+        """Text with separators between few items that come again."""
+        if not pa.types.is_string(values.type) or values.null_count == len(values):
+            return None
+        if pc.mean(pc.match_substring(values, SEPARATOR)).as_py() < _SEPARATED:
+            return None
+        items = pc.list_flatten(pc.split_pattern(values, SEPARATOR))
+        if len(items.unique()) * 2 >= len(values.unique()):
+            return None
+        return f"its cells are items that come again, with '{SEPARATOR}' between them"
+
+    def form_in(self, representation: str) -> Form:
+        """Sets of items look the same in both representations."""
+        return self.form
+
+    def encode_values(
+        self, values: pa.ChunkedArray, column: SchemaColumn, representation: str
+    ) -> tuple[Domain, Int32Array]:
+        """The sets that occur and the codes of the rows."""
+        separator = column.separator or SEPARATOR
+        sets, known, codes = item_columns.encode_sets(values, column.name, separator)
+        missing = len(known) if len(sets.sets.sizes) > len(known) else -1
+        if missing >= 0:
+            known = pa.concat_arrays([known, pa.nulls(1, known.type)])
+        domain = Domain(column, self.form, known, missing, np.empty(0), None, sets)
+        return domain, np.where(codes < 0, np.int32(missing), codes)
+
+    def notes(self, values: pa.ChunkedArray, domain: Domain) -> list[str]:
+        """What was done to items."""
+        return list(domain.items.notes)
+
+    def schema_options(self, column: ReleasedColumn) -> dict[str, object]:
+        """The separator as well."""
+        return {"kind": self, "separator": column.separator}
+
+
+def _is_list(data_type: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(data_type)
+        or pa.types.is_large_list(data_type)
+        or pa.types.is_fixed_size_list(data_type)
+    )
