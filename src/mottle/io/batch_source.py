@@ -19,14 +19,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError
-from mottle.io.read_table import (
-    first_bytes,
-    is_arrow,
-    is_parquet,
-    mask_missing_markers,
-    normalize,
-    validate_table,
-)
+from mottle.io.normalize import mask_missing_markers, normalize, validate_table
+from mottle.io.read_table import first_bytes, is_arrow, is_parquet
 from mottle.io.text.delimited import (
     BLOCK_BYTES,
     Dialect,

@@ -101,7 +101,7 @@ def test_other_types_are_refused_with_a_cast_that_works(postgresql) -> None:
 
 STRANGE = (
     ("'NaN'::numeric", "NaN or infinite"),
-    ("'NaN'::numeric(5, 2)", "no ordinary numbers"),
+    ("'NaN'::numeric(5, 2)", "not ordinary numbers"),
     ("'infinity'::date", "outside the years 1 to 9999"),
     ("'-infinity'::timestamp", "outside the years 1 to 9999"),
     ("'0044-03-15 BC'::date", "outside the years 1 to 9999"),

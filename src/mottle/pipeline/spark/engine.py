@@ -30,7 +30,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import resumable_folder, translating_os_errors
 from mottle.io.batch_source import ROWS_PER_BATCH, Source
 from mottle.io.databases import DatabaseTable
-from mottle.io.read_table import normalize
+from mottle.io.normalize import normalize
 from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.tiers import edges_per_record
 from mottle.pipeline.anonymize import Clock, Progress
