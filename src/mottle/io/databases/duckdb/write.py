@@ -90,8 +90,8 @@ class DuckDBTransaction(Transaction):
         except MottleError:
             if sending.error is not None:
                 raise sending.error from None
-            raise
-        finally:
+            raise  # the connection is closed next; an aborted transaction allows no unregistering
+        with translating_duckdb_errors(self._address, writing=True):
             self._connection.unregister(_SENT)
 
     def commit(self) -> None:

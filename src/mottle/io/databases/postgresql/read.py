@@ -99,9 +99,13 @@ def _described(cursor: Any, address: Address, table: TableName | None, statement
 
 
 def _selection(columns: Sequence[Arriving], statement: str) -> str:
-    """The statement, with casts around it where they are needed."""
+    """The statement, with casts around it where they are needed.
+
+    It ends with a line break: the driver puts it into ``COPY (…)``, and a comment at its end must
+    not swallow the bracket.
+    """
     if all(column.form == "{}" for column in columns):
-        return statement
+        return f"{statement}\n"
     inner = [f"column{place}" for place in range(len(columns))]
     outer = [
         f"{column.form.format(name)} AS {quoted(column.name)}"
