@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
+from command_line import mottle_command, refused, said
 
 import mottle
-from mottle.cli.app import app
 from mottle.release.certificate import Certificate
 
 COLUMNS = ("--qi", "age,sex", "--sensitive", "diagnosis", "--rest", "insensitive")
-
-
-def mottle_command(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def said(result: Result) -> str:
-    """Everything printed, line breaks of the terminal undone."""
-    return re.sub(r"\s+", " ", result.output)
-
-
-def refused(result: Result, exit_code: int, *words: str) -> None:
-    """The command failed with this code, named what is wrong, and showed no traceback."""
-    assert result.exit_code == exit_code, result.output
-    for word in words:
-        assert word in said(result)
-    assert "Traceback" not in result.output
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -38,62 +37,6 @@ def clinic(postgresql: str) -> str:
         cursor.adbc_ingest("people", people)
         connection.commit()
     return postgresql
-
-
-def test_from_a_table_to_tables_and_an_audit(
-    clinic: str, postgresql_server: Server, tmp_path: Path
-) -> None:
-    schema, link = tmp_path / "mottle.toml", tmp_path / "links.parquet"
-    looked = mottle_command("inspect", clinic, "--table", "people", "-o", schema)
-    assert looked.exit_code == 0, looked.output
-    assert "people: 300 rows" in said(looked)
-    assert f"anonymize postgresql://127.0.0.1:{postgresql_server.port}/" in said(looked)
-    done = mottle_command(
-        "anonymize",
-        clinic,
-        "--table",
-        "people",
-        *COLUMNS,
-        "--k",
-        "5",
-        "--to",
-        clinic,
-        "--to-table",
-        "open",
-        "--private",
-        link,
-    )
-    assert done.exit_code == 0, done.output
-    assert "open, open_readable, open_certificate" in said(done)
-    assert link.exists()
-    ((certificate,),) = rows(clinic, "SELECT certificate::text FROM open_certificate")
-    assert json.loads(certificate)["rows"] == 300
-    saved = mottle_command(
-        "anonymize",
-        clinic,
-        "--query",
-        "SELECT age, sex, diagnosis FROM people WHERE age > 20;",
-        *COLUMNS,
-        "--k",
-        "5",
-        "-o",
-        tmp_path / "out",
-        "--json",
-    )
-    assert saved.exit_code == 0, saved.output
-    audited = mottle_command(
-        "audit",
-        clinic,
-        tmp_path / "out",
-        "--query",
-        "SELECT age, sex, diagnosis FROM people WHERE age > 20",
-    )
-    assert audited.exit_code == 0, audited.output
-    for output in (looked.output, done.output, saved.output, audited.output, certificate):
-        assert postgresql_server.password not in output
-        assert "s3cret" not in output
-    assert "s3cret" not in (tmp_path / "out" / "certificate.json").read_text()
-    assert "s3cret" not in schema.read_text()
 
 
 def test_between_files_of_databases(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from paths import DATA
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.hierarchy.tree import Hierarchy, read_rows
+from mottle.hierarchy.arx import read_rows
+from mottle.hierarchy.tree import Hierarchy
 from mottle.hierarchy.validation import FindingCode, HierarchyFinding, Severity, lint
 
 REAL = sorted((DATA / "hierarchies").glob("**/*.csv"))
@@ -243,9 +244,9 @@ def test_missing_file_and_folder_are_storage_errors(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "delimiter", "remedy"),
     [
-        (b"a,A,*\nb,A,*\n", ";", "Is the delimiter ','"),
-        (b"a\t*\nb\t*\n", ";", "Is the delimiter a tab"),
-        (b"a, b;A;*\nc;A;*\n", ",", "Is the delimiter ';'"),
+        (b"a,A,*\nb,A,*\n", ";", "looks like ','"),
+        (b"a\t*\nb\t*\n", ";", "looks like a tab"),
+        (b"a, b;A;*\nc;A;*\n", ",", "looks like ';'"),
         (b"caf\xe9;*\n", ";", "encoding='latin-1'"),
         (b"", ";", "no rows"),
         (b"\n\n", ";", "no rows"),

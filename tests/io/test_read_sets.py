@@ -134,5 +134,5 @@ def test_what_is_no_collection_of_sets_is_refused() -> None:
     for wrong in (7, "missing-file", ["ab", "c"], [1, 2]):
         with pytest.raises((UsageError, StorageError)):
             as_sets(wrong)
-    with pytest.raises(UsageError, match="Say which column"):
+    with pytest.raises(UsageError, match="Name the column"):
         as_sets(pa.table({"a": [["x"]]}))

@@ -268,7 +268,7 @@ def test_a_failing_database_is_left_as_it_was_and_the_same_command_goes_on(
     def broken(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr("mottle.io.databases.sqlite.Store.commit", broken)
+    monkeypatch.setattr("mottle.io.databases.sqlite.write.SQLiteTransaction.commit", broken)
     with pytest.raises(StorageError, match="full"):
         engine.anonymize(
             people, SCHEMA, KAnonymity(5), place, private=tmp_path / "links.parquet", **RUN

@@ -24,7 +24,7 @@ from mottle.cli._terminal import out, print_command
 from mottle.cli.anonymize_sets import list_methods as list_set_methods
 from mottle.encoding import encode
 from mottle.errors import DataError, SchemaError, UsageError, did_you_mean
-from mottle.hierarchy import tree, validation
+from mottle.hierarchy import arx, validation
 from mottle.inspection import inspect as inspect_table
 from mottle.io.atomic_write import staged
 from mottle.io.read_table import read_table
@@ -137,7 +137,7 @@ def lint_hierarchy_command(
         encode.kind_of(table.schema.field(column).type, Column(name=column, role=Role.SENSITIVE))
         distinct = as_text(table.column(column).unique().drop_null(), column)
         values = distinct.to_pylist()
-    findings = validation.lint(tree.read_rows(file), values=values, name=file.name)
+    findings = validation.lint(arx.read_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]
     if as_json:
         print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))

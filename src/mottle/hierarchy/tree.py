@@ -1,13 +1,7 @@
-"""Value hierarchies in ARX's CSV layout: reading, lowest common ancestors and their NCP.
-
-A file has no header, one row per leaf and one column per level: the leaf (level 0), its
-generalizations from narrow to wide, and the root ``*`` in the last column of every row.
-"""
+"""Value hierarchies: a tree over the values of a column, common ancestors and their NCP."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError, UsageError, did_you_mean
-from mottle.hierarchy.amnesia import amnesia_rows, is_amnesia
+from mottle.hierarchy.formats import DEFAULT_FORMAT, FORMATS, detect_format, read_text
 from mottle.hierarchy.validation import Severity, lint, number_labels
 
+__all__ = ["Hierarchy"]
+
 FINDINGS_SHOWN = 10  # an error message names this many findings and counts the rest
-_DELIMITERS = {",": "','", ";": "';'", "\t": "a tab ('\\t')", "|": "'|'"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +27,8 @@ class Hierarchy:
     Leaves are numbered by the in-order traversal of the tree (FAST07, section 6), so the leaves
     below a node are consecutive. A label that is repeated from one level to the next is one node.
 
+    Examples
+    --------
     >>> europe_first = Hierarchy.from_rows([
     ...     ("Italy", "Europe", "*"), ("US", "America", "*"), ("France", "Europe", "*"),
     ... ])
@@ -48,8 +45,27 @@ class Hierarchy:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], *, name: str = "hierarchy") -> Hierarchy:
-        """Build a hierarchy from rows (leaf, level 1, …, ``*``), or raise what ``lint`` finds.
+        """Build a hierarchy from rows (leaf, level 1, …, ``*``).
 
+        Parameters
+        ----------
+        rows : iterable of sequence of str
+            One row per leaf, all of the same length; empty rows are skipped.
+        name : str
+            What the rows are called in messages.
+
+        Returns
+        -------
+        Hierarchy
+            The tree.
+
+        Raises
+        ------
+        DataError
+            The rows are not a hierarchy; the message has the first errors that ``lint`` finds.
+
+        Examples
+        --------
         >>> Hierarchy.from_rows([("Male", "*"), ("Female", "*")]).leaves
         ('Male', 'Female')
         """
@@ -59,8 +75,8 @@ class Hierarchy:
         # Codes count first appearances, so sorting by them from the root down walks the tree in
         # order and keeps the file's order among siblings.
         codes = codes[np.lexsort(codes.T)]
-        # A label repeated over levels covers the most leaves at its highest level (lint sees to
-        # it); that is what a reader of the label takes it for, hence the node it denotes.
+        # A label repeated over levels covers the most leaves at its highest level (lint checks
+        # this). Readers take the label for those leaves, so it denotes that node.
         height = np.zeros(len(labels), np.int64)
         first_leaf = np.zeros(len(labels), np.int64)
         cardinality = np.zeros(len(labels), np.int64)
@@ -85,6 +101,31 @@ class Hierarchy:
     ) -> Hierarchy:
         r"""Read a hierarchy from a file in ARX's layout, or from one that Amnesia saved.
 
+        Parameters
+        ----------
+        path : str or path-like
+            The file; its format is recognized by its content.
+        delimiter : str
+            The character between cells in ARX's layout.
+        encoding : str
+            The encoding of the file, as Python names it.
+
+        Returns
+        -------
+        Hierarchy
+            The tree.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        UsageError
+            The delimiter or the encoding is not valid.
+        DataError
+            The file is not a hierarchy.
+
+        Examples
+        --------
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = pathlib.Path(folder, "sex.csv")
@@ -92,21 +133,29 @@ class Hierarchy:
         ...     Hierarchy.read(file).leaves
         ('Male', 'Female')
         """
-        rows = read_rows(path, delimiter=delimiter, encoding=encoding)
-        if is_amnesia(rows):
-            return cls.from_rows(amnesia_rows(rows, str(path)), name=str(path))
-        last_cells = [row[-1] for row in rows if row]
-        for other, shown in _DELIMITERS.items():
-            if other != delimiter and last_cells and all(other in cell for cell in last_cells):
-                raise DataError(
-                    f"{path}: split at {delimiter!r}, no row ends in the root '*'.",
-                    f"Is the delimiter {shown}?",
-                )
+        text = read_text(path, encoding=encoding)
+        rows = detect_format(text).read(text, name=str(path), delimiter=delimiter)
         return cls.from_rows(rows, name=str(path))
 
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the hierarchy in ARX's layout; ``read`` gives an equal hierarchy back.
+    def write(self, path: str | PathLike[str], *, layout: str = DEFAULT_FORMAT) -> None:
+        """Write the hierarchy to a file; ``read`` gives an equal hierarchy back.
 
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced if it exists.
+        layout : str
+            The name of the file format.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written.
+        UsageError
+            There is no such format, or it is only read.
+
+        Examples
+        --------
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = pathlib.Path(folder, "sex.csv")
@@ -114,23 +163,27 @@ class Hierarchy:
         ...     file.read_text(encoding="utf-8").split()
         ['Male;*', 'Female;*']
         """
-        # csv quotes neither of these by itself, and a reader drops or splits at them unquoted
-        fragile = any(mark in label for label in self.labels for mark in "\r\ufeff")
-        text = io.StringIO(newline="")
-        csv.writer(
-            text,
-            delimiter=";",
-            lineterminator="\n",
-            quoting=csv.QUOTE_ALL if fragile else csv.QUOTE_MINIMAL,
-        ).writerows(self.rows())
+        text = FORMATS.get_named(layout).write(self.rows())
         try:
-            Path(path).write_bytes(text.getvalue().encode())
+            Path(path).write_bytes(text.encode())
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
 
     def check_covers(self, values: Iterable[str]) -> None:
-        """Raise ``DataError`` unless every value is a leaf.
+        """Check that every value is a leaf.
 
+        Parameters
+        ----------
+        values : iterable of str
+            Values of the data.
+
+        Raises
+        ------
+        DataError
+            Some are not; the message says how many and names none.
+
+        Examples
+        --------
         >>> Hierarchy.from_rows([("Male", "*"), ("Female", "*")]).check_covers(["Male", "Male"])
         """
         missing = {value for value in values if value not in self._position}
@@ -141,8 +194,27 @@ class Hierarchy:
             )
 
     def lowest_common_ancestor(self, values: Iterable[str]) -> str:
-        """Label of the lowest node that has all values below it.
+        """Return the label of the lowest node that has all values below it.
 
+        Parameters
+        ----------
+        values : iterable of str
+            At least one leaf.
+
+        Returns
+        -------
+        str
+            The label of the node.
+
+        Raises
+        ------
+        UsageError
+            There are no values.
+        DataError
+            A value is not a leaf.
+
+        Examples
+        --------
         >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
         >>> sizes.lowest_common_ancestor(["L", "M"]), sizes.lowest_common_ancestor(["L", "S"])
         ('big', '*')
@@ -150,11 +222,30 @@ class Hierarchy:
         return self.labels[self._lowest_common_node(values)]
 
     def ncp(self, values: Iterable[str]) -> float:
-        """Normalized certainty penalty of publishing the values' lowest common ancestor (FAST07).
+        """Return the normalized certainty penalty of the values' lowest common ancestor (FAST07).
 
         NCP = 0 if card(u) = 1, else card(u) / |A|, with u the lowest common ancestor, card(u) the
         number of its leaves and |A| that of all leaves of the hierarchy.
 
+        Parameters
+        ----------
+        values : iterable of str
+            At least one leaf.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Raises
+        ------
+        UsageError
+            There are no values.
+        DataError
+            A value is not a leaf.
+
+        Examples
+        --------
         >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
         >>> sizes.ncp(["S"]), round(sizes.ncp(["M", "L"]), 2), sizes.ncp(["S", "L"])
         (0.0, 0.67, 1.0)
@@ -165,10 +256,22 @@ class Hierarchy:
     def common_ancestors(
         self, low: NDArray[np.integer], high: NDArray[np.integer]
     ) -> NDArray[np.int32]:
-        """Node of the lowest common ancestor of the leaves at positions low[i] to high[i].
+        """Find the lowest common ancestor of the leaves at positions low[i] to high[i].
 
         Leaves are in in-order position, so a set of leaves has the ancestors of its two ends.
 
+        Parameters
+        ----------
+        low, high : integer array of shape (n,)
+            Positions of the first and the last leaf of each set.
+
+        Returns
+        -------
+        int32 array of shape (n,)
+            The node of each set.
+
+        Examples
+        --------
         >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
         >>> nodes = sizes.common_ancestors(np.array([0, 0, 1]), np.array([0, 1, 2]))
         >>> [sizes.labels[node] for node in nodes]
@@ -180,8 +283,29 @@ class Hierarchy:
         return nodes
 
     def contains(self, node_label: str, leaf: str) -> bool:
-        """Whether the leaf is below the node.
+        """Tell whether a leaf is below a node.
 
+        Parameters
+        ----------
+        node_label : str
+            The label of the node.
+        leaf : str
+            The leaf.
+
+        Returns
+        -------
+        bool
+            True also if the leaf is the node itself.
+
+        Raises
+        ------
+        UsageError
+            There is no such node.
+        DataError
+            There is no such leaf.
+
+        Examples
+        --------
         >>> Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*")]).contains("big", "S")
         False
         """
@@ -189,8 +313,25 @@ class Hierarchy:
         return bool((self.ancestors[self._position[leaf]] == self._find_node(node_label)).any())
 
     def leaves_under(self, node_label: str) -> tuple[str, ...]:
-        """All leaves below the node, in in-order position.
+        """Return all leaves below a node.
 
+        Parameters
+        ----------
+        node_label : str
+            The label of the node.
+
+        Returns
+        -------
+        tuple of str
+            The leaves, in in-order position.
+
+        Raises
+        ------
+        UsageError
+            There is no such node.
+
+        Examples
+        --------
         >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
         >>> sizes.leaves_under("big")
         ('M', 'L')
@@ -228,7 +369,7 @@ class Hierarchy:
 
     @cached_property
     def parents(self) -> NDArray[np.int32]:
-        """The node above every node; the root is its own."""
+        """The parent of every node; the root is its own parent."""
         above = np.full(len(self.labels), self.root, np.int32)
         for level in range(self.ancestors.shape[1] - 1, 0, -1):
             lower, upper = self.ancestors[:, level - 1], self.ancestors[:, level]
@@ -236,7 +377,13 @@ class Hierarchy:
         return above
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The hierarchy as the rows of ARX's layout."""
+        """Return the rows of the hierarchy, from which `from_rows` builds an equal one.
+
+        Returns
+        -------
+        list of tuple of str
+            One row per leaf: the leaf, its ancestors by level, and the root ``*``.
+        """
         return [tuple(self.labels[node] for node in chain) for chain in self.ancestors.tolist()]
 
     def __eq__(self, other: object) -> bool:
@@ -265,46 +412,14 @@ class Hierarchy:
     def _lowest_common_node(self, values: Iterable[str]) -> int:
         distinct = set(values)
         if not distinct:
-            raise UsageError("No values have no lowest common ancestor.", "Give at least one.")
+            raise UsageError("There are no values to find an ancestor of.", "Give at least one.")
         self.check_covers(distinct)
         positions = [self._position[value] for value in distinct]
         return int(self.common_ancestors(np.array([min(positions)]), np.array([max(positions)]))[0])
 
 
-def read_rows(
-    path: str | PathLike[str], *, delimiter: str = ";", encoding: str = "utf-8-sig"
-) -> list[list[str]]:
-    r"""Read the cells of a hierarchy file as they are, for ``lint``; an empty line is ``[]``.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "sex.csv")
-    ...     _ = file.write_text("Male;*\nFemale\n", encoding="utf-8")
-    ...     read_rows(file)
-    [['Male', '*'], ['Female']]
-    """
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise UsageError(f"The delimiter {delimiter!r} cannot separate cells.", "Try ';' or ','.")
-    try:
-        with open(path, encoding=encoding, newline="") as file:
-            return list(csv.reader(file, delimiter=delimiter, strict=True))
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from error
-    except LookupError as error:
-        raise UsageError(f"There is no encoding {encoding!r}.", "Try 'utf-8'.") from error
-    except UnicodeError as error:
-        raise DataError(
-            f"{path} is not text in the encoding {encoding!r}.",
-            "Name its encoding, for example encoding='latin-1', or save the file as UTF-8.",
-        ) from error
-    except csv.Error as error:
-        raise DataError(f"{path} is not valid CSV: {error}.", "Look for a stray quote.") from error
-
-
 def _refuse_errors(rows: Iterable[Sequence[str]], name: str) -> list[Sequence[str]]:
-    """Give the rows back if ``lint`` finds no error."""
+    """Return the rows if ``lint`` finds no error in them."""
     rows = list(rows)
     errors = [finding for finding in lint(rows, name=name) if finding.severity is Severity.ERROR]
     if errors:

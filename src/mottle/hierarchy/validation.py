@@ -1,4 +1,4 @@
-"""The linter of value hierarchies: everything that is wrong with a file, by row and level."""
+"""Validation of value hierarchies: lists everything that is wrong with a file, by row and level."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = ["ROOT", "FindingCode", "HierarchyFinding", "Severity", "lint", "number_labels"]
 
 ROOT = "*"
 _Lines = list[tuple[int, Sequence[str]]]  # 1-based number and cells of every row that has any
@@ -33,8 +35,8 @@ class FindingCode(StrEnum):
     TWO_PARENTS = "two-parents"  # one label of a level below two labels of the next level
     AMBIGUOUS_LABEL = "ambiguous-label"  # one label, two levels, different leaves
     NESTED_LABEL = "nested-label"  # a node named like its parent, which has more leaves
-    MISSING_LEAF = "missing-leaf"  # a value of the data that is no leaf
-    UNUSED_LEAF = "unused-leaf"  # a leaf that is no value of the data
+    MISSING_LEAF = "missing-leaf"  # a value of the data that is not a leaf
+    UNUSED_LEAF = "unused-leaf"  # a leaf that is not a value of the data
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class HierarchyFinding:
     """
 
     code: FindingCode
-    message: str
+    message: str  # names the file and the row
     row: int | None = None  # 1-based
     level: int | None = None  # 0 is the leaf
     severity: Severity = Severity.ERROR
@@ -59,12 +61,28 @@ def lint(
     values: Iterable[str] | None = None,
     name: str = "hierarchy",
 ) -> list[HierarchyFinding]:
-    """Everything that is wrong with the rows of a hierarchy, in the order of the rows.
+    """List everything that is wrong with the rows of a hierarchy.
 
-    With ``values``, also the values of the data that are no leaf and the leaves that are no value.
-    Empty rows are skipped. A node named like its parent, as ``Africa`` below ``Africa``, is
-    tolerated with a warning: the label then denotes all leaves of the parent.
+    Empty rows are skipped. A node with the same name as its parent, such as ``Africa`` below
+    ``Africa``, is tolerated with a warning: the label then denotes all leaves of the parent.
 
+    Parameters
+    ----------
+    rows : iterable of sequence of str
+        One row per leaf: the leaf, its generalizations from narrow to wide, and ``*``.
+    values : iterable of str, optional
+        Values of the data. With them, values that are not leaves and leaves that are not values
+        are reported too.
+    name : str
+        What the rows are called in messages.
+
+    Returns
+    -------
+    list of HierarchyFinding
+        Errors and warnings, in the order of the rows.
+
+    Examples
+    --------
     >>> for finding in lint([("Male", "*"), ("Female", "")], values=["Male", "Male"], name="sex"):
     ...     print(finding.severity, finding.code, finding.message, sep=" | ")
     warning | unused-leaf | sex:2: the leaf 'Female' is not in the data.
@@ -92,7 +110,20 @@ def _depth(lines: _Lines) -> int:
 
 
 def number_labels(rows: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int32]]:
-    """Labels by first appearance, and the number of every cell's label."""
+    """Number the labels by first appearance.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        Rows of equal length.
+
+    Returns
+    -------
+    labels : list of str
+        The distinct labels.
+    codes : int32 array of shape (rows, levels)
+        The number of every cell's label.
+    """
     number: dict[str, int] = {}
     codes = [[number.setdefault(label, len(number)) for label in row] for row in rows]
     return list(number), np.array(codes, dtype=np.int32)
@@ -130,7 +161,7 @@ def _row_findings(lines: _Lines) -> Iterator[HierarchyFinding]:
 
 
 def _label_findings(lines: _Lines) -> Iterator[HierarchyFinding]:
-    """Labels that do not denote one node, over the rows that are long enough to tell."""
+    """Labels that do not denote one node, over the rows of full length."""
     depth = _depth(lines) if lines else 1
     whole = [
         (number, [*row[:-1], ROOT])  # a wrong root is reported already
@@ -194,7 +225,7 @@ def _ambiguous_labels(
                 f"{last_level[code]}"
             )
             if nested[code]:
-                message += "; it is taken for those at the higher level."
+                message += "; it denotes those at the higher level."
                 kind, severity = FindingCode.NESTED_LABEL, Severity.WARNING
             else:
                 message += "."

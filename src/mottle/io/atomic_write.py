@@ -1,12 +1,12 @@
-"""All files or none: write into a hidden folder inside the target, then rename into place.
+"""Atomic writing: files are written into a hidden folder inside the target, then renamed.
 
 An interrupted run leaves nothing but its hidden folder, which the next run into the same target
-removes. A lock held while writing tells a running neighbour's folder from an abandoned one. Files
-that are replaced wait in the hidden folder until all new ones are in place; whatever goes wrong
-until then, they are put back, if need be by the next run.
+removes. A lock that is held while writing distinguishes the folder of a running process from an
+abandoned one. Files that are replaced are kept in the hidden folder until all new ones are in
+place; if anything goes wrong before that, they are put back, by the next run if necessary.
 
 Long runs work in a `resumable_folder`, which the same command finds again after an interruption.
-Their files are complete before the first one is renamed, so the next run, whichever it is, finishes
+Their files are complete before the first one is renamed, so the next run of any command finishes
 an interrupted renaming instead of putting anything back.
 """
 
@@ -26,14 +26,27 @@ from typing import IO
 
 from mottle.errors import StorageError
 
-_PREFIX = ".mottle-unfinished-"
-_LOCK = "lock"
-_OLD = "old"  # files being replaced; exists only while they can still be put back
-_REPLACED = "replaced"
-_COMPLETE = "complete"  # names of files that are complete and on their way to their places
-_SECONDS_TO_BEGIN = 60
+__all__ = [
+    "Move",
+    "empty_folder",
+    "ensure_absent",
+    "finish_interrupted",
+    "hidden_folder",
+    "move_complete",
+    "resumable_folder",
+    "staged",
+    "translating_os_errors",
+    "write_atomic",
+]
 
-Move = tuple[Path, Path]  # a file in a hidden folder, and the place it gets
+_PREFIX = ".mottle-unfinished-"  # of hidden folders
+_LOCK = "lock"  # the file that a running process keeps locked
+_OLD = "old"  # folder of files being replaced; exists only while they can still be put back
+_REPLACED = "replaced"  # the same folder once the new files count
+_COMPLETE = "complete"  # file with the names of complete files that are being moved
+_SECONDS_TO_BEGIN = 60  # that a new folder may be without a lock
+
+Move = tuple[Path, Path]  # a file in a hidden folder, and its destination
 
 
 @contextmanager
@@ -45,13 +58,32 @@ def staged(
     afterwards: Sequence[Move] = (),
     obsolete: Sequence[str] = (),
 ) -> Iterator[Path]:
-    """Yield a folder to write the files ``names`` into; they appear in ``target`` at the end.
+    """Yield a folder to write files into; they appear in ``target`` at the end.
 
-    On any error, and on Ctrl-C, nothing appears. An existing file of one of the names is an error
-    unless ``overwrite``; then it is replaced only after all new files are complete. The file named
-    last is moved last, so its presence says that the set is complete. ``afterwards`` are
-    files in another `hidden_folder` that belong to the set and move after it; ``obsolete`` are
-    names that an earlier set may have had and this one has not.
+    On any error, and on Ctrl-C, nothing appears.
+
+    Parameters
+    ----------
+    target : Path
+        The folder in which the files appear; it is created if necessary.
+    names : sequence of str
+        The files. The last one is moved last, so its presence says that the set is complete.
+    overwrite : bool
+        Replace existing files, but only after all new ones are complete.
+    afterwards : sequence of Move
+        Files in another `hidden_folder` that belong to the set and are moved after it.
+    obsolete : sequence of str
+        Names that an earlier set may have had and this one does not have.
+
+    Yields
+    ------
+    Path
+        The folder to write into.
+
+    Raises
+    ------
+    StorageError
+        Files exist and may not be replaced, or cannot be written.
     """
     with translating_os_errors(target), hidden_folder(target) as stage:
         ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
@@ -64,19 +96,41 @@ def staged(
 
 @contextmanager
 def translating_os_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into one of ours that names ``path``."""
+    """Turn errors of the operating system into a `StorageError` that names ``path``.
+
+    Parameters
+    ----------
+    path : Path
+        What is being written.
+
+    Raises
+    ------
+    StorageError
+        In place of any ``OSError``.
+    """
     try:
         yield
     except OSError as error:
         raise StorageError(
             f"Cannot write to {path}: {error.strerror or error}.",
-            "Nothing was published. Check space and permissions, or choose another place.",
+            "Nothing was published. Check space and permissions, or choose another path.",
         ) from error
 
 
 @contextmanager
 def hidden_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder inside ``target`` that only the owner can read; it is removed at the end."""
+    """Yield a folder inside ``target`` that only the owner can read; it is removed at the end.
+
+    Parameters
+    ----------
+    target : Path
+        The folder that contains it; it is created if necessary, and removed again if it is empty.
+
+    Yields
+    ------
+    Path
+        The hidden folder.
+    """
     made = _make_folder(target)
     try:
         _remove_abandoned(target)
@@ -94,11 +148,28 @@ def hidden_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def resumable_folder(target: Path, key: str) -> Iterator[Path]:
-    """Yield the hidden folder of the command ``key`` inside ``target``: a new one or its old one.
+    """Yield the hidden folder of a command inside ``target``: a new one, or its earlier one.
 
-    It is removed when the run ends, with a result or an error of ours. It stays when the run is
-    interrupted, or when a disk or a connection fails and there is something in it; then the same
-    command finds it again. Folders that other commands have left behind go.
+    It is removed when the run ends with a result or with one of mottle's errors. It stays when the
+    run is interrupted, or when a disk or a connection fails and there is something in it; then the
+    same command finds it again. Folders that other commands have left behind are removed.
+
+    Parameters
+    ----------
+    target : Path
+        The folder that contains it; it is created if necessary, and removed again if it is empty.
+    key : str
+        Identifies the command.
+
+    Yields
+    ------
+    Path
+        The hidden folder.
+
+    Raises
+    ------
+    StorageError
+        The same command is already running.
     """
     made = _make_folder(target)
     stage = target / f"{_PREFIX}{key}"
@@ -130,9 +201,19 @@ def resumable_folder(target: Path, key: str) -> Iterator[Path]:
 
 
 def finish_interrupted(target: Path, key: str) -> bool:
-    """Whether the last run of this command was interrupted while its files were being renamed.
+    """Finish the last run of a command if it was interrupted while its files were being renamed.
 
-    They are then in their places now.
+    Parameters
+    ----------
+    target : Path
+        The folder in which the files appear.
+    key : str
+        Identifies the command.
+
+    Returns
+    -------
+    bool
+        Whether it was; the files are then in their places.
     """
     stage = target / f"{_PREFIX}{key}"
     if not (stage / _COMPLETE).exists():
@@ -146,7 +227,15 @@ def finish_interrupted(target: Path, key: str) -> bool:
 
 
 def empty_folder(stage: Path, spare: Path | None = None) -> None:
-    """Forget what an earlier run has left in a `resumable_folder`, but for one file."""
+    """Remove what an earlier run has left in a `resumable_folder`.
+
+    Parameters
+    ----------
+    stage : Path
+        The hidden folder.
+    spare : Path, optional
+        A file that is kept.
+    """
     for path in stage.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
@@ -160,11 +249,21 @@ def move_complete(
     obsolete: Sequence[str] = (),
     elsewhere: Mapping[str, Path] | None = None,
 ) -> None:
-    """Give complete files of a `resumable_folder` their places; the last one says they are there.
+    """Move complete files of a `resumable_folder` to their destinations.
 
-    From here on the new files count: an interruption is made good by the next run. ``obsolete`` are
-    names that an earlier set may have had and this one has not; ``elsewhere`` are files that belong
-    to the set and go first, to places of their own.
+    From here on the new files count: after an interruption the next run finishes the moves.
+
+    Parameters
+    ----------
+    stage : Path
+        The hidden folder.
+    names : sequence of str
+        Files that move into the folder that contains it. The last one is moved last, so its
+        presence says that the set is complete.
+    obsolete : sequence of str
+        Names that an earlier set may have had and this one does not have.
+    elsewhere : mapping of str to Path, optional
+        Files that belong to the set and are moved first, each to its own destination.
     """
     away = {name: str(place.absolute()) for name, place in (elsewhere or {}).items()}
     for name in (*away, *names):
@@ -186,7 +285,7 @@ def _finish_moves(stage: Path) -> None:
 
 
 def _move(file: Path, place: Path) -> None:
-    """Rename a file, also onto another disk: there it gets its name when it is complete."""
+    """Rename a file; on another disk it is copied and gets its name when it is complete."""
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.replace(file, place)
@@ -201,7 +300,15 @@ def _move(file: Path, place: Path) -> None:
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Write a small file that is either there with all of its content or not at all."""
+    """Write a small file such that it either has all of its content or does not exist.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which is replaced if it exists.
+    text : str
+        Its content.
+    """
     partial = path.with_name(f"{path.name}.partial")
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
@@ -211,7 +318,7 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def _clear_away(stage: Path) -> None:
-    """Remove what an earlier run has left behind, after bringing its renaming to an end."""
+    """Remove what an earlier run has left behind, after finishing its moves."""
     _finish_moves(stage)
     _put_back(stage)
     _discard(stage)
@@ -224,9 +331,9 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _swap(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
-    """Put new files in the place of old ones, or leave everything as it was.
+    """Replace old files by new ones, or leave everything as it was.
 
-    ``leaving`` are hidden folders and places whose files go without a new one.
+    ``leaving`` are hidden folders and paths whose files are removed without a new one.
     """
     stages = list(dict.fromkeys(new.parent for new, _ in moves))
     try:
@@ -242,7 +349,7 @@ def _swap(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
             (stage / _OLD).rename(stage / _REPLACED)  # from here on the new files count
     except BaseException:
         for new, place in reversed(moves):
-            if (new.parent / _OLD).exists() and not new.exists():  # it is in its place already
+            if (new.parent / _OLD).exists() and not new.exists():  # it has already been moved
                 place.unlink(missing_ok=True)
         for stage in stages:
             _put_back(stage)
@@ -250,7 +357,7 @@ def _swap(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
 
 
 def _put_back(stage: Path) -> None:
-    """Give files their old places again, after a replacement that did not come to its end."""
+    """Move old files back, after a replacement that was not finished."""
     if (stage / _OLD).exists():
         for file in (stage / _OLD).iterdir():
             os.replace(file, stage.parent / file.name)
@@ -260,7 +367,7 @@ def _put_back(stage: Path) -> None:
 def _discard(stage: Path) -> None:
     """Remove a hidden folder, unless it still holds files that have to be put back.
 
-    It first gets another name, so that half a folder is never taken for one to go on with.
+    It is renamed first, so that a half-removed folder is never resumed.
     """
     if not (stage / _OLD).exists():
         with suppress(OSError):
@@ -269,7 +376,7 @@ def _discard(stage: Path) -> None:
 
 
 def _make_folder(target: Path) -> list[Path]:
-    """Make ``target`` and its parents; returns those that were not there, innermost first."""
+    """Create ``target`` and its parents; return those that did not exist, innermost first."""
     missing = [folder for folder in (target, *target.parents) if not folder.exists()]
     target.mkdir(parents=True, exist_ok=True)
     return missing
@@ -281,10 +388,25 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
-    """Raise `StorageError` when files of these names may not be written to ``target``."""
+    """Check that files may be written.
+
+    Parameters
+    ----------
+    target : Path
+        The folder.
+    names : sequence of str
+        The files.
+    overwrite : bool
+        Whether existing files may be replaced.
+
+    Raises
+    ------
+    StorageError
+        A file exists and may not be replaced, or there is a folder of its name.
+    """
     for name in names:
         if (target / name).is_dir():
-            raise StorageError(f"{target / name} is a folder.", "Choose another place.")
+            raise StorageError(f"{target / name} is a folder.", "Choose another path.")
     existing = [name for name in names if (target / name).exists()]
     if existing and not overwrite:
         raise StorageError(
@@ -300,11 +422,11 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def _is_abandoned(stage: Path) -> bool:
-    """Whether the run that made the folder has ended: nobody holds its lock any more."""
-    with suppress(OSError):  # it may vanish meanwhile
+    """Whether the run that created the folder has ended: no process holds its lock."""
+    with suppress(OSError):  # the folder may disappear meanwhile
         names = {path.name for path in stage.iterdir()}
         if names <= {_LOCK} and time.time() - stage.stat().st_mtime < _SECONDS_TO_BEGIN:
-            return False  # it may just be taking its lock
+            return False  # it may be about to take its lock
         if _LOCK not in names:
             return True
         with open(stage / _LOCK, "a") as lock:
@@ -313,7 +435,7 @@ def _is_abandoned(stage: Path) -> bool:
 
 
 def _try_lock(file: IO[str]) -> bool:
-    """Take the lock on ``file`` if nobody holds it; it is released when the file is closed."""
+    """Take the lock on ``file`` if no process holds it; it is released when the file is closed."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -1,8 +1,8 @@
-"""Tables that come in batches: files too large to be read as a whole, read as often as needed.
+"""Tables in batches: files too large to be read as a whole, read as often as needed.
 
-Parquet and Arrow files are read where they are. Text files and readers that can be read only once
-(databases) are copied to a Parquet file first; types of text cells are then those that the whole
-file would be given in memory.
+Parquet files are read where they are. Arrow and text files and readers that can be read only once
+(databases) are copied to a Parquet file first; text columns then have the types that they would be
+given if the whole file were read into memory.
 """
 
 from __future__ import annotations
@@ -13,20 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError
-from mottle.io.read_table import (
-    first_bytes,
-    is_arrow,
-    is_parquet,
-    mask_missing_markers,
-    normalize,
-    validate_table,
-)
+from mottle.io.databases.base import DATABASES
+from mottle.io.normalize import mask_missing_markers, normalize, validate_table
+from mottle.io.read_table import first_bytes, is_arrow, is_parquet
 from mottle.io.text.delimited import (
     BLOCK_BYTES,
     Dialect,
@@ -41,9 +35,22 @@ from mottle.io.text.delimited import (
 from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sample
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
 
-ROWS_PER_BATCH = 1 << 16
+__all__ = [
+    "ROWS_PER_BATCH",
+    "Batches",
+    "Source",
+    "TextOptions",
+    "content_hash",
+    "copied",
+    "open_source",
+    "parquet_source",
+    "rows_hash",
+]
 
-Batches = Callable[[], Iterator[pa.Table]]
+ROWS_PER_BATCH = 1 << 16
+_SAMPLE_BYTES = 1 << 20  # of a transcoded text file, for the detection of its dialect
+
+Batches = Callable[[], Iterator[pa.Table]]  # starts reading from the first row
 
 
 @dataclass(frozen=True)
@@ -52,32 +59,60 @@ class TextOptions:
 
     delimiter: str | None = None
     quote: str | None = None
-    encoding: str | None = None
-    missing: Sequence[str] = ()
+    encoding: str | None = None  # UTF-8 if None
+    missing: Sequence[str] = ()  # words that stand for a missing value
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table whose rows always come in the same order, however often they are read."""
+    """A table whose rows come in the same order every time they are read."""
 
-    name: str
+    name: str  # for messages
     types: pa.Schema
-    rows: int
+    rows: int  # the number of rows
     read: Batches
 
 
 def content_hash(path: Path) -> str:
-    """A checksum of what a file holds; reads all of it."""
+    """Return a checksum of the content of a file, all of which is read.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        SHA-256, in hexadecimal.
+
+    Raises
+    ------
+    StorageError
+        The file does not exist or cannot be read.
+    """
     first_bytes(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def rows_hash(path: Path) -> str:
-    """A checksum of the rows of a Parquet file, whatever their order.
+    """Return a checksum of the rows of a Parquet file that does not depend on their order.
 
-    Databases promise none, so an interrupted run has to know its rows again in any.
+    Databases do not promise any order, so an interrupted run has to recognize its rows in any
+    order.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        SHA-256 of the columns and of order-independent sums over the rows, in hexadecimal.
     """
+    duckdb = DATABASES["duckdb"].driver.load()
     with duckdb.connect() as connection:
         connection.read_parquet(str(path)).create_view("rows")
         columns = connection.execute("DESCRIBE rows").fetchall()
@@ -88,7 +123,31 @@ def rows_hash(path: Path) -> str:
 
 
 def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
-    """A file in batches; a text file by way of ``copy``, which is written unless it is there."""
+    """Open a file in batches.
+
+    Parameters
+    ----------
+    path : Path
+        A Parquet, Arrow or text file.
+    copy : Path
+        Where an Arrow or text file is copied to as Parquet, unless the copy exists.
+    text : TextOptions
+        How a text file is written, and which words stand for missing values.
+
+    Returns
+    -------
+    Source
+        The table in batches.
+
+    Raises
+    ------
+    StorageError
+        The file does not exist or cannot be opened.
+    DataError
+        The file is damaged or not a table.
+    UsageError
+        An option is not valid.
+    """
     magic = first_bytes(path)
     if is_parquet(path, magic):
         return parquet_source(path, str(path), text.missing)
@@ -100,34 +159,76 @@ def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
 
 
 def copied(read: Batches, copy: Path, name: str, missing: Sequence[str] = ()) -> Source:
-    """Batches that may come in any size, or only once, by way of a copy."""
+    """Open batches of any size, or that come only once, through a copy.
+
+    Parameters
+    ----------
+    read : Batches
+        The batches; called at most once.
+    copy : Path
+        The Parquet file to which they are written, unless it exists.
+    name : str
+        The source, for messages.
+    missing : sequence of str
+        Words that stand for a missing value in text columns.
+
+    Returns
+    -------
+    Source
+        The table in batches.
+
+    Raises
+    ------
+    DataError
+        The batches cannot be read or there are no rows.
+    """
     if not copy.exists():
         _write_copy(read(), copy, name)
     return parquet_source(copy, name, missing)
 
 
 def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source:
-    """A Parquet file in batches, or a folder of such files."""
+    """Open a Parquet file in batches, or a folder of such files.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder.
+    name : str
+        The source, for messages.
+    missing : sequence of str
+        Words that stand for a missing value in text columns.
+
+    Returns
+    -------
+    Source
+        The table in batches.
+
+    Raises
+    ------
+    DataError
+        There are no Parquet files, or one is damaged or not a table.
+    """
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not paths:
         raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
-    with _damage_named(name):
+    with _reporting_damage(name):
         rows = sum(pq.read_metadata(one).num_rows for one in paths)
-    with _damage_named(name), pq.ParquetFile(paths[0]) as file:
+    with _reporting_damage(name), pq.ParquetFile(paths[0]) as file:
         first = next(file.iter_batches(batch_size=1), None)
         empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
-    types = validate_table(_uniform(empty, missing), name).schema
+    types = validate_table(_normalized(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
         for one in paths:
-            with _damage_named(name), pq.ParquetFile(one) as file:
+            with _reporting_damage(name), pq.ParquetFile(one) as file:
                 for batch in file.iter_batches(batch_size=ROWS_PER_BATCH):
-                    yield _uniform(pa.Table.from_batches([batch]), missing)
+                    yield _normalized(pa.Table.from_batches([batch]), missing)
 
     return Source(name, types, rows, read)
 
 
-def _uniform(table: pa.Table, missing: Sequence[str]) -> pa.Table:
+def _normalized(table: pa.Table, missing: Sequence[str]) -> pa.Table:
     return mask_missing_markers(normalize(table), missing)
 
 
@@ -146,7 +247,7 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
     partial = copy.with_name(f"{copy.name}.partial")
     writer: pq.ParquetWriter | None = None
     try:
-        with _damage_named(name):
+        with _reporting_damage(name):
             for table in batches:
                 if writer is None:
                     validate_table(table.slice(0, 1) if table.num_rows else table, name)
@@ -163,8 +264,8 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
     partial.rename(copy)
 
 
-class _damage_named:  # noqa: N801 - reads as a statement
-    """Turn Arrow's errors, which may quote cells, into one that names the file."""
+class _reporting_damage:  # noqa: N801 - used as a context manager
+    """Turn Arrow's errors, which may quote cells, into a `DataError` that names the file."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -185,6 +286,8 @@ class _damage_named:  # noqa: N801 - reads as a statement
 
 @dataclass(frozen=True)
 class _TextFile:
+    """A text file whose encoding, dialect and header are known."""
+
     path: Path
     encoding: str
     dialect: Dialect
@@ -192,13 +295,14 @@ class _TextFile:
     missing: Sequence[str]
 
     def bytes(self) -> pa.NativeFile:
+        """Open the content as UTF-8."""
         stream = open_bytes(self.path)
         if self.encoding in ("utf-8", "utf-8-sig"):
             return stream
         return pa.transcoding_input_stream(stream, self.encoding, "utf-8")
 
     def batches(self) -> Iterator[pa.Table]:
-        """All cells as text."""
+        """Yield all cells as text."""
         try:
             with self.bytes() as stream:
                 for batch in pacsv.open_csv(stream, **parser_options(self.header, self.dialect)):
@@ -228,7 +332,7 @@ class _TextFile:
 
 
 def _copy_text(path: Path, copy: Path, text: TextOptions) -> None:
-    """Find out what every column can be, then copy the file with these types."""
+    """Find the type of every column in a first pass, then copy the file with these types."""
     file = _open_text(path, text)
     possible: dict[str, list[Attempt]] = {name: single_types() for name in file.header.names}
     present = dict.fromkeys(file.header.names, False)
@@ -262,10 +366,10 @@ def _open_text(path: Path, text: TextOptions) -> _TextFile:
         if encoding in ("utf-8", "utf-8-sig"):
             raise DataError(
                 f"{path} is not UTF-8 text.",
-                "Say --encoding, such as cp1252; it is not guessed for files that are streamed.",
+                "Give --encoding, such as cp1252; it is not guessed for files that are streamed.",
             )
         with pa.transcoding_input_stream(open_bytes(path), encoding, "utf-8") as stream:
-            head = bytes(stream.read(1 << 20)).decode("utf-8", errors="ignore")
+            head = bytes(stream.read(_SAMPLE_BYTES)).decode("utf-8", errors="ignore")
         sample = Sample(head, complete=False)
     dialect = detect_dialect(sample, delimiter, quote)
     return _TextFile(path, encoding, dialect, header_of(path, sample, dialect), text.missing)

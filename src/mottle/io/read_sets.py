@@ -1,4 +1,4 @@
-"""Set-valued input: transaction files, long tables of (record, item), list or delimited columns."""
+"""Reading sets: transaction files, long tables of (record, item), columns of lists or text."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
 from mottle.utils.arrow import as_text, is_plain
 
+__all__ = ["as_sets", "read_column", "read_long", "read_sets", "read_transactions"]
+
 
 def read_transactions(
     path: str | Path, *, separator: str | None = None, encoding: str | None = None
@@ -27,13 +29,27 @@ def read_transactions(
 
     Parameters
     ----------
-    path
+    path : str or Path
         The file, for instance ``baskets.dat`` or ``baskets.dat.gz``.
-    separator
-        What stands between two items; without it, spaces and tabs. Spaces around items go, and
-        what is empty between two separators is no item.
-    encoding
-        Of the text; without it, UTF-8, or what the bytes look like.
+    separator : str, optional
+        What separates two items; without it, spaces and tabs. Spaces around items are removed, and
+        an empty text between two separators is not an item.
+    encoding : str, optional
+        Of the text; without it, UTF-8, or a guess from the bytes.
+
+    Returns
+    -------
+    ItemSets
+        One set per line.
+
+    Raises
+    ------
+    StorageError
+        The file does not exist.
+    UsageError
+        The separator or the encoding is not valid.
+    DataError
+        The file is empty, damaged or not text.
 
     Examples
     --------
@@ -55,12 +71,36 @@ def read_transactions(
 
 
 def read_long(data: object, *, record: str, item: str, label: str | None = None) -> ItemSets:
-    """Take sets from a table of one row per item: a file, or anything `mottle.anonymize` takes.
+    """Take sets from a table with one row per item.
 
-    Rows of the same ``record`` value make one set, in the order in which these values first occur;
-    a row whose item is missing makes sure that its record is there. ``label`` names a column that
-    says the same in all rows of a record.
+    Rows with the same ``record`` value form one set, in the order in which these values first
+    occur; a row whose item is missing only makes sure that its record exists.
 
+    Parameters
+    ----------
+    data : str, Path or object
+        A file, or anything `mottle.anonymize` takes.
+    record : str
+        The column that says which record a row belongs to.
+    item : str
+        The column of items.
+    label : str, optional
+        The column of sensitive labels, which is the same in all rows of a record.
+
+    Returns
+    -------
+    ItemSets
+        One set per record.
+
+    Raises
+    ------
+    UsageError
+        There is no such column.
+    DataError
+        A row has no record, the items are not plain values, or a record has several labels.
+
+    Examples
+    --------
     >>> table = pa.table({"basket": [7, 9, 7], "item": ["tea", None, "milk"]})
     >>> data = read_long(table, record="basket", item="item")
     >>> data.record(0), data.record(1)
@@ -89,9 +129,33 @@ def read_column(
 ) -> ItemSets:
     """Take sets from a table with one row per record: a column of lists, or of delimited text.
 
-    ``separator`` stands between the items of a text. A missing cell is an empty set. ``label``
-    names the column of sensitive labels; all other columns are left out.
+    A missing cell is an empty set. All other columns are left out.
 
+    Parameters
+    ----------
+    data : str, Path or object
+        A file, or anything `mottle.anonymize` takes.
+    column : str
+        The column of sets.
+    separator : str, optional
+        What separates the items of a text.
+    label : str, optional
+        The column of sensitive labels.
+
+    Returns
+    -------
+    ItemSets
+        One set per row.
+
+    Raises
+    ------
+    UsageError
+        There is no such column, or it holds text and no separator is given.
+    DataError
+        The column holds values that are not sets.
+
+    Examples
+    --------
     >>> table = pa.table({"visited": ["Rome;Oslo", None], "faith": ["a", "b"]})
     >>> data = read_column(table, column="visited", separator=";", label="faith")
     >>> data.record(0), data.record(1), data.labels.to_pylist()
@@ -110,7 +174,7 @@ def read_column(
     elif separator is None:
         raise UsageError(
             f"{source}: column '{column}' holds {values.type} values, not lists.",
-            "Say with --separator what stands between two items.",
+            "Give with --separator what separates two items.",
         )
     elif is_plain(values.type):
         sets = of_text(values, column, separator)
@@ -130,30 +194,59 @@ def read_sets(
     label: str | None = None,
     encoding: str | None = None,
 ) -> ItemSets:
-    """Read sets from whatever they lie in.
+    """Read sets from a file, a table or a collection.
 
     ============================================  ==================================================
-    without further words                         a transaction file, one set per line, or a
+    without column names                          a transaction file, one set per line, or a
                                                   collection of collections
     ``column="visited"``                          a table (or its file) with a column of lists
     ``column="visited", separator=";"``           a table with a column of delimited text
     ``record="basket", item="article"``           a table with one row per item
     ============================================  ==================================================
 
-    ``label`` names the column of a table that holds sensitive labels.
+    Parameters
+    ----------
+    data : str, Path or object
+        A transaction file, a table or its file, or a collection of collections.
+    column : str, optional
+        The column of sets, for a table with one row per record.
+    record, item : str, optional
+        The columns of records and items, for a table with one row per item.
+    separator : str, optional
+        What separates two items of a text.
+    label : str, optional
+        The column of a table that holds sensitive labels.
+    encoding : str, optional
+        Of a transaction file; detected if it is not given.
 
+    Returns
+    -------
+    ItemSets
+        The sets, and their labels if there are any.
+
+    Raises
+    ------
+    StorageError
+        The file does not exist.
+    UsageError
+        The options do not fit together or a column does not exist.
+    DataError
+        The data cannot be read as sets.
+
+    Examples
+    --------
     >>> read_sets([["tea", "milk"], []]).records
     2
     """
     if (record is None) != (item is None):
         raise UsageError(
             "A table with one row per item needs the column of records and the one of items.",
-            "Say --record ID --item ITEM.",
+            "Give --record ID --item ITEM.",
         )
     if column is not None and record is not None:
         raise UsageError(
-            "Sets lie in one column, or in one row per item, not in both.",
-            "Say --column COLUMN, or --record ID --item ITEM.",
+            "Sets are in one column, or in one row per item, not in both.",
+            "Give --column COLUMN, or --record ID --item ITEM.",
         )
     if record is not None and item is not None:
         return read_long(data, record=record, item=item, label=label)
@@ -161,7 +254,8 @@ def read_sets(
         return read_column(data, column=column, separator=separator, label=label)
     if label is not None:
         raise UsageError(
-            "Labels are a column of a table.", "Say which column holds the sets: --column COLUMN."
+            "Labels are a column of a table.",
+            "Name the column that holds the sets: --column COLUMN.",
         )
     if isinstance(data, (str, PathLike)):
         _refuse_table(Path(data))
@@ -170,17 +264,38 @@ def read_sets(
 
 
 def _refuse_table(path: Path) -> None:
-    """A table read as a transaction file would give nonsense."""
+    """Refuse a table, which would give nonsense if it were read as a transaction file."""
     if {".csv", ".tsv", ".parquet", ".arrow", ".feather"} & set(path.suffixes):
         raise UsageError(
-            f"{path} is a table: which of its columns hold the sets?",
-            "Say --column COLUMN (--separator ';' if it is text), or --record ID --item ITEM.",
+            f"{path} is a table, and the columns that hold the sets are not named.",
+            "Give --column COLUMN (--separator ';' if it is text), or --record ID --item ITEM.",
         )
 
 
 def as_sets(data: object) -> ItemSets:
     """Take sets as they are, from a transaction file, or from a collection of collections.
 
+    Parameters
+    ----------
+    data : ItemSets, str, Path or iterable
+        The sets.
+
+    Returns
+    -------
+    ItemSets
+        The sets.
+
+    Raises
+    ------
+    StorageError
+        The file does not exist.
+    UsageError
+        The object is not a collection of sets.
+    DataError
+        The file is empty, damaged or not text.
+
+    Examples
+    --------
     >>> as_sets([{"a"}, {"a", "b"}]).records
     2
     """
@@ -191,12 +306,12 @@ def as_sets(data: object) -> ItemSets:
     if hasattr(data, "__arrow_c_stream__"):
         raise UsageError(
             f"A {type(data).__name__} is not a collection of sets.",
-            "Say which column holds them: mottle.read_sets(table, column=…).",
+            "Name the column that holds them: mottle.read_sets(table, column=…).",
         )
     if not isinstance(data, Iterable):
         raise UsageError(
             f"A {type(data).__name__} is not a collection of sets.",
-            "Give a path, a SetData or a list of sets.",
+            "Give a path, an ItemSets or a list of sets.",
         )
     sets = list(data)
     if any(isinstance(record, str) or not isinstance(record, Iterable) for record in sets):
@@ -205,7 +320,7 @@ def as_sets(data: object) -> ItemSets:
 
 
 def _lines(path: Path, encoding: str | None) -> pa.Array:
-    """The lines of a text file; the end of the last one begins no further line."""
+    """The lines of a text file; a line break at its end does not begin another line."""
     try:
         utf8_sample(path, known_encoding(encoding))  # refuses binary and empty files
         text = decode(path, whole_content(path), known_encoding(encoding))
@@ -226,7 +341,7 @@ def _lines(path: Path, encoding: str | None) -> pa.Array:
             "Remove it, or give the file's encoding.",
         )
     ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
-    lengths = np.diff(ends, prepend=-1)  # with the line's end, which is cut off below
+    lengths = np.diff(ends, prepend=-1)  # including the line break, which is cut off below
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
     lines = pa.Array.from_buffers(pa.large_string(), len(ends), buffers)
@@ -256,8 +371,8 @@ def _check_present(keys: pa.ChunkedArray, name: str, source: str) -> None:
     if keys.null_count:
         row = int(np.flatnonzero(np.asarray(pc.is_null(keys)))[0]) + 1
         raise DataError(
-            f"{source}, row {row}: column '{name}' says of no record what it is.",
-            "Fill it in; it tells which items belong together.",
+            f"{source}, row {row}: column '{name}' is missing.",
+            "Fill it in; it says which items belong together.",
         )
 
 

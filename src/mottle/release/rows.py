@@ -1,4 +1,4 @@
-"""Rows that lie in a Parquet file, read a batch at a time and as often as needed."""
+"""Rows stored in a Parquet file, read in batches and as often as needed."""
 
 from __future__ import annotations
 
@@ -13,26 +13,41 @@ import pyarrow.parquet as pq
 
 from mottle.errors import UsageError
 
+__all__ = ["Rows", "RowsElsewhere", "StoredRows", "tables_of"]
+
 
 class Rows(Protocol):
-    """What can be gone through in batches: a table in memory, or `StoredRows`."""
+    """What can be read in batches: a table in memory, or `StoredRows`."""
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns."""
+        """Names and types of the columns."""
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
-        """All rows, at most so many at once."""
+        """Yield all rows.
+
+        Parameters
+        ----------
+        max_chunksize : int
+            Maximum number of rows of a batch.
+        """
 
 
 @dataclass(frozen=True)
 class StoredRows:
     """The rows of one Parquet file.
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     pq.write_table(pa.table({"age": [20, 30, 40]}), f"{folder}/ages.parquet")
@@ -45,16 +60,27 @@ class StoredRows:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, with what their metadata say."""
+        """Names, types and metadata of the columns."""
         return pq.read_schema(self.path)
 
     @cached_property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(pq.read_metadata(self.path).num_rows)
 
     def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
-        """All rows, at most so many at once."""
+        """Yield all rows in batches.
+
+        Parameters
+        ----------
+        max_chunksize : int
+            Maximum number of rows of a batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The rows, in the order of the file.
+        """
         with pq.ParquetFile(self.path) as file:
             yield from file.iter_batches(max_chunksize)
 
@@ -76,9 +102,22 @@ class RowsElsewhere:
 
 
 def tables_of(rows: Rows, size: int) -> Iterator[pa.Table]:
-    """All rows in tables of exactly ``size`` rows, but for the last.
+    """Yield all rows in tables of exactly ``size`` rows; only the last one may be shorter.
 
-    The same rows give the same tables however they are stored, which file readers do not promise.
+    The same rows give the same tables however they are stored; readers of files do not promise
+    this.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    size : int
+        Number of rows of a table.
+
+    Yields
+    ------
+    pyarrow.Table
+        The rows in their order.
     """
     waiting: list[pa.RecordBatch] = []
     have = 0

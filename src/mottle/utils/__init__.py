@@ -1,1 +1,1 @@
-"""Helpers without knowledge of anonymization: Arrow, random numbers, threads."""
+"""Helpers that know nothing about anonymization: Arrow, random numbers, registries, threads."""

@@ -1,4 +1,4 @@
-"""Arrow values as coding and publication need them: plain types, text, days, one order."""
+"""Helpers for Arrow values: plain types, text, days, and the order of categories."""
 
 from __future__ import annotations
 
@@ -12,10 +12,24 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 
+__all__ = ["as_days", "as_text", "dictionary_order", "is_plain", "merged_order"]
+
 
 def is_plain(data_type: pa.DataType) -> bool:
-    """Whether values of a type, or the categories of a dictionary, can be written as text.
+    """Tell whether values of a type, or the categories of a dictionary, can be written as text.
 
+    Parameters
+    ----------
+    data_type : pyarrow.DataType
+        The type.
+
+    Returns
+    -------
+    bool
+        False for lists, structs, half floats and extension types, among others.
+
+    Examples
+    --------
     >>> is_plain(pa.date32()), is_plain(pa.list_(pa.int8()))
     (True, False)
     """
@@ -43,7 +57,25 @@ _PLAIN_TYPES = (
 
 
 def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Values of a plain type as text; bytes have to be UTF-8."""
+    """Convert values of a plain type to text.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+        The values; bytes have to be UTF-8.
+    name : str
+        The column, for the message.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        The values as strings.
+
+    Raises
+    ------
+    DataError
+        The column holds bytes that are not UTF-8.
+    """
     try:
         return pc.cast(values, pa.string())
     except pa.ArrowInvalid:
@@ -54,7 +86,25 @@ def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Dates and moments as days of the calendar (years 1 to 9999), each moment as its own day."""
+    """Convert dates and timestamps to days of the calendar (years 1 to 9999).
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+        Dates or timestamps; a timestamp becomes the day in its own time zone.
+    name : str
+        The column, for the message.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        The days, as date32.
+
+    Raises
+    ------
+    DataError
+        The column has dates outside these years.
+    """
     if pa.types.is_date64(values.type):  # milliseconds, which need not be those of midnight
         values = pc.cast(pc.cast(values, pa.int64()), pa.timestamp("ms"))
     days = pc.cast(values, pa.date32(), safe=False)
@@ -64,7 +114,7 @@ def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     per_day = 1 if is_day else _TICKS_PER_DAY[values.type.unit]
     ticks = pc.min_max(pc.cast(values, pa.int32() if is_day else pa.int64())).as_py()
     local = pc.min_max(pc.cast(days, pa.int32())).as_py()
-    if (  # the cast to days wraps around far away; a time zone moves a day by one at most
+    if (  # the cast to days overflows for distant values; a time zone shifts a day by one at most
         ticks["min"] // per_day < _FIRST_DAY - 1
         or ticks["max"] // per_day > _LAST_DAY + 1
         or local["min"] < _FIRST_DAY
@@ -82,8 +132,27 @@ _FIRST_DAY, _LAST_DAY = ((day - dt.date(1970, 1, 1)).days for day in (dt.date.mi
 
 
 def merged_order(orders: Iterable[Sequence[Hashable]], name: str) -> list[Hashable]:
-    """The one order that keeps all of ``orders``, from lowest to highest.
+    """Merge several orders into the one order that keeps all of them.
 
+    Parameters
+    ----------
+    orders : iterable of sequence
+        Categories from lowest to highest, each sequence with some of them.
+    name : str
+        The column, for the message.
+
+    Returns
+    -------
+    list
+        All categories from lowest to highest.
+
+    Raises
+    ------
+    DataError
+        The orders contradict each other, or leave open which of two categories is lower.
+
+    Examples
+    --------
     >>> merged_order([["mid", "high"], ["low", "mid"]], "level")
     ['low', 'mid', 'high']
     """
@@ -97,18 +166,36 @@ def merged_order(orders: Iterable[Sequence[Hashable]], name: str) -> list[Hashab
     try:
         below.prepare()
         while below.is_active():
-            (lowest,) = below.get_ready()  # two would be two values in no order
+            (lowest,) = below.get_ready()  # two values here would have no order between them
             below.done(lowest)
             merged.append(lowest)
     except (CycleError, ValueError):
         raise DataError(
-            f"The parts of column '{name}' bring orders of categories that make no common order.",
+            f"The parts of column '{name}' have orders of categories that do not fit together.",
             "Give all parts the same categories in the same order.",
         ) from None
     return merged
 
 
 def dictionary_order(values: pa.ChunkedArray, name: str) -> pa.Array:
-    """The categories of an ordered dictionary column from lowest to highest, for all chunks."""
+    """Return the categories of an ordered dictionary column, merged over its chunks.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+        A column of an ordered dictionary type.
+    name : str
+        The column, for the message.
+
+    Returns
+    -------
+    pyarrow.Array
+        The categories from lowest to highest.
+
+    Raises
+    ------
+    DataError
+        The chunks have contradicting orders.
+    """
     orders = {tuple(chunk.dictionary.drop_null().to_pylist()): None for chunk in values.chunks}
     return pa.array(merged_order(orders, name), values.type.value_type)

@@ -1,9 +1,9 @@
 """Random numbers for privacy decisions: ChaCha20 keyed by the operating system's entropy.
 
-Who is really whom is decided by these numbers, so they must not be guessable even by someone who
-learns some of the outcomes. A `Secret` of 256 bits is drawn once per run; every block of the graph
-reads its own ChaCha20 stream (RFC 8439) under that key, so blocks can be worked on in any order,
-by any number of threads, or again after a failure, and always decide the same.
+These numbers decide which original each published record belongs to, so they must not be guessable
+even by someone who learns some of the outcomes. A `Secret` of 256 bits is drawn once per run; every
+block of the graph reads its own ChaCha20 stream (RFC 8439) under that key. Blocks can therefore be
+processed in any order, by any number of threads, or again after a failure, with the same decisions.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from mottle.errors import UsageError
 from mottle.typing import UInt32Array
+
+__all__ = ["STREAM_WORDS", "Purpose", "Secret", "below", "open_stream", "shuffle"]
 
 # A stream is one uint32 array: 16 words of cipher input, 16 words of output, the next word to read.
 _OUTPUT = 16
@@ -42,23 +44,41 @@ _NUMBERS = int(Purpose.NUMBERS)
 
 @dataclass(frozen=True)
 class Secret:
-    """The 256-bit key of a run. ``seed`` is None when it came from the operating system.
+    """The 256-bit key of a run.
 
+    Examples
+    --------
     >>> Secret.draw(seed=1) == Secret.draw(seed=1)
     True
     >>> Secret.draw() == Secret.draw()
     False
     """
 
-    key: bytes
-    seed: int | None
+    key: bytes  # 32 bytes; not shown by repr
+    seed: int | None  # None when the key came from the operating system
 
     def __repr__(self) -> str:
         return f"Secret(seed={self.seed})"
 
     @classmethod
     def draw(cls, seed: SupportsIndex | None = None) -> Secret:
-        """Draw a key from the operating system, or derive it from ``seed`` for an experiment."""
+        """Draw a key from the operating system, or derive it from a seed for an experiment.
+
+        Parameters
+        ----------
+        seed : int, optional
+            A number from which the key is derived; anyone who knows it knows the key.
+
+        Returns
+        -------
+        Secret
+            The key.
+
+        Raises
+        ------
+        UsageError
+            The seed is not a whole number.
+        """
         if seed is None:
             return cls(secrets.token_bytes(32), None)
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
@@ -73,16 +93,43 @@ class Secret:
 
     @property
     def public_seed(self) -> int:
-        """A number for choices that do not matter to privacy; it tells nothing about the key."""
+        """A number for choices that do not matter to privacy; it reveals nothing about the key."""
         return int.from_bytes(hashlib.sha256(b"public" + self.key).digest()[:8], "little")
 
     def permutation(self, purpose: Purpose, size: int) -> NDArray[np.int64]:
-        """A uniformly random order of ``0 .. size - 1``."""
+        """Draw a uniformly random order of ``0 .. size - 1``.
+
+        Parameters
+        ----------
+        purpose : Purpose
+            What the order is for.
+        size : int
+            The number of items.
+
+        Returns
+        -------
+        int64 array of shape (size,)
+            The permutation; always the same for one key and purpose.
+        """
         return _permutation(self.words, int(purpose), size)
 
     def part(self, name: str, number: int = 0) -> Secret:
-        """The key of one part of a run; it tells nothing about the keys of other parts.
+        """Derive the key of one part of a run; it reveals nothing about the keys of other parts.
 
+        Parameters
+        ----------
+        name : str
+            What kind of part it is.
+        number : int
+            Which one of that kind.
+
+        Returns
+        -------
+        Secret
+            The key of the part.
+
+        Examples
+        --------
         >>> secret = Secret.draw(seed=1)
         >>> secret.part("chunk", 1) == secret.part("chunk", 1) != secret.part("chunk", 2)
         True
@@ -91,7 +138,20 @@ class Secret:
         return Secret(hashlib.blake2b(label, key=self.key, digest_size=32).digest(), self.seed)
 
     def numbers(self, size: int, bound: int = 0) -> NDArray[np.int64]:
-        """Independent uniform numbers in ``0 .. bound - 1``; without bound, of 63 bits."""
+        """Draw independent uniform numbers.
+
+        Parameters
+        ----------
+        size : int
+            How many.
+        bound : int
+            They are in ``0 .. bound - 1``; 0 stands for 63 bits.
+
+        Returns
+        -------
+        int64 array of shape (size,)
+            The numbers; always the same for one key.
+        """
         return _numbers(self.words, size, bound)
 
 
@@ -140,7 +200,19 @@ def _next_block(stream: UInt32Array) -> None:
 
 @njit(cache=True, nogil=True)
 def open_stream(stream: UInt32Array, key: UInt32Array, purpose: int, number: int) -> None:
-    """Point ``stream`` at the beginning of stream ``number`` for ``purpose`` under ``key``."""
+    """Set ``stream`` to the beginning of a stream.
+
+    Parameters
+    ----------
+    stream : uint32 array of shape (STREAM_WORDS,)
+        The state, which is overwritten.
+    key : uint32 array of shape (8,)
+        The words of a `Secret`.
+    purpose : int
+        A `Purpose`.
+    number : int
+        Which stream of that purpose.
+    """
     stream[0] = 0x61707865
     stream[1] = 0x3320646E
     stream[2] = 0x79622D32
@@ -165,7 +237,20 @@ def _next_word(stream: UInt32Array) -> np.uint32:
 
 @njit(cache=True, nogil=True)
 def below(stream: UInt32Array, bound: int) -> np.int64:
-    """A uniform integer in ``0 .. bound - 1`` (Lemire's multiply-and-reject, exactly uniform)."""
+    """Draw a uniform integer in ``0 .. bound - 1`` (Lemire's multiply-and-reject: exactly uniform).
+
+    Parameters
+    ----------
+    stream : uint32 array of shape (STREAM_WORDS,)
+        The stream, which is advanced.
+    bound : int
+        How many values are possible.
+
+    Returns
+    -------
+    int
+        The number.
+    """
     wide = np.uint64(bound)
     product = np.uint64(_next_word(stream)) * wide
     low = product & np.uint64(0xFFFFFFFF)
@@ -179,7 +264,15 @@ def below(stream: UInt32Array, bound: int) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def shuffle(stream: UInt32Array, items: NDArray[np.int64]) -> None:
-    """Put ``items`` into a uniformly random order, in place (Fisher and Yates)."""
+    """Put items into a uniformly random order, in place (Fisher and Yates).
+
+    Parameters
+    ----------
+    stream : uint32 array of shape (STREAM_WORDS,)
+        The stream, which is advanced.
+    items : int64 array
+        The items.
+    """
     for i in range(items.size - 1, 0, -1):
         j = below(stream, i + 1)
         items[i], items[j] = items[j], items[i]

@@ -1,7 +1,8 @@
-"""Work shared out over the cores: kernels that release the GIL, run on ranges of rows or blocks.
+"""Parallel work on threads: kernels that release the GIL, run on ranges of rows or blocks.
 
-Threads of our own instead of `prange`: kernels compile in a fraction of the time, any threading
-layer does, and between two ranges the program can show progress or be interrupted.
+Python threads are used instead of Numba's `prange`: kernels compile in a fraction of the time, no
+particular threading layer is needed, and between two ranges the program can show progress or be
+interrupted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["in_turn", "over_blocks", "over_rows", "thread_count"]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -22,18 +25,38 @@ _RANGES_PER_THREAD = 4
 
 
 def thread_count() -> int:
-    """Cores this process may use; ``MOTTLE_THREADS`` overrides."""
-    asked = os.environ.get("MOTTLE_THREADS", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
+    """Return the number of threads to use.
+
+    Returns
+    -------
+    int
+        The cores that this process may use, unless ``MOTTLE_THREADS`` sets another number.
+    """
+    requested = os.environ.get("MOTTLE_THREADS", "")
+    if requested.isdecimal() and int(requested) > 0:
+        return int(requested)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def over_rows(work: Callable[[int, int], Result], rows: int) -> list[Result]:
-    """Call ``work(first, last)`` on ranges that cover ``0 .. rows``; results in order.
+    """Call ``work(first, last)`` on ranges that cover ``0 .. rows``.
 
+    Parameters
+    ----------
+    work : callable
+        Takes the first row of a range and the row after its last one.
+    rows : int
+        Number of rows.
+
+    Returns
+    -------
+    list
+        The results, in the order of the ranges.
+
+    Examples
+    --------
     >>> sum(over_rows(lambda first, last: last - first, 1000))
     1000
     """
@@ -49,8 +72,20 @@ def over_blocks(
 ) -> list[Result]:
     """Call ``work(first, last)`` on ranges of blocks that hold about equally many rows.
 
-    With ``rows_at_once`` there are as many ranges as it takes to keep them about that small, so
-    that long work notices a time limit or Ctrl-C soon.
+    Parameters
+    ----------
+    work : callable
+        Takes the first block of a range and the block after its last one.
+    starts : int64 array of shape (blocks + 1,)
+        The first row of each block, and the number of rows.
+    rows_at_once : int, optional
+        About how many rows a range has at most, so that long work notices a time limit or Ctrl-C
+        soon.
+
+    Returns
+    -------
+    list
+        The results, in the order of the ranges.
     """
     parts = thread_count() * _RANGES_PER_THREAD
     if rows_at_once is not None:
@@ -61,8 +96,22 @@ def over_blocks(
 
 
 def in_turn(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Call ``work`` on every item; results in order, few of which wait to be taken.
+    """Call ``work`` on every item, ahead of the consumer by a few items only.
 
+    Parameters
+    ----------
+    work : callable
+        Takes one item.
+    items : iterable
+        The items; they are taken as they are needed.
+
+    Yields
+    ------
+    object
+        The results, in the order of the items.
+
+    Examples
+    --------
     >>> list(in_turn(abs, [-1, 2, -3]))
     [1, 2, 3]
     """

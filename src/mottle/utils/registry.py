@@ -1,18 +1,21 @@
-"""A registry of named things, each in a module of its own that registers it."""
+"""A registry of named items, each registered by a module of its own."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import pkgutil
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from mottle.errors import UsageError, did_you_mean
 
+__all__ = ["Named", "Registry"]
+
 
 class Named(Protocol):
-    """What a registry holds."""
+    """An item of a registry."""
 
     @property
     def name(self) -> str:
@@ -31,9 +34,9 @@ class Registry(Generic[T], Mapping[str, T]):
 
     Parameters
     ----------
-    noun
+    noun : str
         What an item is called in messages.
-    package
+    package : str
         Full name of the package whose public modules, and those of its packages, register items.
     """
 
@@ -42,15 +45,37 @@ class Registry(Generic[T], Mapping[str, T]):
         self._package = package
         self._items: dict[str, T] = {}
         self._loaded = False
+        self._lock = threading.RLock()  # another thread waits until all modules are imported
 
     def add(self, item: T) -> None:
-        """Register an item; a second one of the same name is a defect of the program."""
+        """Register an item.
+
+        Parameters
+        ----------
+        item : Named
+            The item, under its name.
+
+        Raises
+        ------
+        ValueError
+            There is an item of that name: a defect of the program.
+        """
         if item.name in self._items:
             raise ValueError(f"{self._noun} {item.name} is registered twice")
         self._items[item.name] = item
 
     def get_named(self, name: object) -> T:
-        """The item of that name.
+        """Return the item of a name that a user gave.
+
+        Parameters
+        ----------
+        name : object
+            The name.
+
+        Returns
+        -------
+        Named
+            The item.
 
         Raises
         ------
@@ -81,10 +106,11 @@ class Registry(Generic[T], Mapping[str, T]):
             importlib.import_module(module)
 
     def _load(self) -> dict[str, T]:
-        if not self._loaded:
-            self._loaded = True  # first: the modules may look items up while they are imported
-            package = importlib.import_module(self._package)
-            _import_modules(self._package, package.__path__)
+        with self._lock:
+            if not self._loaded:
+                self._loaded = True  # first: the modules may look items up while they are imported
+                package = importlib.import_module(self._package)
+                _import_modules(self._package, package.__path__)
         return self._items
 
 

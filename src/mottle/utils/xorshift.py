@@ -1,4 +1,4 @@
-"""Fast random numbers for kernels, for choices that nobody has to hide."""
+"""Fast random numbers for kernels, for choices that do not matter to privacy."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from numba import njit
 
 from mottle.typing import UInt64Array
 
+__all__ = ["below", "fraction"]
+
 
 @njit(cache=True, nogil=True)
 def fraction(state: UInt64Array) -> float:
-    """A number in [0, 1) by Marsaglia's xorshift; ``state[0]`` is not 0 and moves on."""
+    """Draw a number in [0, 1) by Marsaglia's xorshift.
+
+    Parameters
+    ----------
+    state : uint64 array of shape (1,)
+        The state of the generator, which is not 0; it is advanced.
+
+    Returns
+    -------
+    float
+        The number.
+    """
     word = state[0]
     word ^= word << np.uint64(13)
     word ^= word >> np.uint64(7)
@@ -21,5 +34,18 @@ def fraction(state: UInt64Array) -> float:
 
 @njit(cache=True, nogil=True)
 def below(state: UInt64Array, bound: int) -> int:
-    """A whole number in ``0 .. bound - 1``."""
+    """Draw an integer in ``0 .. bound - 1``.
+
+    Parameters
+    ----------
+    state : uint64 array of shape (1,)
+        The state of the generator, which is not 0; it is advanced.
+    bound : int
+        How many values are possible.
+
+    Returns
+    -------
+    int
+        The number.
+    """
     return int(fraction(state) * bound)

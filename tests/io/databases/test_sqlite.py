@@ -14,7 +14,7 @@ import pytest
 
 import mottle
 from mottle import Release
-from mottle.errors import DataError, StorageError, UsageError
+from mottle.errors import StorageError
 
 
 @pytest.fixture
@@ -84,49 +84,6 @@ def test_the_first_rows_do_not_decide(file: Path) -> None:
     assert found.column("text").null_count == 149_990
 
 
-def test_bytes_among_other_values_are_refused_with_a_cast(file: Path) -> None:
-    fill(file, "CREATE TABLE t(cell)", "INSERT INTO t VALUES (x'00'), (1)")
-    with pytest.raises(DataError, match=r"CAST\(\"cell\" AS TEXT\)"):
-        mottle.read_database(file, table="t")
-
-
-def test_mistakes_say_what_there_is(file: Path) -> None:
-    fill(file, 'CREATE TABLE "My people"(age)', "CREATE VIEW old AS SELECT 1 AS a")
-    with pytest.raises(UsageError, match="Did you mean 'My people'"):
-        mottle.read_database(file, table="my_people")
-    with pytest.raises(UsageError, match="Its tables: My people, old"):
-        mottle.read_database(file)
-    with pytest.raises(UsageError, match="no such column: nobody"):
-        mottle.read_database(file, query="SELECT nobody FROM old")
-    with pytest.raises(UsageError, match='near "SELEC": syntax error'):
-        mottle.read_database(file, query="SELEC 1")
-    with pytest.raises(DataError, match="no rows"):
-        mottle.read_database(file, table="My people")
-
-
-def test_reading_never_writes(file: Path) -> None:
-    fill(file, "CREATE TABLE t(age)", "INSERT INTO t VALUES (1)")
-    before = file.read_bytes()
-    with pytest.raises(UsageError):
-        mottle.read_database(file, query="DELETE FROM t RETURNING age")
-    mottle.read_database(file, table="t")
-    assert file.read_bytes() == before
-
-
-def test_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="does not exist"):
-        mottle.read_database(tmp_path / "none.db", table="t")
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "bad.db").write_bytes(b"this is not a database at all" * 100)
-    with pytest.raises(DataError, match="not an SQLite database"):
-        mottle.read_database(tmp_path / "bad.db", table="t")
-    (tmp_path / "real.db").write_bytes(b"")
-    with pytest.raises(StorageError, match="four slashes"):
-        mottle.read_database(f"sqlite:///{str(tmp_path)[1:]}/real.db", table="t")
-    with pytest.raises(StorageError, match="cannot be opened"):
-        mottle.write_database(_small(), f"sqlite:///{tmp_path}/no/folder.db", "open")
-
-
 def test_a_file_that_another_program_writes_to_is_not_waited_for_in_vain(
     file: Path, release: Release
 ) -> None:
@@ -167,7 +124,3 @@ def test_a_release_reads_well_with_sqlite_itself(file: Path, release: Release) -
     shown = connection.execute("SELECT sex FROM open_readable").fetchall()
     assert [cell for (cell,) in shown] == release.to_text().column("sex").to_pylist()
     connection.close()
-
-
-def _small() -> Release:
-    return Release(pa.table({}), (), {})

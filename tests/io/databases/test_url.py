@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 import mottle
 from mottle.errors import UsageError
 from mottle.io.databases.identifiers import TableName
-from mottle.io.databases.url import System, is_database, parse, redacted
+from mottle.io.databases.url import is_database, parse, redacted
 
 
 @pytest.mark.parametrize(
-    ("source", "system", "place", "shown"),
+    ("source", "database", "location", "shown"),
     [
-        ("sqlite:///here.db", System.SQLITE, "here.db", "sqlite:///here.db"),
-        ("sqlite:////data/x.db", System.SQLITE, "/data/x.db", "sqlite:////data/x.db"),
-        ("duckdb:///x.duckdb", System.DUCKDB, "x.duckdb", "duckdb:///x.duckdb"),
-        ("people.sqlite3", System.SQLITE, "people.sqlite3", "people.sqlite3"),
-        ("people.DUCKDB", System.DUCKDB, "people.DUCKDB", "people.DUCKDB"),
+        ("sqlite:///here.db", "sqlite", "here.db", "sqlite:///here.db"),
+        ("sqlite:////data/x.db", "sqlite", "/data/x.db", "sqlite:////data/x.db"),
+        ("duckdb:///x.duckdb", "duckdb", "x.duckdb", "duckdb:///x.duckdb"),
+        ("people.sqlite3", "sqlite", "people.sqlite3", "people.sqlite3"),
+        ("people.DUCKDB", "duckdb", "people.DUCKDB", "people.DUCKDB"),
     ],
 )
-def test_files_are_known_by_scheme_and_ending(source, system, place, shown) -> None:
+def test_files_are_known_by_scheme_and_ending(source, database, location, shown) -> None:
     address = parse(source)
-    assert (address.system, address.place, address.shown) == (system, place, shown)
+    assert (address.database.name, address.location, address.shown) == (database, location, shown)
 
 
 def test_an_existing_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_an_existing_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
         database.execute("CREATE TABLE people AS SELECT 1 AS age")
     (tmp_path / "people.db").rename(tmp_path / "people")
     (tmp_path / "other.db").write_bytes((tmp_path / "people").read_bytes())
-    assert parse(tmp_path / "people").system is System.DUCKDB
-    assert parse(tmp_path / "other.db").system is System.DUCKDB
+    assert parse(tmp_path / "people").database.name == "duckdb"
+    assert parse(tmp_path / "other.db").database.name == "duckdb"
     (tmp_path / "people.csv").write_text("age\n1\n")
     assert not is_database(tmp_path / "people.csv")
 
@@ -54,7 +54,7 @@ def test_an_existing_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
 def test_postgresql_is_shown_without_user_and_password(url: str, shown: str) -> None:
     address = parse(url)
     assert address.shown == shown
-    assert address.place == url
+    assert address.location == url
     assert "secret" not in repr(address)
 
 

@@ -9,12 +9,26 @@ from dataclasses import dataclass
 
 from mottle.errors import UsageError
 
+__all__ = ["ReleaseNames", "TableName", "check_distinct", "literal", "quoted"]
+
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in SQL.
+    """Quote a name for SQL.
 
+    Parameters
+    ----------
+    name : str
+        Of a table, a schema or a column.
+
+    Returns
+    -------
+    str
+        The name in double quotes.
+
+    Examples
+    --------
     >>> quoted('a "b" c')
     '"a ""b"" c"'
     """
@@ -22,8 +36,20 @@ def quoted(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as it stands in SQL.
+    """Quote a text for SQL.
 
+    Parameters
+    ----------
+    text : str
+        The value.
+
+    Returns
+    -------
+    str
+        The text in single quotes.
+
+    Examples
+    --------
     >>> literal("it's")
     "'it''s'"
     """
@@ -32,15 +58,32 @@ def literal(text: str) -> str:
 
 @dataclass(frozen=True)
 class TableName:
-    """A table, perhaps with the schema it lies in."""
+    """The name of a table."""
 
     name: str
-    schema: str | None = None
+    schema: str | None = None  # None when it was not given, or the database has no schemas
 
     @classmethod
     def parse(cls, text: str) -> TableName:
         """Read ``table``, ``schema.table`` or, with dots in a name, ``"my.table"``.
 
+        Parameters
+        ----------
+        text : str
+            The name as the user wrote it.
+
+        Returns
+        -------
+        TableName
+            Its parts.
+
+        Raises
+        ------
+        UsageError
+            The text is not the name of a table.
+
+        Examples
+        --------
         >>> TableName.parse('clinic."a.b"')
         TableName(name='a.b', schema='clinic')
         """
@@ -64,34 +107,45 @@ class TableName:
 
     @property
     def sql(self) -> str:
-        """The name as it stands in SQL."""
+        """The name, quoted for SQL."""
         return ".".join(quoted(part) for part in (self.schema, self.name) if part is not None)
 
-    def beside(self, ending: str) -> TableName:
-        """A companion in the same schema."""
+    def with_ending(self, ending: str) -> TableName:
+        """Return the name of an accompanying table in the same schema.
+
+        Parameters
+        ----------
+        ending : str
+            What is appended after an underscore.
+
+        Returns
+        -------
+        TableName
+            The name with the ending.
+        """
         return TableName(f"{self.name}_{ending}", self.schema)
 
 
 @dataclass(frozen=True)
 class ReleaseNames:
-    """The table of a release and what stands beside it."""
+    """The names under which a release is stored."""
 
-    table: TableName
+    table: TableName  # with the typed cells; the others are derived from it
 
     @property
     def readable(self) -> TableName:
         """The view with cells as text."""
-        return self.table.beside("readable")
+        return self.table.with_ending("readable")
 
     @property
     def certificate(self) -> TableName:
         """The table of one row that holds the certificate."""
-        return self.table.beside("certificate")
+        return self.table.with_ending("certificate")
 
     @property
     def sensitive(self) -> TableName:
-        """Sensitive values by group, when they are published apart."""
-        return self.table.beside("sensitive")
+        """The table of sensitive values by group, when they are published separately."""
+        return self.table.with_ending("sensitive")
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -100,8 +154,23 @@ class ReleaseNames:
         return {self.readable.name: "view"} | {name.name: "table" for name in tables}
 
 
-def refuse_collisions(names: Iterable[str], *, longest: int | None, ignoring_case: bool) -> None:
-    """Raise `UsageError` when a database could not tell the stored columns or tables apart."""
+def check_distinct(names: Iterable[str], *, longest: int | None, ignores_case: bool) -> None:
+    """Check that a database accepts the names and can tell them apart.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names of stored columns, or of tables.
+    longest : int or None
+        The limit of a name, in bytes.
+    ignores_case : bool
+        Whether Age and age are the same name.
+
+    Raises
+    ------
+    UsageError
+        A name is too long, or two names are the same.
+    """
     names = list(names)
     for name in names:
         if longest is not None and len(name.encode()) > longest:
@@ -109,7 +178,7 @@ def refuse_collisions(names: Iterable[str], *, longest: int | None, ignoring_cas
                 f"The name '{name}' is longer than the {longest} bytes the database allows.",
                 "Rename the column, or choose a shorter --to-table.",
             )
-    counts = Counter(name.lower() if ignoring_case else name for name in names)
+    counts = Counter(name.lower() if ignores_case else name for name in names)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
         raise UsageError(

@@ -1,49 +1,23 @@
-"""A release into a database: the same steps whatever the database, in one transaction."""
+"""The steps that store a release in one transaction, the same for every database."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Protocol
 
 import pyarrow as pa
 
 from mottle.errors import StorageError
-from mottle.io.databases.identifiers import ReleaseNames, TableName, refuse_collisions
-from mottle.io.databases.table_layout import NewTable, Published, Stored
+from mottle.io.databases.base import Transaction
+from mottle.io.databases.identifiers import ReleaseNames, TableName, check_distinct
+from mottle.io.databases.table_layout import NewTable
 from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows
 
-
-class Store(Protocol):
-    """An open transaction of one database; undone unless it is committed."""
-
-    longest_name: int | None  # in bytes
-    ignoring_case: bool  # whether Age and age are one name
-    certificate_type: str
-    certificate_value: str  # SQL for the one value that is handed in
-
-    def run(self, statement: str, values: Sequence[str] = ()) -> None:
-        """Run one statement."""
-
-    def locate(self, name: TableName) -> TableName:
-        """The table with the schema it gets into."""
-
-    def existing(self, names: ReleaseNames) -> dict[str, str]:
-        """Which of the names are taken: "table", "view" or something else."""
-
-    def store(self, column: Published) -> Stored:
-        """How a published column is stored."""
-
-    def fill(self, name: TableName, new: NewTable) -> None:
-        """Make a table and put all rows into it."""
-
-    def commit(self) -> None:
-        """Make everything visible at once."""
+__all__ = ["dry_run", "publish"]
 
 
 def publish(
-    store: Store,
+    transaction: Transaction,
     rows: Rows,
     sensitive: pa.Table | None,
     certificate: Certificate,
@@ -53,44 +27,101 @@ def publish(
 ) -> ReleaseNames:
     """Write the tables, the view and the certificate, then commit.
 
-    ``sensitive`` are the sensitive values of a release that publishes them apart.
+    Parameters
+    ----------
+    transaction : Transaction
+        An open transaction.
+    rows : Rows
+        The typed cells.
+    sensitive : pyarrow.Table or None
+        The sensitive values of a release that publishes them separately.
+    certificate : Certificate
+        The certificate of the release.
+    table : str
+        ``table`` or ``schema.table``.
+    overwrite : bool
+        Replace an earlier release, and nothing but a release.
+
+    Returns
+    -------
+    ReleaseNames
+        The names that the release has taken.
+
+    Raises
+    ------
+    StorageError
+        A name is taken, or the database refuses a statement.
+    UsageError
+        Names are not valid, too long, or not distinct in the database.
+    DataError
+        The database cannot hold a value of the release.
     """
-    names = ReleaseNames(store.locate(TableName.parse(table)))
-    main = NewTable.of(rows, store.store)
+    names = ReleaseNames(transaction.qualify(TableName.parse(table)))
+    main = NewTable.of(rows, transaction.store)
     tables = {names.table: main}
     if sensitive is not None:
-        tables[names.sensitive] = NewTable.of(sensitive, store.store)
+        tables[names.sensitive] = NewTable.of(sensitive, transaction.store)
     for new in tables.values():
-        refuse_collisions(
+        check_distinct(
             [column.name for column in new.columns],
-            longest=store.longest_name,
-            ignoring_case=store.ignoring_case,
+            longest=transaction.longest_name,
+            ignores_case=transaction.ignores_case,
         )
-    _make_room(store, names, overwrite=overwrite)
+    _drop_earlier_release(transaction, names, overwrite=overwrite)
     for name, new in tables.items():
-        store.fill(name, new)
-    store.run(f"CREATE VIEW {names.readable.sql} AS SELECT {main.readable} FROM {names.table.sql}")
-    store.run(f"CREATE TABLE {names.certificate.sql} (certificate {store.certificate_type})")
-    store.run(
-        f"INSERT INTO {names.certificate.sql} VALUES ({store.certificate_value})",
+        transaction.create_table(name, new)
+    transaction.execute(
+        f"CREATE VIEW {names.readable.sql} AS SELECT {main.readable} FROM {names.table.sql}"
+    )
+    transaction.execute(
+        f"CREATE TABLE {names.certificate.sql} (certificate {transaction.certificate_type})"
+    )
+    transaction.execute(
+        f"INSERT INTO {names.certificate.sql} VALUES ({transaction.certificate_value})",
         [json.dumps(certificate.to_dict(), ensure_ascii=False)],
     )
-    store.commit()
+    transaction.commit()
     return names
 
 
-def dry_run(store: Store, table: str, *, overwrite: bool) -> ReleaseNames:
-    """Do what needs privileges, without committing it: raises what `publish` would raise."""
-    names = ReleaseNames(store.locate(TableName.parse(table)))
-    _make_room(store, names, overwrite=overwrite)
-    store.run(f"CREATE TABLE {names.table.sql} (rehearsal integer)")
+def dry_run(transaction: Transaction, table: str, *, overwrite: bool) -> ReleaseNames:
+    """Do what needs privileges, without committing it: raises what `publish` would raise.
+
+    Parameters
+    ----------
+    transaction : Transaction
+        An open transaction, which is not committed.
+    table : str
+        ``table`` or ``schema.table``.
+    overwrite : bool
+        Whether an earlier release may be replaced.
+
+    Returns
+    -------
+    ReleaseNames
+        The names that the release would take.
+
+    Raises
+    ------
+    StorageError
+        A name is taken, or the database refuses a statement.
+    UsageError
+        Names are not valid or too long.
+    """
+    names = ReleaseNames(transaction.qualify(TableName.parse(table)))
+    _drop_earlier_release(transaction, names, overwrite=overwrite)
+    transaction.execute(f"CREATE TABLE {names.table.sql} (rehearsal integer)")
     return names
 
 
-def _make_room(store: Store, names: ReleaseNames, *, overwrite: bool) -> None:
-    """Drop an earlier release if that was asked for; never a table that is none."""
-    refuse_collisions(names.kinds, longest=store.longest_name, ignoring_case=store.ignoring_case)
-    existing = store.existing(names)
+def _drop_earlier_release(
+    transaction: Transaction, names: ReleaseNames, *, overwrite: bool
+) -> None:
+    """Drop an earlier release if ``overwrite``; never a table that is not a release."""
+    check_distinct(
+        names.kinds, longest=transaction.longest_name, ignores_case=transaction.ignores_case
+    )
+    existing = transaction.existing(names)
     if not existing:
         return
     if not overwrite:
@@ -106,4 +137,4 @@ def _make_room(store: Store, names: ReleaseNames, *, overwrite: bool) -> None:
         )
     for name, kind in names.kinds.items():
         if name in existing:
-            store.run(f"DROP {kind.upper()} {TableName(name, names.table.schema).sql}")
+            transaction.execute(f"DROP {kind.upper()} {TableName(name, names.table.schema).sql}")

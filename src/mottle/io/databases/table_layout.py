@@ -1,4 +1,4 @@
-"""How a database stores a release: which columns, of which types, and what the view shows."""
+"""How a release is laid out in a database: stored columns, their types, and the readable view."""
 
 from __future__ import annotations
 
@@ -16,15 +16,27 @@ from mottle.io.databases.identifiers import quoted
 from mottle.release.rows import Rows
 from mottle.schema.model import Kind
 
-MAY_BE_MISSING = "may_be_missing"
+__all__ = [
+    "MAY_BE_MISSING",
+    "Convert",
+    "NewTable",
+    "Published",
+    "Sending",
+    "Stored",
+    "StoredColumn",
+    "in_lists",
+    "part",
+]
+
+MAY_BE_MISSING = "may_be_missing"  # ending of the column that says so of a range or set of items
 _ROWS_PER_BATCH = 1 << 16
 
-Convert = Callable[[pa.Array], pa.Array]
+Convert = Callable[[pa.Array], pa.Array]  # from published cells to the values that are sent
 
 
 @dataclass(frozen=True)
 class Published:
-    """One column of a release as a database has to know it."""
+    """One column of a release, with what a database needs to know to store it."""
 
     name: str
     place: int  # among the columns of the table
@@ -36,7 +48,18 @@ class Published:
 
     @classmethod
     def all_of(cls, rows: Rows) -> list[Published]:
-        """Read the metadata of all fields and look over the cells once."""
+        """Describe all columns: reads their metadata, and scans the cells once.
+
+        Parameters
+        ----------
+        rows : Rows
+            The typed cells of a release.
+
+        Returns
+        -------
+        list of Published
+            The columns, in their order.
+        """
         facts = [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in rows.schema]
         forms = [Form(fact["form"]) if fact.get("form") else None for fact in facts]
         ranges = {place for place, form in enumerate(forms) if form and form.has_intervals}
@@ -66,17 +89,17 @@ class Published:
 
 
 def _has_flag(kind: pa.DataType) -> bool:
-    """Whether cells say of themselves that they may be missing."""
+    """Whether cells have a flag that says that they may be missing."""
     return bool(pa.types.is_struct(kind) and kind.get_field_index("missing") >= 0)
 
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """One stored column."""
+    """One column of a stored table."""
 
     name: str
     type: str  # in SQL
-    value: str  # SQL over the columns that are sent
+    value: str  # SQL expression over the columns that are sent
 
 
 @dataclass(frozen=True)
@@ -91,7 +114,22 @@ class Stored:
     def as_sent(
         cls, sent: dict[str, Convert], types: list[str], readable: dict[str, str]
     ) -> Stored:
-        """Store exactly the columns that are sent."""
+        """Store exactly the columns that are sent.
+
+        Parameters
+        ----------
+        sent : dict of str to Convert
+            The columns, each made from the published cells.
+        types : list of str
+            Their SQL types, in the same order.
+        readable : dict of str to str
+            The view's columns: SQL over the stored columns.
+
+        Returns
+        -------
+        Stored
+            How the published column is stored.
+        """
         columns = tuple(
             StoredColumn(name, kind, quoted(name)) for name, kind in zip(sent, types, strict=True)
         )
@@ -100,14 +138,27 @@ class Stored:
 
 @dataclass(frozen=True)
 class NewTable:
-    """A table to be stored, column by column."""
+    """A table that is to be stored."""
 
-    table: Rows
+    table: Rows  # the typed cells
     stored: dict[str, Stored]  # by published column
 
     @classmethod
     def of(cls, table: Rows, store: Callable[[Published], Stored]) -> NewTable:
-        """Decide for every column how it is stored."""
+        """Decide for every column how it is stored.
+
+        Parameters
+        ----------
+        table : Rows
+            The typed cells.
+        store : callable
+            The database's decision about one column.
+
+        Returns
+        -------
+        NewTable
+            The table with these decisions.
+        """
         return cls(table, {column.name: store(column) for column in Published.all_of(table)})
 
     @property
@@ -117,27 +168,41 @@ class NewTable:
 
     @property
     def definition(self) -> str:
-        """The columns of CREATE TABLE."""
+        """The column definitions of CREATE TABLE."""
         return ", ".join(f"{quoted(column.name)} {column.type}" for column in self.columns)
 
     @property
     def selection(self) -> str:
-        """The stored columns as SELECT makes them from the sent ones."""
+        """The select list that makes the stored columns from the sent ones."""
         return ", ".join(f"{column.value} AS {quoted(column.name)}" for column in self.columns)
 
     @property
     def readable(self) -> str:
-        """The columns of the view."""
+        """The select list of the readable view."""
         shown = [item for stored in self.stored.values() for item in stored.readable.items()]
         return ", ".join(f"{text} AS {quoted(name)}" for name, text in shown)
 
     def batches(self) -> Sending:
-        """The columns that are sent, a batch of rows at a time."""
+        """Return the columns that are sent, in batches of rows.
+
+        Returns
+        -------
+        Sending
+            The reader for the driver, and the error that it may hide.
+        """
         return Sending(self)
 
 
 class Sending:
-    """Batches on their way to a driver, which would hide what goes wrong with them."""
+    """Batches for a driver, which would hide the error if converting them fails.
+
+    Attributes
+    ----------
+    reader : pyarrow.RecordBatchReader
+        What the driver reads from.
+    error : BaseException or None
+        What went wrong while it was reading.
+    """
 
     def __init__(self, new: NewTable) -> None:
         self.error: BaseException | None = None
@@ -173,15 +238,39 @@ def _converted(cells: pa.Array, convert: Convert, column: str) -> pa.Array:
 
 
 def part(place: int, convert: Convert) -> Convert:
-    """A field of struct cells, converted."""
+    """Return a conversion of one field of struct cells.
+
+    Parameters
+    ----------
+    place : int
+        The position of the field in the struct.
+    convert : Convert
+        How its values are converted.
+
+    Returns
+    -------
+    Convert
+        From struct cells to converted values.
+    """
     return lambda cells: convert(cells.flatten()[place])
 
 
 def in_lists(convert: Convert) -> Convert:
-    """List cells with converted members."""
+    """Return a conversion of the members of list cells.
+
+    Parameters
+    ----------
+    convert : Convert
+        How the members are converted.
+
+    Returns
+    -------
+    Convert
+        From list cells to list cells.
+    """
 
     def converted(cells: pa.Array) -> pa.Array:
-        offsets = pc.subtract(cells.offsets, cells.offsets[0])  # of a slice, moved to begin at 0
+        offsets = pc.subtract(cells.offsets, cells.offsets[0])  # a slice's begin later
         return pa.ListArray.from_arrays(offsets, convert(cells.flatten()))
 
     return converted

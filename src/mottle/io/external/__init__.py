@@ -1,1 +1,1 @@
-"""Releases that other tools wrote."""
+"""Reading releases that other tools wrote."""

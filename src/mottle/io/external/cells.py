@@ -1,4 +1,4 @@
-"""Cells of other tools as values: intervals in many spellings, sets with many separators."""
+"""Parsing cells that other tools wrote: intervals in many spellings, sets with many separators."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+__all__ = ["ANYTHING", "NOTHING", "Bounds", "Cell", "Word", "intervals", "sets"]
 
 
 class Word(Enum):
@@ -39,18 +41,33 @@ _SEPARATORS = (",", ";", "|")
 
 
 def intervals(cells: Sequence[Cell], known: pa.Array) -> tuple[list[Bounds], int]:
-    """Typed ranges of the cells, and how many of them are no interval.
+    """Parse cells as ranges.
 
-    Bounds are inclusive afterwards: an open one moves to the next number of the column's type.
-    ``known`` are the values of the original, ascending; a cell without a bound gets theirs.
+    Bounds of the result are inclusive: an open one moves to the next number of the column's type.
 
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The cells as text.
+    known : pyarrow.Array
+        The values of the original, ascending; a cell without a bound gets theirs.
+
+    Returns
+    -------
+    bounds : list of Bounds
+        The typed ranges.
+    invalid : int
+        How many cells are not intervals; these have no range.
+
+    Examples
+    --------
     >>> intervals(["[20, 40[", "34", ANYTHING], pa.array([18, 34, 71]))
     ([{'lo': 20, 'hi': 39, 'missing': False}, {'lo': 34, 'hi': 34, 'missing': False},
       {'lo': 18, 'hi': 71, 'missing': True}], 0)
     """
     lowest, highest = (known[0].as_py(), known[-1].as_py()) if len(known) else (None, None)
     bounds: list[Bounds] = []
-    strange = 0
+    invalid = 0
     for cell in cells:
         if isinstance(cell, Word):
             ends = (lowest, highest) if cell is ANYTHING else (None, None)
@@ -59,7 +76,7 @@ def intervals(cells: Sequence[Cell], known: pa.Array) -> tuple[list[Bounds], int
         parts = _parts(cell)
         try:
             if parts is None:
-                raise ValueError("no interval")
+                raise ValueError("not an interval")
             low, high, low_open, high_open = parts
             bounds.append(
                 {
@@ -69,8 +86,8 @@ def intervals(cells: Sequence[Cell], known: pa.Array) -> tuple[list[Bounds], int
                 }
             )
         except (ValueError, ArithmeticError):
-            strange += 1
-    return bounds, strange
+            invalid += 1
+    return bounds, invalid
 
 
 def _parts(cell: str) -> tuple[Bound, Bound, bool, bool] | None:
@@ -120,25 +137,42 @@ def _inclusive(bound: Decimal | dt.date, is_open: bool, inward: int, kind: pa.Da
 
 
 def sets(cells: Sequence[Cell], known: pa.Array) -> tuple[list[list[Any]], int]:
-    """The members of the cells, and how many cells are no value or set of values.
+    """Parse cells as sets of values.
 
-    Values may hold the separator themselves: whatever reads as values that the original has.
+    Values may contain the separator themselves: a cell is split such that all parts are values of
+    the original.
 
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The cells as text.
+    known : pyarrow.Array
+        The values of the original.
+
+    Returns
+    -------
+    members : list of list
+        The values of each cell.
+    invalid : int
+        How many cells are neither a value nor a set of values.
+
+    Examples
+    --------
     >>> sets(["a,b", "{a, x, y}", ANYTHING], pa.array(["a", "b", "x, y"]))
     ([['a', 'b'], ['a', 'x, y'], ['a', 'b', 'x, y', None]], 0)
     """
     values = known.to_pylist()
     by_text = dict(zip(pc.cast(known, pa.string()).to_pylist(), values, strict=True))
     members: list[list[Any]] = []
-    strange = 0
+    invalid = 0
     for cell in cells:
         if isinstance(cell, Word):
             members.append([*values, None] if cell is ANYTHING else [None])
             continue
         found = _members(cell, by_text)
-        strange += found is None
+        invalid += found is None
         members.append(found or [])
-    return members, strange
+    return members, invalid
 
 
 def _members(cell: str, by_text: dict[str, Any]) -> list[Any] | None:

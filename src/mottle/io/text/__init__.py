@@ -1,1 +1,1 @@
-"""Delimited text: dialects, encodings and types."""
+"""Delimited text files: dialects, encodings and types."""

@@ -1,8 +1,8 @@
-"""Delimited text (CSV, TSV): finds encoding, delimiter and quote, then reads typed columns.
+"""Delimited text (CSV, TSV): detects encoding, delimiter and quote, then reads typed columns.
 
-pyarrow's reader parses the file itself as long as it is UTF-8; any other encoding is transcoded
-first. All cells are read as text and each column is then given the narrowest type that keeps every
-cell: nothing is rounded and no leading zero is lost. Messages name lines and columns, never cells.
+pyarrow's reader parses the file directly if it is UTF-8; any other encoding is transcoded first.
+All cells are read as text and each column is then given the narrowest type that keeps every cell:
+nothing is rounded and no leading zero is lost. Messages name lines and columns, never cells.
 """
 
 from __future__ import annotations
@@ -32,18 +32,33 @@ from mottle.io.text.encodings import (
 )
 from mottle.io.text.type_inference import blank_out, infer_type
 
-SAMPLE_RECORDS = 200
-BLOCK_BYTES = 1 << 22  # one record has to fit in
+__all__ = [
+    "BLOCK_BYTES",
+    "Dialect",
+    "Header",
+    "detect_dialect",
+    "header_of",
+    "parser_options",
+    "raise_for_broken_record",
+    "read_delimited",
+    "single_character",
+    "spans_lines",
+]
 
-DELIMITERS = "\t|;,:"  # rarest in ordinary text first: ties go to the stronger evidence
+SAMPLE_RECORDS = 200  # that detection looks at
+BLOCK_BYTES = 1 << 22  # of pyarrow's parser; one record has to fit into a block
+
+# In the order in which ties are broken: the character that is rarest in ordinary text comes first,
+# because it is the stronger evidence.
+DELIMITERS = "\t|;,:"
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the cells of a file are kept apart."""
+    """How the cells of a file are separated."""
 
-    delimiter: str
-    quote: str
+    delimiter: str  # between cells
+    quote: str  # around cells that hold the delimiter or line breaks
 
 
 def read_delimited(
@@ -57,9 +72,31 @@ def read_delimited(
 ) -> pa.Table:
     """Read a delimited text file, compressed or not, whose first row is the header.
 
-    What is not given is detected. Empty cells and the words in ``missing`` are missing. Without
-    ``typed`` all columns stay text.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    delimiter, quote, encoding : str, optional
+        How the file is written; what is not given is detected.
+    missing : sequence of str
+        Words that stand for a missing value, in addition to the empty cell.
+    typed : bool
+        Whether columns are given types; otherwise all of them stay text.
 
+    Returns
+    -------
+    pyarrow.Table
+        The rows below the header.
+
+    Raises
+    ------
+    UsageError
+        The delimiter, the quote or the encoding is not valid.
+    DataError
+        The file is empty, is not text, or has records that are broken.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
@@ -80,7 +117,7 @@ def read_delimited(
         if table is not None and not any(map(spans_lines, table.columns)):
             return _with_types(table) if typed else table
 
-    # Not UTF-8, or something may be wrong: the slow way, which can tell what and where.
+    # Not UTF-8, or something may be wrong: the slow way, which can say what and where.
     text = decode(path, whole_content(path), encoding)
     sample = Sample(text[:HEAD_BYTES], len(text) <= HEAD_BYTES)
     dialect = detect_dialect(sample, delimiter, quote)
@@ -101,7 +138,25 @@ def read_delimited(
 
 
 def single_character(option: str, given: str | None) -> str | None:
-    """Refuse a delimiter or quote that is not one ASCII character."""
+    """Check that a delimiter or quote is one ASCII character.
+
+    Parameters
+    ----------
+    option : str
+        The name of the option, for the message.
+    given : str or None
+        The character, or None to have it detected.
+
+    Returns
+    -------
+    str or None
+        The same.
+
+    Raises
+    ------
+    UsageError
+        It is not a single ASCII character, or is a line break.
+    """
     if given is None or (len(given) == 1 and given.isascii() and given not in "\r\n\0"):
         return given
     raise UsageError(
@@ -116,6 +171,20 @@ def single_character(option: str, given: str | None) -> str | None:
 def detect_dialect(sample: Sample, delimiter: str | None, quote: str | None) -> Dialect:
     r"""Find the delimiter and quote that are not given.
 
+    Parameters
+    ----------
+    sample : Sample
+        The beginning of the file.
+    delimiter, quote : str or None
+        What is given.
+
+    Returns
+    -------
+    Dialect
+        What is given, and what is detected.
+
+    Examples
+    --------
     >>> detect_dialect(Sample("name;size\n'a;b';1,5\n", complete=True), None, None)
     Dialect(delimiter=';', quote="'")
     """
@@ -130,7 +199,7 @@ def _detect_quote(sample: Sample, delimiter: str | None) -> str:
         enclosed = rf"(?:^|[{border}])'[^']*'(?:[{border}\r]|$)"
         if re.search(enclosed, sample.text, re.MULTILINE):
             chosen = Dialect(delimiter or _detect_delimiter(sample, "'"), "'")
-            # A name such as 't Hooft opens a quote that is never closed: not one width then.
+            # A name such as 't Hooft opens a quote that is never closed; widths then differ.
             if len(set(_widths(sample, chosen, strict=True))) == 1:
                 return "'"
     return '"' if delimiter != '"' else "'"
@@ -154,18 +223,18 @@ def _detect_delimiter(sample: Sample, quote: str) -> str:
 
 
 def _widths(sample: Sample, dialect: Dialect, *, strict: bool) -> list[int]:
-    """Count the fields of the first records; if strict, none when they break rules of quoting."""
+    """Count the fields of the first records; if strict, empty when they break quoting rules."""
     lines = io.StringIO(sample.text, newline="")
     widths: list[int] = []
     try:
         for record in itertools.islice(_reader(lines, dialect, strict=strict), SAMPLE_RECORDS):
-            widths.append(len(record))  # noqa: PERF401 - what came before an error is kept
+            widths.append(len(record))  # noqa: PERF401 - keeps what came before an error
     except csv.Error:
         if strict and (sample.complete or lines.tell() < len(sample.text)):
             return []
     else:
         if not sample.complete and len(widths) < SAMPLE_RECORDS:
-            widths.pop()  # the record that the sample cuts off
+            widths.pop()  # the record at which the sample ends
     return [width for width in widths if width > 0]  # blank lines do not count
 
 
@@ -178,14 +247,34 @@ def _reader(lines: Iterator[str], dialect: Dialect, *, strict: bool) -> Iterator
 
 @dataclass(frozen=True)
 class Header:
-    """The column names, and how many records (blank ones included) to pass to reach the data."""
+    """The header of a file."""
 
-    names: list[str]
-    records: int
+    names: list[str]  # of the columns
+    records: int  # to skip to reach the data, blank ones included
 
 
 def header_of(path: Path, sample: Sample, dialect: Dialect) -> Header:
-    """Find the column names; refuse a file that has no more than these."""
+    """Find the column names.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    sample : Sample
+        Its beginning.
+    dialect : Dialect
+        How cells are separated.
+
+    Returns
+    -------
+    Header
+        The names without spaces around them.
+
+    Raises
+    ------
+    DataError
+        The file has no rows below the header.
+    """
     records = _reader(io.StringIO(sample.text, newline=""), dialect, strict=False)
     names: list[str] = []
     passed = 0
@@ -194,7 +283,7 @@ def header_of(path: Path, sample: Sample, dialect: Dialect) -> Header:
             names = next(records)
             passed += 1
         has_rows = not sample.complete or any(records)
-    except csv.Error:  # an endless cell further down: parsing will tell
+    except csv.Error:  # an unclosed cell further down: parsing reports it
         has_rows = True
     except StopIteration:
         has_rows = False
@@ -217,7 +306,20 @@ def _parse(
 
 
 def parser_options(header: Header, dialect: Dialect) -> dict[str, Any]:
-    """How pyarrow has to read the file: every cell as text, the empty one as missing."""
+    """Return pyarrow's options: every cell is read as text, the empty one as missing.
+
+    Parameters
+    ----------
+    header : Header
+        The column names.
+    dialect : Dialect
+        How cells are separated.
+
+    Returns
+    -------
+    dict
+        Keyword arguments of ``pyarrow.csv.read_csv`` and ``open_csv``.
+    """
     return {
         "read_options": pacsv.ReadOptions(
             column_names=header.names,
@@ -241,10 +343,20 @@ def _with_types(table: pa.Table) -> pa.Table:
 
 
 def spans_lines(column: pa.ChunkedArray) -> bool:
-    """Tell whether a cell spans lines: rightly so, or because its quote was not closed in place.
+    """Tell whether a cell spans lines: correctly, or because its quote was not closed in place.
 
-    pyarrow reads on to the next quote and puts other records' cells into this one. Nothing would
-    be wrong with the table's shape, but what was never looked at could be published.
+    pyarrow reads on to the next quote and puts other records' cells into this one. The table would
+    have the right shape, but cells that were never examined could be published.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        A column as it was parsed.
+
+    Returns
+    -------
+    bool
+        Whether a text cell holds a line break.
     """
     if not pa.types.is_string(column.type):
         return False
@@ -254,7 +366,26 @@ def spans_lines(column: pa.ChunkedArray) -> bool:
 def raise_for_broken_record(
     path: Path, lines: Iterable[str], dialect: Dialect, expected: int, longest_cell: int
 ) -> None:
-    """Raise for the first record that is too short or too long or breaks the rules of quoting."""
+    """Raise for the first record that is too short or too long or breaks the rules of quoting.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    lines : iterable of str
+        Its text, line by line.
+    dialect : Dialect
+        How cells are separated.
+    expected : int
+        The number of columns.
+    longest_cell : int
+        The limit of a cell, in characters.
+
+    Raises
+    ------
+    DataError
+        A record is broken; the message has its line.
+    """
     reader = csv.reader(
         lines,
         delimiter=dialect.delimiter,

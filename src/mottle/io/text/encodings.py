@@ -1,4 +1,4 @@
-"""Bytes and text: finding out the encoding of a file, or saying where the given one fails."""
+"""Encodings of text files: detects the encoding, or reports where the given one fails."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
 
+__all__ = [
+    "HEAD_BYTES",
+    "Sample",
+    "decode",
+    "known_encoding",
+    "open_bytes",
+    "utf8_sample",
+    "whole_content",
+]
+
 logger = logging.getLogger(__name__)
 
-HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit in
-GUESS_BYTES = 1 << 16
+HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit into it
+GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -34,14 +44,30 @@ CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 
 @dataclass(frozen=True)
 class Sample:
-    """The beginning of a text, and whether it is the whole of it."""
+    """The beginning of a text."""
 
     text: str
-    complete: bool
+    complete: bool  # whether it is the whole text
 
 
 def known_encoding(encoding: str | None) -> str | None:
-    """The canonical name of an encoding, or `UsageError`."""
+    """Return the canonical name of an encoding.
+
+    Parameters
+    ----------
+    encoding : str or None
+        A name that Python may know, or None to have the encoding detected.
+
+    Returns
+    -------
+    str or None
+        Its canonical name.
+
+    Raises
+    ------
+    UsageError
+        There is no such text encoding.
+    """
     if encoding is None:
         return None
     try:
@@ -56,18 +82,58 @@ def known_encoding(encoding: str | None) -> str | None:
 
 
 def open_bytes(path: Path) -> pa.NativeFile:
-    """The bytes of a file, decompressed by its suffix."""
+    """Open a file, decompressed according to its suffix.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    pyarrow.NativeFile
+        A stream of bytes.
+    """
     return pa.input_stream(str(path), compression="detect")
 
 
 def whole_content(path: Path) -> bytes:
-    """All bytes of a file."""
+    """Read all bytes of a file, decompressed according to its suffix.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    bytes
+        The content.
+    """
     with open_bytes(path) as stream:
         return bytes(stream.read())
 
 
 def utf8_sample(path: Path, encoding: str | None) -> Sample | None:
-    """Return the beginning of the file, or None when it is not UTF-8 or is said not to be."""
+    """Read the beginning of a file that is UTF-8.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    encoding : str or None
+        Its encoding, if that is known.
+
+    Returns
+    -------
+    Sample or None
+        None when the file is not UTF-8, or ``encoding`` or its byte order mark names another one.
+
+    Raises
+    ------
+    DataError
+        The file is empty or holds binary data.
+    """
     with open_bytes(path) as stream:
         head = bytes(stream.read(HEAD_BYTES + 1))
     complete = len(head) <= HEAD_BYTES
@@ -100,7 +166,27 @@ def _check_is_text(path: Path, head: bytes) -> None:
 
 
 def decode(path: Path, content: bytes, encoding: str | None) -> str:
-    """Text of the content, by the given, the marked or a guessed encoding."""
+    """Decode the content of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    content : bytes
+        Its content.
+    encoding : str or None
+        The encoding; without it that of the byte order mark, UTF-8 or a guess, in this order.
+
+    Returns
+    -------
+    str
+        The text, without a byte order mark.
+
+    Raises
+    ------
+    DataError
+        The content is not text in that encoding, or no encoding can be guessed.
+    """
     named = encoding or _marked_encoding(content)
     try:
         return content.decode(named or "utf-8").removeprefix("\ufeff")
@@ -137,10 +223,10 @@ def _decode_by_guess(path: Path, content: bytes) -> str:
 
 
 def _likely_encodings(content: bytes) -> list[str]:
-    """Rank encodings by how little the telling lines (those beyond ASCII) look like a mess."""
+    """Rank encodings by how plausible the lines beyond ASCII look when decoded with them."""
     lines = dict.fromkeys(line for line in content.splitlines() if not line.isascii())
-    telling = b"\n".join(lines)[:GUESS_BYTES]
-    matches = list(charset_normalizer.from_bytes(telling, cp_isolation=GUESSED_ENCODINGS))
+    distinctive = b"\n".join(lines)[:GUESS_BYTES]
+    matches = list(charset_normalizer.from_bytes(distinctive, cp_isolation=GUESSED_ENCODINGS))
     if not matches:
         return []
     least = min(match.chaos for match in matches)
@@ -151,8 +237,8 @@ def _likely_encodings(content: bytes) -> list[str]:
         if match.chaos <= least + 0.01
         for name in match.could_be_from_charset
     }
-    # š and ž sit at the same place in cp1250 and cp1252, and are at home in the languages of the
-    # first; otherwise the second is by far the more common.
-    central = telling.translate(None, delete=b"\x8a\x8e\x9a\x9e") != telling
+    # š and ž have the same codes in cp1250 and cp1252, and are common in the languages of the
+    # first; otherwise the second is by far the more common encoding.
+    central = distinctive.translate(None, delete=b"\x8a\x8e\x9a\x9e") != distinctive
     preferred = [name for name in [("cp1252", "cp1250")[central]] if name in tied]
     return list(dict.fromkeys(preferred + ranked))

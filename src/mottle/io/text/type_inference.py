@@ -1,4 +1,4 @@
-"""Types of the cells of a text file: the narrowest one that keeps every cell as it was written."""
+"""Types of text columns: the narrowest type that keeps every cell as it was written."""
 
 from __future__ import annotations
 
@@ -8,14 +8,30 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-PROBED_CELLS = 500
+__all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
 
-Attempt = Callable[[pa.ChunkedArray], pa.ChunkedArray | None]  # the cells in a type, if they fit
+PROBED_CELLS = 500  # of a column, tried before all of them
+
+Attempt = Callable[[pa.ChunkedArray], pa.ChunkedArray | None]  # the typed cells; None: no fit
 
 
 def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
-    """Make cells of a text column missing that hold one of the words, spaces around it or not.
+    """Make cells of a text column missing that hold one of the words.
 
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        A text column.
+    words : sequence of str
+        The words; spaces around them and around cells do not matter.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        The column with these cells missing.
+
+    Examples
+    --------
     >>> blank_out(pa.chunked_array([["a", " ?", "NA"]]), ["?"]).to_pylist()
     ['a', None, 'NA']
     """
@@ -27,8 +43,20 @@ def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
 
 
 def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a text column the narrowest type that keeps all of its cells, else leave it as text.
+    """Give a text column the narrowest type that keeps all of its cells.
 
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        A text column.
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        The typed column, or the same one if only text keeps its cells.
+
+    Examples
+    --------
     >>> infer_type(pa.chunked_array([["1", None, " 2"]])).type
     DataType(int64)
     >>> infer_type(pa.chunked_array([["01234", "98765"]])).type
@@ -37,7 +65,7 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if column.null_count == len(column):
         return column
     cells = pc.ascii_trim_whitespace(column)
-    # A cast that fails on many cells is slow, so a few from all over the column are tried first.
+    # A cast that fails on many cells is slow, so a few cells from all parts are tried first.
     stride = max(1, len(cells) // PROBED_CELLS)
     probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
     for attempt in ATTEMPTS:
@@ -47,8 +75,22 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[Attempt]:
-    """Which of these types every cell of a text column can have; for files read in parts.
+    """Find the types that every cell of a text column can have; for files read in parts.
 
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        A part of a text column.
+    among : sequence of Attempt
+        The types that are still possible.
+
+    Returns
+    -------
+    list of Attempt
+        Those that fit this part, in the same order.
+
+    Examples
+    --------
     >>> cells = pa.chunked_array([["1", "2.5"]])
     >>> [attempt(cells).type for attempt in possible_types(cells, single_types())]
     [DataType(double)]
@@ -58,8 +100,14 @@ def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[At
 
 
 def single_types() -> list[Attempt]:
-    """One attempt for every type that `infer_type` may find, in the same order."""
-    return [*ATTEMPTS[:-1], *(partial(_cast, kind=kind) for kind in _MOMENTS)]
+    """Return one attempt for every type that `infer_type` may find.
+
+    Returns
+    -------
+    list of Attempt
+        In the order in which `infer_type` tries them.
+    """
+    return [*ATTEMPTS[:-1], *(partial(_cast, kind=kind) for kind in _TIMES)]
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -80,12 +128,12 @@ def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return None if typed is None or _any_matches(cells, "[01]") else typed
 
 
-def _moments(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Try dates, then moments without and with a time zone, coarse units first."""
-    return next((typed for kind in _MOMENTS if (typed := _cast(cells, kind)) is not None), None)
+def _dates_and_times(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Try dates, then timestamps without and with a time zone, coarse units first."""
+    return next((typed for kind in _TIMES if (typed := _cast(cells, kind)) is not None), None)
 
 
-_MOMENTS = [pa.date32()] + [
+_TIMES = [pa.date32()] + [
     pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
 ]
 
@@ -93,7 +141,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     _integers,
     _decimals,
     _booleans,
-    _moments,
+    _dates_and_times,
 )
 
 

@@ -27,7 +27,7 @@ import pyarrow.dataset
 from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import ROWS_PER_BATCH
-from mottle.io.read_table import normalize
+from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.cuts import RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive

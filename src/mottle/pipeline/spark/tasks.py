@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mottle.io.read_table import normalize
+from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.cuts import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.measurements import Measurements

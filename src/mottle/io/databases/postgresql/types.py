@@ -1,4 +1,4 @@
-"""Types between PostgreSQL and Arrow: what arrives, and how a release is stored natively."""
+"""Types between PostgreSQL and Arrow: how columns are read, and how a release is stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from mottle.io.databases.table_layout import (
 from mottle.release.cell_text import PARTS
 from mottle.utils.arrow import is_plain
 
-# types with one text form, which is what anybody would compare
+__all__ = ["Arriving", "arriving", "as_decimals", "decimal_type", "stored"]
+
+# Types with a single text form; their values are compared as text.
 _AS_TEXT = {
     "uuid",
     "json",
@@ -41,21 +43,37 @@ _AS_TEXT = {
     "tid",
     "pg_lsn",
 }
-_INT64_DIGITS = 18
+_INT64_DIGITS = 18  # decimal digits that always fit into 64 bits
 
 
 @dataclass(frozen=True)
 class Arriving:
-    """A column of a result: how PostgreSQL has to send it."""
+    """A column of a result, and how PostgreSQL has to send it."""
 
     name: str
-    form: str  # SQL to have it sent in, with {} for the column
-    decimal: bool  # it comes as text and becomes a decimal or whole number
+    form: str  # the SQL expression that is sent, with {} for the column
+    decimal: bool  # whether it arrives as text and becomes a decimal or whole number
     size: tuple[int, int] | None  # precision and scale, when the column declares them
 
 
 def arriving(field: pa.Field) -> Arriving:
-    """Decide by the type; raises `DataError` with a cast to use where there is no Arrow type."""
+    """Decide by its type how a column is read.
+
+    Parameters
+    ----------
+    field : pyarrow.Field
+        The column as the driver describes it.
+
+    Returns
+    -------
+    Arriving
+        How PostgreSQL has to send it.
+
+    Raises
+    ------
+    DataError
+        There is no Arrow type for it; the message has a cast to use.
+    """
     metadata = field.metadata or {}
     kind = metadata.get(b"POSTGRESQL:type", b"").decode()
     if kind in _AS_TEXT:
@@ -85,7 +103,7 @@ def arriving(field: pa.Field) -> Arriving:
 
 
 def _precision_and_scale(modifier: int) -> tuple[int, int] | None:
-    """The p and s of numeric(p, s), from how the catalogue keeps them."""
+    """The p and s of numeric(p, s), decoded from the type modifier of the catalogue."""
     if modifier < 4:
         return None
     precision = (modifier - 4) >> 16
@@ -96,8 +114,29 @@ def _precision_and_scale(modifier: int) -> tuple[int, int] | None:
 
 
 def decimal_type(name: str, precision: int, scale: int) -> pa.DataType:
-    """The narrowest type for so many digits: whole numbers where there is nothing behind the point.
+    """Return the narrowest type for numbers of a given size: integers where the scale is 0.
 
+    Parameters
+    ----------
+    name : str
+        The column, for the message.
+    precision : int
+        The number of digits.
+    scale : int
+        The number of digits after the point.
+
+    Returns
+    -------
+    pyarrow.DataType
+        int64 or a decimal type.
+
+    Raises
+    ------
+    DataError
+        There are more than 76 digits.
+
+    Examples
+    --------
     >>> decimal_type("age", 3, 0), decimal_type("price", 10, 2)
     (DataType(int64), Decimal128Type(decimal128(10, 2)))
     """
@@ -114,7 +153,27 @@ def decimal_type(name: str, precision: int, scale: int) -> pa.DataType:
 
 
 def as_decimals(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
-    """Numeric values, which arrive as text, as numbers."""
+    """Convert numeric values, which arrive as text, to numbers.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array
+        The values as text.
+    kind : pyarrow.DataType
+        The type from `decimal_type`.
+    name : str
+        The column, for the message.
+
+    Returns
+    -------
+    pyarrow.Array
+        The values in that type.
+
+    Raises
+    ------
+    DataError
+        A value is NaN, infinite or has too many digits.
+    """
     if isinstance(texts.type, pa.BaseExtensionType):
         texts = texts.storage
     try:
@@ -123,7 +182,7 @@ def as_decimals(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         return pc.cast(texts, kind)
     except pa.ArrowException:
         raise DataError(
-            f"Column '{name}' has values that are no ordinary numbers: NaN, infinite, or with more"
+            f"Column '{name}' has values that are not ordinary numbers: NaN, infinite, or with more"
             " digits than when they were counted.",
             f"Replace them: --query 'SELECT …, nullif({quoted(name)}, 'NaN') AS {quoted(name)}"
             f" FROM …', or use {quoted(name)}::float8.",
@@ -134,7 +193,18 @@ def as_decimals(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 
 def stored(column: Published) -> Stored:
-    """How PostgreSQL stores a published column: ranges and arrays where it has them."""
+    """Decide how PostgreSQL stores a published column: as ranges and arrays where it has them.
+
+    Parameters
+    ----------
+    column : Published
+        The column of the release.
+
+    Returns
+    -------
+    Stored
+        The columns that are sent, those that are stored and those of the readable view.
+    """
     layout = _PostgresqlLayout()
     return _text_column(column) if column.form is None else column.form.stored_by(layout, column)
 
@@ -253,7 +323,7 @@ def _joined(array: str, text: str) -> str:
 
 
 def _text(value: str, kind: pa.DataType) -> str:
-    """A value as text, the same whatever the session's settings."""
+    """A value as text, independent of the session's settings."""
     if pa.types.is_string(kind):
         return sql_cell_text.value(value)
     if pa.types.is_date(kind):

@@ -1,7 +1,7 @@
 """Types between SQLite and Arrow: what a column's values are, and how a release is stored.
 
 SQLite has integers, floating-point numbers, text and bytes. Ranges are stored as two columns, sets
-as JSON arrays; days and moments are text in ISO form, as SQLite's own date functions have them.
+as JSON arrays; days and timestamps are text in ISO form, which SQLite's own date functions use.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from mottle.io.databases.identifiers import quoted
 from mottle.io.databases.table_layout import MAY_BE_MISSING, Convert, Published, Stored, part
 from mottle.release.cell_text import PARTS
 
+__all__ = ["Seen", "shown_as", "stored"]
+
 _DAY = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2])
 _CLOCK = ":".join(["[0-9]" * 2] * 3)
 _LIKE_A_DAY = re.compile(_DAY)
-_EXACT_DIGITS = 15  # that a floating-point number keeps
+_EXACT_DIGITS = 15  # decimal digits that a floating-point number keeps
 
 
 @dataclass(frozen=True)
@@ -30,26 +32,54 @@ class Seen:
     """What the rows of a column hold."""
 
     name: str
-    declared: str  # the type in CREATE TABLE, upper case
-    types: frozenset[str]  # SQLite's types of the values, the missing ones aside
-    lowest: Any
-    highest: Any
+    declared: str  # the type in CREATE TABLE, in upper case
+    types: frozenset[str]  # SQLite's types of the values that are not missing
+    lowest: Any  # of all values, by SQLite's order
+    highest: Any  # of all values, by SQLite's order
 
     @classmethod
     def of(cls, name: str, declared: str, types: str | None, lowest: Any, highest: Any) -> Seen:
-        """From the three values that `asked` asks for."""
+        """Build from the values of the three `expressions`.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        declared : str
+            The type in CREATE TABLE, in upper case.
+        types : str or None
+            SQLite's types of the values, separated by commas.
+        lowest, highest : object
+            The smallest and the largest value.
+
+        Returns
+        -------
+        Seen
+            What the rows hold.
+        """
         found = frozenset((types or "").split(",")) - {"null", ""}
         return cls(name, declared, found, lowest, highest)
 
     @staticmethod
-    def asked(name: str) -> list[str]:
-        """The SQL to look over all rows."""
+    def expressions(name: str) -> list[str]:
+        """Return the SQL expressions that summarize all rows.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            Three aggregates, whose values `of` takes.
+        """
         value = quoted(name)
         return [f"group_concat(DISTINCT typeof({value}))", f"min({value})", f"max({value})"]
 
     @property
     def finer(self) -> dict[pa.DataType, str]:
-        """Types of time that a column of text may have, and SQL that holds if a text is one."""
+        """Types of time that a text column may have, each with SQL that is true for its texts."""
         ends = (str(self.lowest), str(self.highest))
         if self.types != {"text"} or not all(_LIKE_A_DAY.match(end) for end in ends):
             return {}
@@ -68,7 +98,7 @@ class Seen:
 
     @property
     def type(self) -> pa.DataType:
-        """The one type that holds all values, days and moments taken as text."""
+        """The one type that holds all values, with days and timestamps taken as text."""
         if not self.types:
             return _declared_type(self.declared)
         if "blob" in self.types:
@@ -97,7 +127,18 @@ def _declared_type(declared: str) -> pa.DataType:
 
 
 def shown_as(kind: pa.DataType) -> tuple[str, str]:
-    """What a column is cast to, and a value that shows the driver the type."""
+    """Return the SQL type for a cast, and a value that announces the type to the driver.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        The type of the column.
+
+    Returns
+    -------
+    tuple of str
+        The SQL type and a literal of that type.
+    """
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return "INTEGER", "0"
     if pa.types.is_floating(kind):
@@ -109,7 +150,18 @@ def shown_as(kind: pa.DataType) -> tuple[str, str]:
 
 
 def stored(column: Published) -> Stored:
-    """How SQLite stores a published column."""
+    """Decide how SQLite stores a published column.
+
+    Parameters
+    ----------
+    column : Published
+        The column of the release.
+
+    Returns
+    -------
+    Stored
+        The columns that are sent, those that are stored and those of the readable view.
+    """
     layout = _SqliteLayout()
     return _plain(column) if column.form is None else column.form.stored_by(layout, column)
 
