@@ -4,38 +4,139 @@ Every guarantee about sensitive values is a *cap* per value: the highest share t
 have among the records an individual matches. ℓ-diversity caps every value at 1/ℓ, β-likeness at
 (1 + β) times its share in the whole table, and `Caps` at what the user says. One mechanism then
 serves them all.
+
+A guarantee describes itself: what it requires of a method, its command-line options, how it is
+written on a certificate and read back, and how it is explained in plain words. It registers itself
+in `GUARANTEES`, so that a new guarantee of this kind is one new file in this package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import GuaranteeError, UsageError
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand, allowed
 from mottle.typing import Float64Array
+from mottle.utils.registry import Registry
+
+if TYPE_CHECKING:
+    from mottle.encoding.sensitive import SensitiveValues
+
+
+@dataclass(frozen=True)
+class GuaranteeOption:
+    """A command-line option that a guarantee is written with."""
+
+    name: str  # of the parameter: "cap_rest" is --cap-rest
+    type: Any  # int, float, bool for a flag, or list[str] for an option that is repeated
+    help: str
+    short: str = ""  # a second spelling, such as -k
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
 
 
 class Guarantee:
-    """A promise; ``a & b`` promises both."""
+    """A promise; ``a & b`` promises both.
+
+    Attributes
+    ----------
+    name : str
+        What the guarantee is called on certificates and in messages.
+    also_called : tuple of str
+        Further names on certificates that mean this guarantee.
+    requires : Capability
+        What a method must offer to give the guarantee.
+    options : tuple of GuaranteeOption
+        The command-line options it is written with. The first of them is its parameter if
+        ``symbol`` is set.
+    symbol : str
+        How papers write its parameter, such as "k"; empty for a guarantee without a single one.
+    """
+
+    name: ClassVar[str] = ""
+    also_called: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[Capability] = Capability.UNDECLARED
+    options: ClassVar[tuple[GuaranteeOption, ...]] = ()
+    symbol: ClassVar[str] = ""
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Guarantee | None:
+        """Make the guarantee that command-line options ask for.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Values of all options in ``options`` by name; None (False for a flag) if not given.
+
+        Returns
+        -------
+        Guarantee or None
+            None when the options do not ask for this guarantee.
+
+        Raises
+        ------
+        UsageError
+            The options contradict each other or have values that promise nothing.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> Guarantee | str:
+        """Read the guarantee back from what `describe` wrote on a certificate.
+
+        Returns
+        -------
+        Guarantee or str
+            A note that says why, when the certificate does not hold all of it.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        """Write what `describe` returned as command-line options."""
+        raise NotImplementedError
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        """Explain what `describe` returned to people who have not read the papers.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+        known : str
+            What an adversary knows about a person, as part of a sentence.
+        """
+        return str(described.get("statement", ""))
+
+    @property
+    def belief_growth(self) -> float | None:
+        """β, if belief in any value may grow by at most the factor 1 + β; None without a bound."""
+        return None
 
     @property
     def parts(self) -> tuple[Guarantee, ...]:
-        """The promises it is made of."""
+        """The guarantees that it consists of."""
         return (self,)
 
     @property
     def degree(self) -> int:
-        """How many originals each published record must at least be able to stand for."""
+        """The least number of originals that each published record can stand for."""
         return 2
 
     @property
     def about_values(self) -> bool:
-        """Whether it speaks about sensitive values."""
+        """Whether it is about sensitive values."""
         return True
 
     def check_feasible(self, rows: int) -> None:
@@ -63,6 +164,29 @@ class Guarantee:
 
     def __and__(self, other: Guarantee) -> Guarantee:
         return Combined((*self.parts, *other.parts))
+
+    def met_by(self, offered: Capability, *, exact: bool = False) -> bool:
+        """Tell whether a method that offers ``offered`` can give every part of the guarantee.
+
+        A method that keeps caps also keeps the least degree, so it gives k-anonymity along with
+        a guarantee about sensitive values. It does not if it publishes quasi-identifiers as they
+        are.
+
+        Parameters
+        ----------
+        offered : Capability
+            What the method offers.
+        exact : bool
+            Whether the method publishes exact quasi-identifiers.
+
+        Returns
+        -------
+        bool
+            Whether the method can give the guarantee.
+        """
+        needed = reduce(or_, (part.requires for part in self.parts))
+        others = needed & ~Capability.K_ANONYMITY
+        return (needed if exact or not others else others) in offered
 
     def demand(self, rows: int, sensitive: Sequence[SensitiveValues] = ()) -> Demand:
         """What it demands of a table; raises `GuaranteeError` when the table is not eligible.
@@ -142,3 +266,52 @@ class Combined(Guarantee):
             "parts": described,
             "statement": " ".join(str(part["statement"]) for part in described),
         }
+
+
+# The guarantees by name. `exposure` registers nothing and loads Numba, which the options of the
+# command line can do without.
+GUARANTEES: Registry[type[Guarantee]] = Registry(
+    "guarantee", "mottle.guarantees", leaving_out=("exposure",)
+)
+
+Registered = TypeVar("Registered", bound=type[Guarantee])
+
+
+def register(guarantee: Registered) -> Registered:
+    """Make the decorated class known by its name."""
+    GUARANTEES.add(guarantee)
+    return guarantee
+
+
+def registered() -> tuple[type[Guarantee], ...]:
+    """All guarantees, those that require less of a method first."""
+    return tuple(sorted(GUARANTEES.values(), key=lambda each: (each.requires.value, each.name)))
+
+
+def met_by(offered: Capability) -> tuple[type[Guarantee], ...]:
+    """The guarantees that a method with these capabilities can give by themselves."""
+    return tuple(each for each in registered() if each.requires in offered)
+
+
+def described_as(name: object) -> type[Guarantee] | None:
+    """The guarantee that certificates call ``name``, or None when mottle knows none."""
+    for each in registered():
+        if name == each.name or name in each.also_called:
+            return each
+    return None
+
+
+def check_is_guarantee(guarantee: object) -> Guarantee:
+    """Return ``guarantee``, or raise `UsageError` when it is something else."""
+    if not isinstance(guarantee, Guarantee):
+        raise UsageError(
+            f"The guarantee must be a Guarantee object, not of type {type(guarantee).__name__}.",
+            "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
+        )
+    return guarantee
+
+
+def combined(guarantees: Iterable[Guarantee]) -> Guarantee | None:
+    """All of the guarantees at once, or None when there are none."""
+    found = list(guarantees)
+    return reduce(lambda one, other: one & other, found) if found else None

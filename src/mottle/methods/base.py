@@ -13,9 +13,9 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import along_orders
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Guarantee
+from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
@@ -103,7 +103,7 @@ class Method:
     name: str
     title: str  # one line for people who do not know the paper
     paper: str  # short name, as in docs/papers.md
-    guarantees: tuple[type, ...]  # what it can give
+    offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
     dummies: Callable[[Demand], int] | None = None
@@ -113,23 +113,35 @@ class Method:
     """Whether it publishes exact quasi-identifiers: everybody is then linked to a record."""
     sets: SetColumns = SetColumns.REFUSED
 
-    def gives(self, guarantee: Guarantee) -> bool:
-        """Whether the method can give every part of ``guarantee``.
+    @property
+    def guarantees(self) -> tuple[type[Guarantee], ...]:
+        """The guarantees that the method can give by themselves."""
+        return met_by(self.offers)
 
-        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along,
-        unless quasi-identifiers are published as they are.
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Tell whether the method can give every part of ``guarantee``.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
+
+        Returns
+        -------
+        bool
+            Whether the method offers what the guarantee requires; see `Guarantee.met_by`.
         """
-        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
-        needed = guarantee.parts if self.exact else others or guarantee.parts
-        return all(isinstance(part, self.guarantees) for part in needed)
+        return guarantee.met_by(self.offers, exact=self.exact)
 
     def check_gives(self, guarantee: object) -> None:
-        """Raise `UsageError` when the method cannot give ``guarantee``."""
-        if not isinstance(guarantee, Guarantee):
-            raise UsageError(
-                f"A {type(guarantee).__name__} is not a guarantee.",
-                "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
-            )
+        """Check that the method can give ``guarantee``.
+
+        Raises
+        ------
+        UsageError
+            It cannot, or ``guarantee`` is not a guarantee.
+        """
+        guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
             safe = {name: other for name, other in registered().items() if other.dummies is None}
             able = [name for name, other in safe.items() if other.gives(guarantee)]
@@ -163,7 +175,7 @@ def register(
     *,
     title: str,
     paper: str,
-    guarantees: tuple[type, ...],
+    offers: Capability,
     cost: str,
     dummies: Callable[[Demand], int] | None = None,
     exact: bool = False,
@@ -172,7 +184,7 @@ def register(
     """Make the decorated function available as method ``name``."""
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(Method(name, title, paper, guarantees, cost, arrange, dummies, exact, sets))
+        METHODS.add(Method(name, title, paper, offers, cost, arrange, dummies, exact, sets))
         return arrange
 
     return add

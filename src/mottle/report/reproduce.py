@@ -10,6 +10,8 @@ from typing import Any
 from mottle.assignment import WALKS
 from mottle.encoding.domain import Form
 from mottle.evaluation.release_rows import ReleaseRows
+from mottle.guarantees.base import described_as
+from mottle.guarantees.from_certificate import parts_of
 from mottle.release.column import PublishedColumn
 from mottle.release.data import Release
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
@@ -40,8 +42,9 @@ def command_of_sets(certificate: Mapping[str, Any]) -> str:
 
 
 def _guarantee_and_method(certificate: Mapping[str, Any]) -> Iterator[str]:
-    for part in certificate["guarantee"].get("parts", [certificate["guarantee"]]):
-        yield from _guarantee_options(part)
+    for part in parts_of(certificate["guarantee"]):
+        kind = described_as(part["name"])
+        yield from () if kind is None else kind.command(part)
     yield from ("--method", certificate["method"]["name"])
 
 
@@ -60,18 +63,6 @@ def _engine_options(engine: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--memory", f"{engine['memory'] / 1e9:g}GB")
     elif engine.get("name") == "spark":
         yield from ("--engine", "spark")
-
-
-def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
-    for option in ("k", "l", "beta"):
-        if option in part:
-            yield from (f"--{option}", f"{part[option]:g}")
-    if part.get("enhanced"):
-        yield "--enhanced"
-    if "lowest" in part:
-        if part["values"]:
-            yield from ("--cap", "VALUE=SHARE")
-        yield from ("--cap-rest", f"{part['default']:g}")
 
 
 def schema_of(release: Release | ReleaseRows) -> Schema:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from mottle.guarantees.base import described_as
+from mottle.guarantees.capability import Capability
+from mottle.guarantees.from_certificate import parts_of
 
 CHECKS = {
     "regular": "Everybody can be hidden among as many records as promised, without exception.",
@@ -28,47 +32,18 @@ class Promise:
 
 def promises(guarantee: Mapping[str, Any], *, of_sets: bool = False) -> list[Promise]:
     """The guarantees of a certificate, one by one."""
-    parts: Sequence[Mapping[str, Any]] = guarantee.get("parts", [guarantee])
     known = "all items of that person" if of_sets else _GENERALIZED
-    return [_promise(part, known) for part in parts]
+    return [_promise(part, known) for part in parts_of(guarantee)]
 
 
 _GENERALIZED = "everything that the generalized columns say about that person"
 
 
 def _promise(part: Mapping[str, Any], known: str) -> Promise:
-    title = f"{part['name']}, {part['short']}"
-    return Promise(title, _plain(part, known), str(part.get("statement", "")))
-
-
-def _plain(part: Mapping[str, Any], known: str) -> str:
-    if "k" in part:
-        k = part["k"]
-        return (
-            f"Nobody can tell which record is whose. Somebody who knows that a certain person is in"
-            f" the table, and {known}, still"
-            f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
-            f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
-        )
-    if "l" in part:
-        return (
-            f"Nobody can tell what is sensitive about a person. Somebody who knows {known}"
-            " can believe in no sensitive value with"
-            f" more than 1 in {part['l']} ({100 / part['l']:.3g} %)."
-        )
-    if "beta" in part:
-        return (
-            "The release changes what one may suspect about a person only so far. A sensitive value"
-            f" may seem at most {1 + part['beta']:g} times as likely for a certain person as it is"
-            " in the whole table; rare values stay unlikely for everybody."
-        )
-    if "lowest" in part:
-        return (
-            f"The owner set bounds for what may be believed: {part['values']} sensitive values have"
-            f" a bound of their own (the lowest is {100 * part['lowest']:.3g} %), all others may be"
-            f" believed with {100 * part['default']:.3g} % at most."
-        )
-    return str(part.get("statement", ""))
+    formal = str(part.get("statement", ""))
+    kind = described_as(part["name"])
+    plain = formal if kind is None else kind.plain_text(part, known)
+    return Promise(f"{part['name']}, {part['short']}", plain, formal)
 
 
 def checks(certificate: Mapping[str, Any]) -> list[tuple[str, bool]]:
@@ -88,8 +63,8 @@ _UNCHANGED = (
 
 def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
     """What is not promised; said plainly, since nobody else will."""
-    parts = certificate["guarantee"].get("parts", [certificate["guarantee"]])
-    if not any("k" not in part for part in parts):
+    kinds = [described_as(part["name"]) for part in parts_of(certificate["guarantee"])]
+    if all(kind is not None and kind.requires is Capability.K_ANONYMITY for kind in kinds):
         yield (
             "What most of a person's candidates have in common can be read off them. k-anonymity"
             " hides which record is whose, and nothing else; ℓ-diversity or β-likeness bound what"

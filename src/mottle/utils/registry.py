@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from mottle.errors import UsageError, did_you_mean
@@ -34,11 +34,14 @@ class Registry(Generic[T], Mapping[str, T]):
         What an item is called in messages.
     package
         Full name of the package whose public modules, and those of its packages, register items.
+    leaving_out
+        Names of modules that register nothing and would be costly to import.
     """
 
-    def __init__(self, noun: str, package: str) -> None:
+    def __init__(self, noun: str, package: str, leaving_out: Collection[str] = ()) -> None:
         self._noun = noun
         self._package = package
+        self._leaving_out = leaving_out
         self._items: dict[str, T] = {}
         self._loaded = False
 
@@ -75,16 +78,16 @@ class Registry(Generic[T], Mapping[str, T]):
         if not self._loaded:
             self._loaded = True  # first: the modules may look items up while they are imported
             package = importlib.import_module(self._package)
-            _import_modules(self._package, package.__path__)
+            _import_modules(self._package, package.__path__, self._leaving_out)
         return self._items
 
 
-def _import_modules(package: str, path: Iterable[str]) -> None:
+def _import_modules(package: str, path: Iterable[str], leaving_out: Collection[str]) -> None:
     """Import the public modules of a package and of the packages in it."""
     for module in pkgutil.iter_modules(path):
-        if module.name.startswith("_"):
+        if module.name.startswith("_") or module.name in leaving_out:
             continue
         name = f"{package}.{module.name}"
         imported = importlib.import_module(name)
         if module.ispkg:
-            _import_modules(name, imported.__path__)
+            _import_modules(name, imported.__path__, leaving_out)
