@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
@@ -35,25 +35,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY = "4GB"
 DEFAULT_MASTER = "local[*]"
-
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        help="memory; streaming: more rows than memory holds; spark: on a cluster.",
-        show_default="memory, or streaming with --memory",
-    ),
-]
-MemoryOption = Annotated[
-    str | None, typer.Option("--memory", help="Work in chunks, within so much memory: 4GB.")
-]
-MasterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--master", help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"
-    ),
-]
-
 
 _WAYS_OUT = {
     "--audit full": "Leave it out, and run 'mottle audit DATA RELEASE' on the finished release, on"

@@ -38,6 +38,7 @@ class GuaranteeOption:
     type: Any  # int, float, bool for a flag, or list[str] for an option that is repeated
     help: str
     short: str = ""  # a second spelling, such as -k
+    metavar: str = ""  # what stands for the value in ``--help``; by default its type
 
     @property
     def flag(self) -> str:

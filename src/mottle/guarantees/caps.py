@@ -43,7 +43,10 @@ class Caps(Guarantee):
     requires: ClassVar[Capability] = Capability.OWN_CAPS
     options: ClassVar[tuple[GuaranteeOption, ...]] = (
         GuaranteeOption(
-            "cap", list[str], "VALUE=SHARE: highest belief in a sensitive value. Repeatable."
+            "cap",
+            list[str],
+            "Highest belief in a sensitive value. Repeatable.",
+            metavar="VALUE=SHARE",
         ),
         GuaranteeOption("cap_rest", float, "Highest belief in all other sensitive values."),
     )

@@ -136,6 +136,21 @@ class Release:
 
         return sample(self._queries(fit), self, m, seed)
 
+    def queries(self, *, fit: str = "fitted") -> Queries:
+        """Prepare the release for questions; the same object is returned every time.
+
+        Parameters
+        ----------
+        fit : str
+            "fitted" (values of a cell as likely as the whole release says) or "uniform".
+
+        Returns
+        -------
+        Queries
+            What answers `count`, `total` and the like; see `mottle.queries`.
+        """
+        return self._queries(fit)
+
     def _queries(self, fit: str) -> Queries:
         """The release prepared for questions, once."""
         from mottle.queries.engine import Queries

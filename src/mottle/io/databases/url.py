@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mottle.errors import UsageError
+from mottle.utils.redaction import redacted as redacted  # part of this module's interface
 
 
 class System(StrEnum):
@@ -49,8 +50,6 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _URL = re.compile(r"[^:]+://([^/?]*)(?:/([^?]*))?(?:\?(.*))?", re.DOTALL)
 _HOST = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_USER_AND_PASSWORD = re.compile(r"([A-Za-z][\w+.-]+:/{1,2})[^\s'\"]*@")  # a path has one slash
-_PASSWORD_SETTING = re.compile(r"(password=)[^\s&'\")]*", re.IGNORECASE)
 _PUBLIC_SETTINGS = ("host", "hostaddr", "port", "dbname", "service")
 _SPECIAL = (
     "In user names and passwords write @ as %40, : as %3A, / as %2F, ? as %3F and % as %25; or"
@@ -96,15 +95,6 @@ def parse(source: str | Path) -> Address:
     if _SCHEMES[scheme] is System.POSTGRESQL:
         return _postgresql(text)
     return _file_url(scheme, text[found.end() :])
-
-
-def redacted(text: str) -> str:
-    """Text that may quote an address, without users and passwords.
-
-    >>> redacted("unexpected argument (postgresql://ada:secret@db.example/clinic)")
-    'unexpected argument (postgresql://db.example/clinic)'
-    """
-    return _PASSWORD_SETTING.sub(r"\1…", _USER_AND_PASSWORD.sub(r"\1", text))
 
 
 def _file_url(scheme: str, rest: str) -> Address:
