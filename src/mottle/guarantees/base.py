@@ -18,16 +18,19 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import numpy as np
-
 from mottle.errors import GuaranteeError, UsageError
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand, allowed
-from mottle.typing import Float64Array
+from mottle.utils.lazy import lazy_module
 from mottle.utils.registry import Registry
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 
 @dataclass(frozen=True)

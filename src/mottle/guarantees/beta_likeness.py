@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mottle.errors import UsageError
 from mottle.guarantees._numbers import finite
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
-from mottle.typing import Float64Array
+from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 
 @register

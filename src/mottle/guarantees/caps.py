@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mottle.errors import UsageError, did_you_mean
 from mottle.guarantees._numbers import finite
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
-from mottle.typing import Float64Array
+from mottle.utils.lazy import lazy_module
 from mottle.utils.option_values import as_number, as_pairs
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 _NOT_ON_CERTIFICATE = (
     "The certificate does not say which sensitive values have caps of their own: give them again"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mottle.errors import UsageError
-from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.typing import Float64Array, Int32Array, Int64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
 

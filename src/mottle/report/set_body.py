@@ -18,7 +18,7 @@ from mottle.evaluation.cell_counts import Tally, tallies
 from mottle.evaluation.set_query_accuracy import Holders, measure_questions
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import ItemSets
-from mottle.methods.sets import registered
+from mottle.methods.sets.base import METHODS
 from mottle.release.column import PublishedColumn
 from mottle.release.set_release import SetRelease
 from mottle.report.body import Body, Examples, Owner, shown
@@ -37,7 +37,7 @@ def sets_body(release: SetRelease, certificate: Mapping[str, Any], owner: Owner 
     holders = Holders.of(release)
     before = None if original is None else Holders.of_originals(original, holders.names)
     facts = certificate["method"]
-    known = registered().get(str(facts.get("picked", facts["name"])))
+    known = METHODS.get(str(facts.get("picked", facts["name"])))
     return Body(
         of_sets=True,
         method=str(facts["title"]) if known is None else known.title,

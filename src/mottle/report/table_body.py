@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mottle import methods
 from mottle.errors import UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_ASKED, measure_accuracy
 from mottle.evaluation.release_rows import ReleaseRows
 from mottle.itemsets.data import ItemSets
+from mottle.methods.base import METHODS
 from mottle.report.body import Body, Examples, Owner, shown
 from mottle.report.columns import describe_columns
 from mottle.report.reproduce import command_of, schema_of
@@ -43,7 +43,7 @@ def _original(owner: Owner, parts: ReleaseRows) -> Original:
 def _method(certificate: Mapping[str, Any]) -> str:
     """What the method does; where one was picked automatically, that one."""
     facts = certificate["method"]
-    known = methods.registered().get(str(facts.get("picked", facts["name"])))
+    known = METHODS.get(str(facts.get("picked", facts["name"])))
     return str(facts["title"]) if known is None else known.title
 
 

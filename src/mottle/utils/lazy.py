@@ -7,6 +7,7 @@ and the like. There are two places where an import is put off, and both use this
   them by `lazy_attributes`, following PEP 562.
 - The command line declares its options in modules that import nothing costly. What a command does
   lies in other modules, which it reaches by `lazy_module` after its options were read and checked.
+  Guarantees declare options too, so their modules get NumPy in this way.
 
 Everything else imports at the top of its file. An import inside a function is left to packages
 that are optional (drivers of databases, Spark) or that belong to one platform.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -24,9 +26,12 @@ class _LazyModule:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, attribute)
 
     def __repr__(self) -> str:
         return f"<lazy module {self._name!r}>"

@@ -25,8 +25,9 @@ T = TypeVar("T", bound=Named)
 class Registry(Generic[T], Mapping[str, T]):
     """Items by name, sorted by name.
 
-    The modules that register items are imported on the first look-up, so that importing a package
-    does not load all of its members. Adding an item means adding one module to the package.
+    The modules that register items are imported when they are looked up, so that importing a
+    package does not load all of its members: a module of the item's own name is tried first, then
+    all are imported. Adding an item means adding one module to the package.
 
     Parameters
     ----------
@@ -66,13 +67,28 @@ class Registry(Generic[T], Mapping[str, T]):
         return self[name]
 
     def __getitem__(self, name: str) -> T:
-        return self._load()[name]
+        if name not in self._items and not self._loaded:
+            self._load_module_of(name)
+        return self._items[name] if name in self._items else self._load()[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._load()))
 
     def __len__(self) -> int:
         return len(self._load())
+
+    def _load_module_of(self, name: str) -> None:
+        """Import the module, or the package and its module, of the item's own name, if any."""
+        own = name.replace("-", "_")
+        if own.startswith("_") or not own.isidentifier():
+            return
+        for module in (f"{self._package}.{own}", f"{self._package}.{own}.{own}"):
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+                return
 
     def _load(self) -> dict[str, T]:
         if not self._loaded:
