@@ -27,7 +27,7 @@ def read_source(data: str, options: SourceOptions) -> pa.Table:
         if options.table is not None or options.query is not None:
             option = "--table" if options.query is None else "--query"
             raise UsageError(
-                f"{option} is for databases, and {data} is none.", f"Leave {option} out."
+                f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
             )
         return read_table(
             data,

@@ -27,7 +27,7 @@ err = Console(stderr=True)
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show the stages of a run on the terminal; silent when it is none."""
+    """Show the stages of a run; nothing when the output is not a terminal."""
     if not _jit_cache.done_before():
         err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
     bar = ProgressBar(

@@ -1,4 +1,4 @@
-"""The command ``mottle audit``: play adversaries against a release and say how far they got."""
+"""The command ``mottle audit``: play adversaries against a release and show what they achieved."""
 
 from __future__ import annotations
 

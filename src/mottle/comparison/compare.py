@@ -1,4 +1,4 @@
-"""Methods side by side on the user's own data: what each loses, answers, teaches and gives away."""
+"""Methods compared on the user's own data: loss, query error, model accuracy and attacks."""
 
 from __future__ import annotations
 
@@ -95,10 +95,37 @@ def compare(
 ) -> Comparison:
     """Run methods under guarantees and measure each result in the same way.
 
-    A quarter of the rows is held out to test models on. ``names`` are methods of
-    ``mottle methods``, and "privbayes" for the differentially private reference, which takes part
-    wherever β-likeness is asked for, with ε = ln(1 + β). ``target`` is the column to predict;
-    without it, the first sensitive column with 2 to 50 values.
+    A quarter of the rows is held out to test models on.
+
+    Parameters
+    ----------
+    data : object
+        A table: anything that `mottle.anonymize` takes.
+    schema : Schema
+        What its columns are.
+    guarantees : sequence of Guarantee
+        Every method runs under each of them.
+    names : sequence of str
+        Methods of ``mottle methods``, and "privbayes" for the differentially private reference,
+        which takes part wherever β-likeness is asked for, with ε = ln(1 + β).
+    target : str, optional
+        The column to predict; by default the first sensitive column with 2 to 50 values.
+    seed : int
+        For the split, the questions and the runs.
+    effort : float, optional
+        Seconds for improving each result; by default while it pays.
+    on_progress : callable
+        Called with what is being done, in words.
+
+    Returns
+    -------
+    Comparison
+        A line for the original and for every method under every guarantee.
+
+    Raises
+    ------
+    UsageError
+        There is nothing to compare, or a method or the target does not exist.
 
     Examples
     --------
@@ -121,7 +148,7 @@ def compare(
     schema = schema.covering(table.column_names)
     table = sets_as_lists(table, schema)
     if table.num_rows < 8:
-        raise UsageError("A table of fewer than eight rows tells no methods apart.")
+        raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
     on_progress("original")

@@ -144,7 +144,18 @@ class Guarantee:
         return True
 
     def check_feasible(self, rows: int) -> None:
-        """Raise `GuaranteeError` when no table of ``rows`` records can have this guarantee."""
+        """Check that a table of this size can have the guarantee.
+
+        Parameters
+        ----------
+        rows : int
+            The number of records.
+
+        Raises
+        ------
+        GuaranteeError
+            No table of that size can have it.
+        """
         if rows < 2:
             raise GuaranteeError(
                 "A table of one row cannot be anonymized: its record has nobody to hide among.",
@@ -152,18 +163,41 @@ class Guarantee:
             )
 
     def check_values(self, sensitive: Sequence[SensitiveValues]) -> None:
-        """Raise `UsageError` when the guarantee names values that no sensitive column has."""
+        """Check that the sensitive columns have the values that the guarantee names.
+
+        Raises
+        ------
+        UsageError
+            A value occurs in none of them.
+        """
 
     def caps(self, values: SensitiveValues) -> Float64Array:
-        """The highest share each of the values may have among an individual's matches."""
+        """Bound the share of each value among an individual's matches.
+
+        Parameters
+        ----------
+        values : SensitiveValues
+            The values of a sensitive column, and how often each occurs in the table.
+
+        Returns
+        -------
+        Float64Array
+            The highest share by value; 1 is no bound.
+        """
         return np.ones(len(values.counts))
 
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        """The nearest feasible guarantee when ``value`` is too frequent."""
+        """Name the nearest feasible guarantee when ``value`` is too frequent in the table."""
         raise NotImplementedError
 
     def describe(self) -> dict[str, object]:
-        """The guarantee as it stands on the certificate."""
+        """Describe the guarantee for the certificate.
+
+        Returns
+        -------
+        dict
+            At least ``name``, ``short`` (its parameters) and ``statement`` (the promise in words).
+        """
         raise NotImplementedError
 
     def __and__(self, other: Guarantee) -> Guarantee:
@@ -193,9 +227,27 @@ class Guarantee:
         return (needed if exact or not others else others) in offered
 
     def demand(self, rows: int, sensitive: Sequence[SensitiveValues] = ()) -> Demand:
-        """What it demands of a table; raises `GuaranteeError` when the table is not eligible.
+        """Say what the guarantee demands of the graph of a table.
 
-        ``sensitive`` holds the only sensitive column, or the joint value of several and then each.
+        Parameters
+        ----------
+        rows : int
+            The number of records.
+        sensitive : sequence of SensitiveValues
+            The only sensitive column, or the joint value of several and then each of them.
+
+        Returns
+        -------
+        Demand
+            The least degree, and the caps of all sensitive values.
+
+        Raises
+        ------
+        GuaranteeError
+            The table cannot have the guarantee; the message names the nearest that it can have.
+        UsageError
+            The guarantee is about sensitive values and no column is sensitive, or it names values
+            that do not occur.
         """
         self.check_feasible(rows)
         self.check_values(sensitive)

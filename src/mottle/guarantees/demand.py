@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
-ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
+# Added before rounding down: 1/49 of 49 records is one record, also in floating point.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Demand:
 
     Every record carries one or more *marks*: its sensitive value or, when several columns are
     sensitive, its joint value and its value in each of them. A mark's share among the matches of
-    any individual must stay within the mark's cap. Without sensitive guarantee there are no marks.
+    any individual must stay within the mark's cap. Without a guarantee about sensitive values
+    there are no marks.
     """
 
     degree: int  # least number of matches of every individual
@@ -35,11 +37,11 @@ class Demand:
     counts: Int64Array = field(
         default_factory=lambda: np.empty(0, np.int64)
     )  # by mark, whole table
-    dummies: int = 0  # the last so many records and marks; everybody else's counts and caps stay
+    dummies: int = 0  # number of dummy records, which come last; so do their marks
 
     @property
     def capped(self) -> bool:
-        """Whether sensitive values are part of it."""
+        """Whether it caps sensitive values."""
         return bool(self.sensitive_codes.shape[1] > 0)
 
     @property
@@ -58,15 +60,30 @@ class Demand:
         return int(np.round(1 / self.caps.max()))
 
     def allowed(self, matches: int) -> Int64Array:
-        """How many of an individual's ``matches`` may carry each mark.
+        """Count how many of an individual's matches may carry each mark.
 
+        Parameters
+        ----------
+        matches : int
+            The number of matches of the individual.
+
+        Returns
+        -------
+        Int64Array
+            By mark: the largest number of matches that may carry it.
+
+        Examples
+        --------
         >>> Demand(2, np.zeros((4, 1), np.int32), np.array([1 / 3])).allowed(7)
         array([2])
         """
         return allowed(self.caps, matches)
 
     def with_dummies(self, count: int) -> Demand:
-        """The same demand with so many more records, each of a value of its own without a cap."""
+        """Return a copy with ``count`` dummy records, each with a value of its own, uncapped.
+
+        The counts and caps of all other values stay as they are.
+        """
         marks = len(self.caps) + np.arange(count, dtype=np.int32)
         return Demand(
             degree=self.degree,
@@ -77,7 +94,13 @@ class Demand:
         )
 
     def one_column(self, method: str) -> None:
-        """Refuse several sensitive columns where a method cannot keep each one's caps."""
+        """Refuse several sensitive columns for a method that cannot keep the caps of each.
+
+        Raises
+        ------
+        UsageError
+            There are several sensitive columns.
+        """
         if self.sensitive_codes.shape[1] > 1:
             raise UsageError(
                 f"Method '{method}' takes one sensitive column.",
@@ -86,5 +109,5 @@ class Demand:
 
 
 def allowed(caps: Float64Array, matches: int) -> Int64Array:
-    """How often each mark may occur among so many matches."""
+    """How often each mark may occur among ``matches`` matches."""
     return np.floor(caps * matches + ROUNDING).astype(np.int64)

@@ -16,7 +16,7 @@ from mottle.utils import parallel
 
 @dataclass(frozen=True)
 class Exposure:
-    """How far the shares of sensitive values along the graph's edges go."""
+    """The shares of sensitive values along the graph's edges, compared with their caps."""
 
     violations: int  # individuals among whose matches some value exceeds its cap
     nearest: float  # the highest ratio of a share to its cap, over all individuals and values
@@ -24,7 +24,22 @@ class Exposure:
 
 
 def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
-    """Measure every individual: which marks are published on its matches, and how often."""
+    """Measure for every individual which marks its matches are published with, and how often.
+
+    Parameters
+    ----------
+    graph : Graph
+        The edges between published and original records.
+    truth : Int32Array
+        By published record: the position of its true original.
+    demand : Demand
+        The marks of all records and their caps.
+
+    Returns
+    -------
+    Exposure
+        Violations, the highest share of a cap, and repeats, over all individuals.
+    """
     marks = demand.sensitive_codes[
         graph.members[truth]
     ]  # [position, system]: what each record publishes
@@ -44,9 +59,22 @@ def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
 
 
 def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
-    """Invariant 4: for every individual, every mark's share among its matches is within its cap.
+    """Check invariant 4: for every individual, every mark's share among its matches is in its cap.
 
-    Returns what was measured, or raises `PrivacyError`.
+    Parameters
+    ----------
+    graph, truth, demand
+        As for `exposure`.
+
+    Returns
+    -------
+    dict
+        What was measured, for the certificate.
+
+    Raises
+    ------
+    PrivacyError
+        A mark exceeds its cap among somebody's matches.
     """
     if not demand.capped:
         return {"capped_values": 0}

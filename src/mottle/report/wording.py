@@ -1,4 +1,4 @@
-"""Guarantees, checks and adversaries in plain words, for people who have not read the papers."""
+"""Guarantees, checks and limits in plain words, for people who have not read the papers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _UNCHANGED = (
 
 
 def limits(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """What is not promised; said plainly, since nobody else will."""
+    """What is not promised, stated plainly."""
     kinds = [described_as(part["name"]) for part in parts_of(certificate["guarantee"])]
     if all(kind is not None and kind.requires is Capability.K_ANONYMITY for kind in kinds):
         yield (

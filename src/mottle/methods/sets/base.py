@@ -61,7 +61,20 @@ def register(
     cost: str,
     unsafe: bool = False,
 ) -> Callable[[Arrange], Arrange]:
-    """Make the decorated function available as method ``name``."""
+    """Make the decorated function available as a method for sets.
+
+    Parameters
+    ----------
+    name, title, paper, offers, cost
+        As for `mottle.methods.base.register`; s is the number of items per record.
+    unsafe : bool
+        Whether it keeps to its paper where that leaks; it then runs only when asked for by name.
+
+    Returns
+    -------
+    callable
+        The decorator.
+    """
 
     def add(arrange: Arrange) -> Arrange:
         METHODS.add(SetMethod(name, title, paper, offers, cost, arrange, unsafe))
