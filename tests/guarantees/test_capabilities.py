@@ -20,6 +20,7 @@ from mottle import (
     anonymize,
     methods,
 )
+from mottle.encoding.sensitive import encode_sensitive
 from mottle.guarantees.base import described_as, registered
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.from_certificate import guarantee_on
@@ -67,6 +68,36 @@ def test_a_new_guarantee_is_kept_without_a_change_to_any_method() -> None:
 def test_no_method_offers_what_none_can_keep(requires: Capability) -> None:
     for method in [*methods.registered().values(), *set_methods().values()]:
         assert not method.offers & requires
+
+
+@dataclass(frozen=True)
+class Different(Guarantee):
+    """A condition that is no cap per value: two different values among everybody's matches."""
+
+    name: ClassVar[str] = "different"
+    requires: ClassVar[Capability] = Capability.BLOCK_CONDITION
+
+    def condition(self, sensitive):
+        return _are_different
+
+    def describe(self):
+        return {"name": self.name, "short": "2", "statement": ""}
+
+
+def _are_different(counts) -> bool:
+    return int((counts > 0).sum()) >= 2
+
+
+def test_a_condition_reaches_the_demand_alone_and_combined() -> None:
+    table = pa.table({"illness": ["a", "b", "a", "b"]})
+    values = encode_sensitive(table, Schema.of(quasi_identifying=[], sensitive=["illness"]))
+    assert LDiversity(2).demand(4, values).condition is None
+    assert Different().demand(4, values).condition is _are_different
+    both = (Different() & LDiversity(2)).demand(4, values)
+    assert both.condition is not None
+    assert both.condition(np.array([1, 1]))
+    assert not both.condition(np.array([2, 0]))
+    assert not Different().met_by(Capability.K_ANONYMITY | Capability.CAPS)
 
 
 def test_keeping_caps_includes_the_least_degree_unless_records_are_exact() -> None:

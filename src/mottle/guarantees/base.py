@@ -12,7 +12,7 @@ in `GUARANTEES`, so that a new guarantee of this kind is one new file in this pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mottle.encoding.sensitive import SensitiveValues
-    from mottle.typing import Float64Array
+    from mottle.typing import Float64Array, Int64Array
 else:
     np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
@@ -186,6 +186,24 @@ class Guarantee:
         """
         return np.ones(len(values.counts))
 
+    def condition(
+        self, sensitive: Sequence[SensitiveValues]
+    ) -> Callable[[Int64Array], bool] | None:
+        """Return the condition on an individual's matches beyond caps, or None without one.
+
+        Parameters
+        ----------
+        sensitive : sequence of SensitiveValues
+            As for `demand`.
+
+        Returns
+        -------
+        callable or None
+            Gets how many of the matches carry each mark (see `Demand`), and returns whether that
+            is allowed. It can be pickled.
+        """
+        return None
+
     def remedy(self, values: SensitiveValues, value: int) -> str:
         """Name the nearest feasible guarantee when ``value`` is too frequent in the table."""
         raise NotImplementedError
@@ -270,6 +288,7 @@ class Guarantee:
             sensitive_codes=np.ascontiguousarray(marks, np.int32),
             caps=np.concatenate(caps),
             counts=np.concatenate([values.counts for values in sensitive]),
+            condition=self.condition(sensitive),
         )
 
     def _eligible_caps(self, values: SensitiveValues) -> Float64Array:
@@ -314,6 +333,13 @@ class Combined(Guarantee):
         for part in self.parts:
             part.check_values(sensitive)
 
+    def condition(
+        self, sensitive: Sequence[SensitiveValues]
+    ) -> Callable[[Int64Array], bool] | None:
+        found = [part.condition(sensitive) for part in self.parts]
+        conditions = tuple(each for each in found if each is not None)
+        return _All(conditions) if conditions else None
+
     def describe(self) -> dict[str, object]:
         described = [part.describe() for part in self.parts]
         return {
@@ -322,6 +348,16 @@ class Combined(Guarantee):
             "parts": described,
             "statement": " ".join(str(part["statement"]) for part in described),
         }
+
+
+@dataclass(frozen=True)
+class _All:
+    """Several conditions on an individual's matches at once."""
+
+    conditions: tuple[Callable[[Int64Array], bool], ...]
+
+    def __call__(self, counts: Int64Array) -> bool:
+        return all(condition(counts) for condition in self.conditions)
 
 
 # The guarantees by name. `exposure` registers nothing and loads Numba, which the options of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,10 @@ class Demand:
         default_factory=lambda: np.empty(0, np.int64)
     )  # by mark, whole table
     dummies: int = 0  # number of dummy records, which come last; so do their marks
+    # Whether the matches of an individual are allowed, given how many of them carry each mark; for
+    # guarantees that are no cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
+    # keep it; `check_within_caps` enforces it on all.
+    condition: Callable[[Int64Array], bool] | None = None
 
     @property
     def capped(self) -> bool:
@@ -91,6 +96,7 @@ class Demand:
             caps=np.concatenate([self.caps, np.ones(count)]),
             counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
             dummies=count,
+            condition=self.condition,
         )
 
     def one_column(self, method: str) -> None:
