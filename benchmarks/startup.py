@@ -12,7 +12,7 @@ from pathlib import Path
 
 from _shared import markdown_table, report
 
-RUNS = 15
+RUNS = 9
 MOTTLE = [sys.executable, "-m", "mottle"]
 FLOOR = "`python -c 'import typer, rich'`"
 EMPTY_APP = """

@@ -1,4 +1,4 @@
-"""The options of ``mottle anonymize`` for more rows than memory: which engine, and its limits."""
+"""Engines for more rows than memory, as ``mottle anonymize`` runs them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ from mottle.io import databases
 from mottle.io.atomic_write import hidden_folder, translating_os_errors
 from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
 from mottle.io.databases import DatabaseTable
-from mottle.pipeline import streaming
 from mottle.pipeline.anonymize import Progress
 from mottle.pipeline.chunked.target import Place
 from mottle.schema.model import Schema, parse_word
+from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mottle.pipeline import spark, streaming
     from mottle.report import InternalReport
+else:
+    spark = lazy_module("mottle.pipeline.spark")
+    streaming = lazy_module("mottle.pipeline.streaming")
 
 DEFAULT_MEMORY = "4GB"
 DEFAULT_MASTER = "local[*]"
@@ -64,7 +68,7 @@ class Input:
         if not databases.is_database(self.data):
             if self.table is not None or self.query is not None:
                 raise UsageError(
-                    f"--table and --query are for databases, and {self.data} is none.",
+                    f"--table and --query are for databases, and {self.data} is not one.",
                     "Leave them out.",
                 )
             return self.data
@@ -153,8 +157,6 @@ class Scale:
             except KeyboardInterrupt:
                 typer.echo("What is done is kept: the same command goes on from there.", err=True)
                 raise
-        from mottle.pipeline import spark
-
         if private is not None or (internal is not None and internal.examples):
             option = "--private" if private is not None else "--report-examples"
             raise UsageError(
