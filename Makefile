@@ -61,6 +61,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/classic.py
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/startup.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,35 +1,103 @@
-"""mottle: anonymize tables by heterogeneous generalization."""
+"""mottle: anonymize tables by heterogeneous generalization.
 
-from mottle import audit, datasets
+The names below are imported when they are first used (see `mottle.utils.lazy`), so that
+``import mottle`` itself takes no time.
+"""
+
+from typing import TYPE_CHECKING
+
 from mottle._version import __version__
-from mottle.audit import AuditReport, audit_release
-from mottle.encoding.domain import Form
-from mottle.errors import (
-    DataError,
-    GuaranteeError,
-    MottleError,
-    PrivacyError,
-    SchemaError,
-    StorageError,
-    UsageError,
-)
-from mottle.evaluation.set_release import compare_sets
-from mottle.guarantees.base import Guarantee
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
-from mottle.hierarchy.tree import Hierarchy
-from mottle.io.databases import database_batches, read_database, write_database
-from mottle.io.read_sets import read_sets
-from mottle.io.read_table import read_table
-from mottle.itemsets.data import ItemSets
-from mottle.pipeline.anonymize import anonymize
-from mottle.pipeline.anonymize_sets import anonymize_sets
-from mottle.pipeline.progress import Progress
-from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
-from mottle.release.certificate import Certificate
-from mottle.schema.model import Column, Kind, Representation, Role, Schema
+from mottle.utils.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from mottle import audit, datasets
+    from mottle.audit import AuditReport, audit_release
+    from mottle.comparison.compare import compare
+    from mottle.encoding.domain import Form
+    from mottle.errors import (
+        DataError,
+        GuaranteeError,
+        MottleError,
+        PrivacyError,
+        SchemaError,
+        StorageError,
+        UsageError,
+    )
+    from mottle.evaluation.set_release import compare_sets
+    from mottle.guarantees.base import Guarantee
+    from mottle.guarantees.beta_likeness import BetaLikeness
+    from mottle.guarantees.caps import Caps
+    from mottle.guarantees.k_anonymity import KAnonymity
+    from mottle.guarantees.l_diversity import LDiversity
+    from mottle.hierarchy.tree import Hierarchy
+    from mottle.inspection import inspect
+    from mottle.io.databases import database_batches, read_database, write_database
+    from mottle.io.databases import database_batches as scan_database
+    from mottle.io.read_sets import read_sets
+    from mottle.io.read_table import read_table
+    from mottle.itemsets.data import ItemSets
+    from mottle.pipeline import spark
+    from mottle.pipeline.anonymize import anonymize
+    from mottle.pipeline.anonymize_sets import anonymize_sets
+    from mottle.pipeline.progress import Progress
+    from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
+    from mottle.pipeline.streaming import anonymize as anonymize_stream
+    from mottle.queries.estimate import Estimate
+    from mottle.release.certificate import Certificate
+    from mottle.release.links import Links
+    from mottle.schema.model import Column, Kind, Representation, Role, Schema
+
+# Where each public name is defined: "module:attribute", or "module" for a module.
+_PLACES = {
+    "AuditReport": "mottle.audit:AuditReport",
+    "BetaLikeness": "mottle.guarantees.beta_likeness:BetaLikeness",
+    "Caps": "mottle.guarantees.caps:Caps",
+    "Certificate": "mottle.release.certificate:Certificate",
+    "Column": "mottle.schema.model:Column",
+    "DataError": "mottle.errors:DataError",
+    "Estimate": "mottle.queries.estimate:Estimate",
+    "Form": "mottle.encoding.domain:Form",
+    "Guarantee": "mottle.guarantees.base:Guarantee",
+    "GuaranteeError": "mottle.errors:GuaranteeError",
+    "Hierarchy": "mottle.hierarchy.tree:Hierarchy",
+    "ItemSets": "mottle.itemsets.data:ItemSets",
+    "KAnonymity": "mottle.guarantees.k_anonymity:KAnonymity",
+    "Kind": "mottle.schema.model:Kind",
+    "LDiversity": "mottle.guarantees.l_diversity:LDiversity",
+    "Links": "mottle.release.links:Links",
+    "MottleError": "mottle.errors:MottleError",
+    "PrivacyError": "mottle.errors:PrivacyError",
+    "Progress": "mottle.pipeline.progress:Progress",
+    "Release": "mottle.pipeline.release:Release",
+    "Representation": "mottle.schema.model:Representation",
+    "Role": "mottle.schema.model:Role",
+    "Schema": "mottle.schema.model:Schema",
+    "SchemaError": "mottle.errors:SchemaError",
+    "SetRelease": "mottle.pipeline.release:SetRelease",
+    "StorageError": "mottle.errors:StorageError",
+    "UsageError": "mottle.errors:UsageError",
+    "anonymize": "mottle.pipeline.anonymize:anonymize",
+    "anonymize_sets": "mottle.pipeline.anonymize_sets:anonymize_sets",
+    "anonymize_stream": "mottle.pipeline.streaming:anonymize",
+    "audit": "mottle.audit",
+    "audit_release": "mottle.audit:audit_release",
+    "compare": "mottle.comparison.compare:compare",
+    "compare_sets": "mottle.evaluation.set_release:compare_sets",
+    "database_batches": "mottle.io.databases:database_batches",  # the older name of scan_database
+    "datasets": "mottle.datasets",
+    "inspect": "mottle.inspection:inspect",
+    "read_database": "mottle.io.databases:read_database",
+    "read_release": "mottle.pipeline.release:read_release",
+    "read_set_release": "mottle.pipeline.release:read_set_release",
+    "read_sets": "mottle.io.read_sets:read_sets",
+    "read_table": "mottle.io.read_table:read_table",
+    "scan_database": "mottle.io.databases:database_batches",
+    "spark": "mottle.pipeline.spark",
+    "write_database": "mottle.io.databases:write_database",
+}
+
+if not TYPE_CHECKING:  # type checkers see the imports above, and report names that do not exist
+    __getattr__, __dir__ = lazy_attributes(__name__, _PLACES)
 
 __all__ = [
     "AuditReport",
@@ -38,6 +106,7 @@ __all__ = [
     "Certificate",
     "Column",
     "DataError",
+    "Estimate",
     "Form",
     "Guarantee",
     "GuaranteeError",
@@ -46,6 +115,7 @@ __all__ = [
     "KAnonymity",
     "Kind",
     "LDiversity",
+    "Links",
     "MottleError",
     "PrivacyError",
     "Progress",
@@ -60,15 +130,20 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_sets",
+    "anonymize_stream",
     "audit",
     "audit_release",
+    "compare",
     "compare_sets",
     "database_batches",
     "datasets",
+    "inspect",
     "read_database",
     "read_release",
     "read_set_release",
     "read_sets",
     "read_table",
+    "scan_database",
+    "spark",
     "write_database",
 ]

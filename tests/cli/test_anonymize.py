@@ -402,7 +402,7 @@ def test_sensitive_numbers_by_bins_and_breaks(people: Path, tmp_path: Path) -> N
 
 def test_no_guarantee_asked_for(csv: Path, tmp_path: Path) -> None:
     result = mottle_command("anonymize", csv, *COLUMNS, "-o", tmp_path / "out")
-    refused(result, 2, "What has the release to guarantee?", "--l 3")
+    refused(result, 2, "No guarantee is given.", "--l 3")
 
 
 @pytest.mark.parametrize(

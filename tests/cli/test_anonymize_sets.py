@@ -129,3 +129,9 @@ def test_methods_for_sets_are_listed() -> None:
     assert {"auto", "freeform", "buckets", "gray-tsp-ring", "cahd"} <= {
         method["name"] for method in listed
     }
+
+
+def test_only_files_that_were_written_are_listed(baskets: Path, tmp_path: Path) -> None:
+    run = ("anonymize-sets", baskets, "-k", "2", "-o", tmp_path / "out")
+    assert "report.html" in mottle_command(*run).output
+    assert "report.html" not in mottle_command(*run, "--overwrite", "--no-report").output

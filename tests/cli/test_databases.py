@@ -70,7 +70,7 @@ def test_between_files_of_databases(tmp_path: Path) -> None:
     ("options", "exit_code", "words"),
     [
         (("-o", "out", "--to", "x.db", "--to-table", "t"), 2, "either a folder"),
-        ((), 2, "Where should the release go"),
+        ((), 2, "needs one place to be written to"),
         (("--to", "x.db"), 2, "--to and --to-table go together"),
         (("--to", "mysql://ada:s3cret@db/x", "--to-table", "t"), 2, "mysql://"),
         (("--to", "x.csv", "--to-table", "t"), 2, "not a database"),

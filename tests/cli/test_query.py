@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import mottle
 from mottle import Release
 from mottle.cli.app import app
+from mottle.queries.engine import Queries
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,23 @@ def test_sample_writes_tables(folder: str, tmp_path: Path) -> None:
     run("sample", folder, "-o", str(target), "-m", "1", "--format", "parquet", "--seed", "1")
     assert pq.read_table(target / "sample-1.parquet").num_rows == 40
     run("sample", folder, "-o", str(target), "--format", "xlsx", code=2)
+
+
+def test_query_prepares_the_release_once_with_the_fit_that_is_asked_for(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    original = Queries.of.__func__  # type: ignore[attr-defined]
+
+    def counting(cls: type[Queries], source: object, fit: str = "fitted") -> Queries:
+        made.append(fit)
+        return original(cls, source, fit)
+
+    monkeypatch.setattr(Queries, "of", classmethod(counting))
+    run("query", folder, "SELECT count(*) FROM release WHERE age > 30", "--fit", "uniform")
+    assert made == ["uniform"]
+
+
+def test_a_release_is_prepared_for_questions_once(release: Release) -> None:
+    assert release.queries() is release.queries(fit="fitted")
+    assert release.queries(fit="uniform").count().expected == release.count().expected

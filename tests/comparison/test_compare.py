@@ -135,7 +135,7 @@ def test_command_prints_and_writes_a_table(table: pa.Table, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "Under which guarantees"),
+        ([], "No guarantees are given"),
         (["--k", "5,x"], "--k 5,x cannot be read"),
         (["--k", "1"], "k = 1 hides nobody"),
         (["--beta", "a"], "--beta a cannot be read"),

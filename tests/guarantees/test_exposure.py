@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,3 +65,27 @@ def test_every_system_of_marks_counts():
     found = exposure(ring, np.arange(4, dtype=np.int32), demand)
     assert found.violations == 2
     assert found.repeats == 0  # joint values all differ
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Among the matches of everybody are this many different values."""
+
+    values: int
+
+    def __call__(self, counts) -> bool:
+        return int((counts > 0).sum()) >= self.values
+
+
+@pytest.mark.parametrize("degrees", [[2, 3], [3, 3], [3, 2]])
+def test_a_condition_on_matches_is_enforced_for_everybody(degrees):
+    graph = Graph.rings(np.arange(6), np.array([0, 3, 6]), np.array(degrees))
+    truth = np.arange(6, dtype=np.int32)
+    demand = demand_of([0, 1, 2, 0, 0, 1], 1.0)
+    fewest = min(
+        len({int(demand.values[p]) for p in range(6) if original in graph.preimages(p)})
+        for original in range(6)
+    )
+    check_within_caps(graph, truth, replace(demand, condition=AtLeast(fewest)))
+    with pytest.raises(PrivacyError, match="break the condition of the guarantee"):
+        check_within_caps(graph, truth, replace(demand, condition=AtLeast(fewest + 1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mottle import Guarantee, KAnonymity, UsageError, methods
+from mottle.guarantees.capability import Capability
 from mottle.methods.base import register
 
 
@@ -49,7 +50,7 @@ def test_method_refuses_a_guarantee_it_does_not_give():
 
 
 def test_name_cannot_be_registered_twice():
-    add = register("nh", title="", paper="", guarantees=(), cost="")
+    add = register("nh", title="", paper="", offers=Capability.K_ANONYMITY, cost="")
     with pytest.raises(ValueError, match="registered twice"):
         add(lambda codes, guarantee, effort: None)  # type: ignore[arg-type, return-value]
     assert methods.get("nh").paper == "NH10"

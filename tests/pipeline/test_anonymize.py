@@ -447,7 +447,7 @@ def test_unusual_quasi_identifier_is_read_back(name: str, representation: str, t
 
 
 def test_something_else_than_a_guarantee_is_refused(people):
-    with pytest.raises(UsageError, match="A int is not a guarantee"):
+    with pytest.raises(UsageError, match="must be a Guarantee object, not of type int"):
         anonymize(*people, 5)
 
 

@@ -1,4 +1,4 @@
-"""The options of ``mottle anonymize`` for more rows than memory: which engine, and its limits."""
+"""Engines for more rows than memory, as ``mottle anonymize`` runs them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
@@ -18,35 +18,20 @@ from mottle.guarantees.base import Guarantee
 from mottle.io import databases
 from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
-from mottle.pipeline import streaming
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
+from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from mottle.pipeline import spark, streaming
     from mottle.report import InternalReport
+else:
+    spark = lazy_module("mottle.pipeline.spark")
+    streaming = lazy_module("mottle.pipeline.streaming")
 
 DEFAULT_MEMORY = "4GB"
 DEFAULT_MASTER = "local[*]"
-
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        help="memory; streaming: more rows than memory holds; spark: on a cluster.",
-        show_default="memory, or streaming with --memory",
-    ),
-]
-MemoryOption = Annotated[
-    str | None, typer.Option("--memory", help="Work in chunks, within so much memory: 4GB.")
-]
-MasterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--master", help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"
-    ),
-]
-
 
 _WAYS_OUT = {
     "--audit full": "Leave it out, and run 'mottle audit DATA RELEASE' on the finished release, on"
@@ -76,7 +61,7 @@ class Input:
         if not databases.is_database(self.data):
             if self.table is not None or self.query is not None:
                 raise UsageError(
-                    f"--table and --query are for databases, and {self.data} is none.",
+                    f"--table and --query are for databases, and {self.data} is not one.",
                     "Leave them out.",
                 )
             return self.data
@@ -165,8 +150,6 @@ class Scale:
             except KeyboardInterrupt:
                 typer.echo("What is done is kept: the same command goes on from there.", err=True)
                 raise
-        from mottle.pipeline import spark
-
         if private is not None or (internal is not None and internal.examples):
             option = "--private" if private is not None else "--report-examples"
             raise UsageError(

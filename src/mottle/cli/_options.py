@@ -1,84 +1,543 @@
-"""Options that several commands have, each said once."""
+"""Options that several commands have, each declared once, in the groups that commands take."""
 
 from __future__ import annotations
 
+import inspect
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
-from mottle.assignment import WALKS
+from mottle.cli._option_groups import (
+    COLUMNS,
+    DATA,
+    EFFORT,
+    GUARANTEE,
+    OUTPUT,
+    SCALE,
+    OptionGroup,
+    as_option,
+    parameter,
+)
+from mottle.errors import UsageError
+from mottle.guarantees.base import Guarantee, combined, registered
+from mottle.utils.lazy import lazy_module
+from mottle.utils.option_values import as_names, as_number, as_pairs, as_whole
+from mottle.utils.redaction import redacted
 
-# What is guaranteed; `cli_options.guarantee_from_options` puts them together.
-Anonymity = Annotated[
-    int | None, typer.Option("--k", "-k", help="Everybody hides among k records.")
-]
-Diversity = Annotated[
-    int | None,
-    typer.Option("--l", "-l", help="No sensitive value is believed with more than 1/l."),
-]
-Likeness = Annotated[
-    float | None,
-    typer.Option(help="Belief in a sensitive value grows by at most the factor 1 + beta."),
-]
-Enhanced = Annotated[
-    bool, typer.Option("--enhanced", help="Enhanced beta-likeness: less for frequent values.")
-]
-Cap = Annotated[
-    list[str] | None,
-    typer.Option(help="VALUE=SHARE: highest belief in a sensitive value. Repeatable."),
-]
-CapRest = Annotated[
-    float | None, typer.Option(help="Highest belief in all other sensitive values.")
-]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-# How a text file is read.
-Delimiter = Annotated[
-    str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
+    from mottle import report
+    from mottle.cli import _sources
+    from mottle.itemsets.data import ItemSets
+    from mottle.schema import model
+else:
+    _sources = lazy_module("mottle.cli._sources")
+    model = lazy_module("mottle.schema.model")
+    report = lazy_module("mottle.report")
+
+_IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, Parquet or Arrow file; or a database: postgresql://…, or an SQLite or"
+        " DuckDB file, with --table or --query."
+    ),
 ]
-Quote = Annotated[str | None, typer.Option(help="Quote character.", show_default="detected")]
 Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of a CSV file.", show_default="detected")
+    str | None,
+    typer.Option(help="Encoding of a text file.", show_default="detected", rich_help_panel=DATA),
 ]
-Missing = Annotated[list[str] | None, typer.Option(help="A word for a missing value. Repeatable.")]
-
-# How it is done.
 Seconds = Annotated[
     float | None,
-    typer.Option(help="Seconds for improving the result.", show_default="while it pays"),
+    typer.Option(
+        help="Seconds for improving the result.",
+        show_default="while it pays",
+        rich_help_panel=EFFORT,
+    ),
 ]
-Walk = Annotated[str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")]
-Seed = Annotated[int | None, typer.Option(help="Repeatable randomness, for experiments only.")]
-UnsafeRandomization = Annotated[
+Private = Annotated[
+    Path | None,
+    typer.Option(help="Also write the owner's secret link file here.", rich_help_panel=OUTPUT),
+]
+WithExamples = Annotated[
     bool,
     typer.Option(
-        "--unsafe-paper-randomization",
-        help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
+        "--report-examples",
+        help="Ten rows before and after in the internal report.",
+        rich_help_panel=OUTPUT,
     ),
 ]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=OUTPUT)
+]
 
-# What happens to the result.
-Private = Annotated[Path | None, typer.Option(help="Also write the owner's secret link file here.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 
-# How sets are read from a file; see docs/sets.md.
-ItemsColumn = Annotated[
-    str | None,
-    typer.Option("--column", help="Column of a table that holds lists or delimited text."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator", help="What stands between two items of a text.", show_default="blanks"
-    ),
-]
-Record = Annotated[
-    str | None, typer.Option("--record", help="Of a table with one row per item: whose item it is.")
-]
-Item = Annotated[
-    str | None, typer.Option("--item", help="Of a table with one row per item: the item.")
-]
-Label = Annotated[
-    str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
-]
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(OptionGroup):
+    """How a table is read from a file or a database."""
+
+    panel: ClassVar[str] = DATA
+
+    table: Annotated[
+        str | None, typer.Option(help="Table of a database to read: table or schema.table.")
+    ] = None
+    query: Annotated[str | None, typer.Option(help="SELECT statement to read from a database.")] = (
+        None
+    )
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a CSV file.", show_default="detected")
+    ] = None
+    quote: Annotated[str | None, typer.Option(help="Quote character.", show_default="detected")] = (
+        None
+    )
+    encoding: Encoding = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="A word for a missing value. Repeatable."),
+    ] = None
+
+    def read(self, data: str) -> pa.Table:
+        """Read a file or, with a table or a query, from a database."""
+        return _sources.read_source(data, self)
+
+    def arguments(self, data: str) -> str:
+        """The source as it is written on a command line, without its password."""
+        return _sources.arguments_of_source(data, self.table, self.query)
+
+    def title(self, data: str) -> str:
+        """A title for what is read."""
+        return _sources.title_of_source(data, self.table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSourceOptions(OptionGroup):
+    """How sets are read from a file; see docs/sets.md."""
+
+    panel: ClassVar[str] = DATA
+
+    column: Annotated[
+        str | None, typer.Option(help="Column of a table that holds lists or delimited text.")
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(help="What stands between two items of a text.", show_default="blanks"),
+    ] = None
+    record: Annotated[
+        str | None, typer.Option(help="Of a table with one row per item: whose item it is.")
+    ] = None
+    item: Annotated[
+        str | None, typer.Option(help="Of a table with one row per item: the item.")
+    ] = None
+    label: Annotated[
+        str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions(OptionGroup):
+    """What the columns are: a mottle.toml, or lists of names and COLUMN=VALUE pairs."""
+
+    panel: ClassVar[str] = COLUMNS
+    required: ClassVar[bool] = True
+
+    schema_file: Annotated[
+        Path | None, typer.Option("--schema", help="mottle.toml with the columns.")
+    ] = None
+    qi: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Quasi-identifiers: a,b,c.")
+    ] = None
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Sensitive columns: a,b.")
+    ] = None
+    id_: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="NAMES", help="Identifying columns, removed: a,b."),
+    ] = None
+    insensitive: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Insensitive columns: a,b.")
+    ] = None
+    rest: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="Role of all columns not named.")
+    ] = None
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help="number, date, category, ordered, hierarchy or set. Repeatable.",
+        ),
+    ] = None
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Weight of its loss. Repeatable."),
+    ] = None
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUES", help="Its values from lowest to highest: a,b,c. Repeatable."
+        ),
+    ] = None
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=FILE", help="A hierarchy in ARX's layout. Repeatable."),
+    ] = None
+    separator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=TEXT",
+            help="What separates the items of sets that are text: ';'. Repeatable.",
+        ),
+    ] = None
+    breaks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBERS",
+            help="Where bins of a sensitive number begin: 20,50. Repeatable.",
+        ),
+    ] = None
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=INTEGER",
+            help="Number of quantile bins of a sensitive number. Repeatable.",
+        ),
+    ] = None
+
+    @property
+    def lists(self) -> dict[str, list[str] | None]:
+        """The options that name columns, as they are typed, with their values."""
+        return {
+            "--qi": self.qi,
+            "--sensitive": self.sensitive,
+            "--id": self.id_,
+            "--insensitive": self.insensitive,
+            "--kind": self.kind,
+            "--weight": self.weight,
+            "--order": self.order,
+            "--hierarchy": self.hierarchy,
+            "--separator": self.separator,
+            "--breaks": self.breaks,
+            "--bins": self.bins,
+        }
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is said about columns."""
+        lists = any(self.lists.values())
+        return lists or self.schema_file is not None or self.rest is not None
+
+    @cached_property
+    def schema(self) -> model.Schema:
+        """The schema from a file, or from lists of columns and COLUMN=VALUE options."""
+        named = [option for option, values in self.lists.items() if values]
+        if self.schema_file is not None:
+            if named:
+                raise UsageError(
+                    f"{named[0]} and --schema cannot be combined.",
+                    f"Put the column into {self.schema_file}.",
+                )
+            schema = model.Schema.read(self.schema_file)
+            return schema if self.rest is None else schema.with_rest(self.rest)
+        if not self.qi:
+            raise UsageError(
+                "No quasi-identifiers are named: the columns that an adversary may know.",
+                "Name them with --qi a,b,c, or give --schema FILE"
+                " ('mottle inspect DATA' writes one).",
+            )
+        return model.Schema.of(
+            quasi_identifying=as_names(self.qi),
+            sensitive=as_names(self.sensitive),
+            identifying=as_names(self.id_),
+            insensitive=as_names(self.insensitive),
+            rest=self.rest,
+            kinds=as_pairs("--kind", self.kind),
+            weights={
+                name: as_number("--weight", name, value)
+                for name, value in as_pairs("--weight", self.weight).items()
+            },
+            orders={
+                name: value.split(",") for name, value in as_pairs("--order", self.order).items()
+            },
+            hierarchies={**as_pairs("--hierarchy", self.hierarchy)},
+            separators={
+                name: "\t" if value == "\\t" else value
+                for name, value in as_pairs("--separator", self.separator).items()
+            },
+            breaks={
+                name: [as_number("--breaks", name, part) for part in value.split(",")]
+                for name, value in as_pairs("--breaks", self.breaks).items()
+            },
+            bins={
+                name: as_whole("--bins", name, value)
+                for name, value in as_pairs("--bins", self.bins).items()
+            },
+        )
+
+    def check(self) -> None:
+        """Raise what is wrong with the columns."""
+        if self.required or self.given:
+            _ = self.schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalColumnOptions(ColumnOptions):
+    """Columns where the release itself usually says what they are."""
+
+    required: ClassVar[bool] = False
+
+    schema_file: Annotated[
+        Path | None,
+        typer.Option("--schema", help="mottle.toml; needed for other tools' releases and bins."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuaranteeOptions(OptionGroup):
+    """What the release has to guarantee: the options that the guarantees declare."""
+
+    panel: ClassVar[str] = GUARANTEE
+    required: ClassVar[bool] = True
+
+    values: Mapping[str, Any] = field(default_factory=dict)  # by the name of the option
+
+    @classmethod
+    def parameters(cls) -> Iterator[inspect.Parameter]:
+        """The options of all guarantees."""
+        for kind in registered():
+            for option in kind.options:
+                flags = [option.flag, *([option.short] if option.short else [])]
+                info = as_option(option.type, *flags, text=option.help, panel=cls.panel)
+                info.metavar = option.metavar or info.metavar
+                is_flag = option.type is bool
+                typed = bool if is_flag else option.type | None
+                yield parameter(option.name, typed, info, False if is_flag else None)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Keep the values of the guarantees' options."""
+        names = [option.name for kind in registered() for option in kind.options]
+        return cls(values={name: values[name] for name in names})
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """All guarantees that are asked for, together; None when there are none."""
+        made = [kind.from_options(self.values) for kind in registered()]
+        return combined(each for each in made if each is not None)
+
+    @property
+    def needed(self) -> Guarantee:
+        """The guarantee of a command that needs one."""
+        if self.guarantee is None:
+            raise UsageError(
+                "No guarantee is given.",
+                "Say for instance --k 10, --l 3 or --beta 2; they can be combined.",
+            )
+        return self.guarantee
+
+    def check(self) -> None:
+        """Raise what is wrong with the guarantee."""
+        _ = self.needed if self.required else self.guarantee
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalGuaranteeOptions(GuaranteeOptions):
+    """What has to hold, if it is not what the certificate states."""
+
+    required: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuaranteeSeriesOptions(OptionGroup):
+    """Guarantees of several strengths: a list of values for the parameter of each."""
+
+    panel: ClassVar[str] = GUARANTEE
+
+    values: Mapping[str, str] = field(default_factory=dict)  # by the name of the option
+
+    @classmethod
+    def parameters(cls) -> Iterator[inspect.Parameter]:
+        """The options of the guarantees that have one parameter."""
+        for kind in registered():
+            if kind.symbol:
+                option = kind.options[0]
+                flags = [option.flag, *([option.short] if option.short else [])]
+                example = "5,10,20" if option.type is int else "1,2,4"
+                text = f"Values of {option.name}, each a guarantee of its own: {example}."
+                info = as_option(str, *flags, text=text, panel=cls.panel)
+                info.metavar = "NUMBERS"
+                yield parameter(option.name, str, info, "")
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Keep the lists of values."""
+        names = [kind.options[0].name for kind in registered() if kind.symbol]
+        return cls(values={name: values[name] for name in names})
+
+    @cached_property
+    def guarantees(self) -> list[Guarantee]:
+        """Every value that is asked for, as a guarantee of its own."""
+        found: list[Guarantee] = []
+        for kind in registered():
+            if kind.symbol:
+                option = kind.options[0]
+                others = {other.name: None for other in kind.options}
+                for value in _numbers(option.flag, self.values[option.name], option.type):
+                    made = kind.from_options({**others, option.name: value})
+                    found += [] if made is None else [made]
+        if not found:
+            raise UsageError(
+                "No guarantees are given to compare methods under.",
+                "Say for instance --k 5,10,20, or --beta 1,2,4.",
+            )
+        return found
+
+    def check(self) -> None:
+        """Raise what is wrong with the guarantees."""
+        _ = self.guarantees
+
+
+def words_of(text: str) -> list[str]:
+    """Different words with commas between them."""
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _numbers(option: str, text: str, kind: type[int] | type[float]) -> Iterator[float]:
+    for word in words_of(text):
+        try:
+            yield kind(word)
+        except ValueError:
+            numbers = "whole numbers" if kind is int else "numbers"
+            raise UsageError(
+                f"{option} {text} cannot be read.", f"Write {numbers} with commas between them."
+            ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffortOptions(OptionGroup):
+    """How a release is made, and for how long it is improved."""
+
+    panel: ClassVar[str] = EFFORT
+
+    seconds: Seconds = None
+    walk: Annotated[
+        str, typer.Option(help="How the true assignment is drawn: closed, backtracking.")
+    ] = "closed"
+    seed: Annotated[
+        int | None, typer.Option(help="Repeatable randomness, for experiments only.")
+    ] = None
+    unsafe_paper_randomization: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-paper-randomization",
+            help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DestinationOptions(OptionGroup):
+    """Where a release is written: a folder or a database."""
+
+    panel: ClassVar[str] = OUTPUT
+
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the release.")
+    ] = None
+    to: Annotated[
+        str | None, typer.Option(help="Database for the release, instead of a folder.")
+    ] = None
+    to_table: Annotated[str | None, typer.Option(help="Table for the release, with --to.")] = None
+
+    def check(self) -> None:
+        """Raise `UsageError` unless exactly one place is named."""
+        if (self.output is None) == (self.to is None):
+            raise UsageError(
+                "The release needs one place to be written to.",
+                "Give either a folder, with --output, or a database, with --to and --to-table.",
+            )
+        if self.output is not None and _IS_URL.match(str(self.output)):
+            raise UsageError(
+                "--output is a folder, not an address.", "Name a database with --to and --to-table."
+            )
+        if (self.to is None) != (self.to_table is None):
+            raise UsageError("--to and --to-table go together.", "Give both.")
+
+    @property
+    def target(self) -> _sources.Target:
+        """The place that is named."""
+        return _sources.Target(self.output, self.to or "", self.to_table or "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(OptionGroup):
+    """What a run is asked to report."""
+
+    panel: ClassVar[str] = OUTPUT
+
+    no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False
+    internal_report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write a report for the owner only here: it compares with the original.",
+        ),
+    ] = None
+    report_examples: WithExamples = False
+
+    def check(self) -> None:
+        """Refuse examples that would not be for the owner's eyes only."""
+        if self.report_examples and self.internal_report is None:
+            raise UsageError(
+                "--report-examples shows rows of the original, which report.html must not.",
+                "Name a file for the internal report with --internal-report.",
+            )
+
+    def internal(
+        self, original: pa.Table | ItemSets | None, source: str, typed: Sequence[str]
+    ) -> report.InternalReport | None:
+        """The internal report to write, if one was asked for.
+
+        ``original`` is None for what the run itself reads, and ``typed`` the command's words.
+        """
+        if self.internal_report is None:
+            return None
+        command = redacted(shlex.join(["mottle", *typed]))
+        owner = report.Owner(original, command, source)
+        return report.InternalReport(self.internal_report, owner, self.report_examples)
+
+    def announcement(self) -> str:
+        """Where the internal report is, for people; empty when there is none."""
+        if self.internal_report is None:
+            return ""
+        return f"Internal report: {self.internal_report} (keep it secret)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleOptions(OptionGroup):
+    """More rows than memory: which engine, and its limits."""
+
+    panel: ClassVar[str] = SCALE
+
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="memory; streaming: more rows than memory holds; spark: on a cluster.",
+            show_default="memory, or streaming with --memory",
+        ),
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option(help="Work in chunks, within this much memory: 4GB.")
+    ] = None
+    master: Annotated[
+        str | None,
+        typer.Option(help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"),
+    ] = None

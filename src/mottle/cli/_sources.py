@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import typer
-from typer.core import TyperGroup
 
 from mottle.errors import UsageError
 from mottle.io import databases
@@ -22,71 +18,39 @@ from mottle.pipeline.release import Release
 from mottle.release.certificate import Certificate
 
 if TYPE_CHECKING:
+    from mottle.cli._options import SourceOptions
     from mottle.report import InternalReport
 
-ARGUMENTS = "mottle.arguments"  # of the command line, in the context's notes
-_IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
-_Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # the class of all wrong usage
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, TSV, Parquet or Arrow file; or a database: postgresql://…, or an SQLite or"
-        " DuckDB file, with --table or --query."
-    ),
-]
-TableOption = Annotated[
-    str | None, typer.Option("--table", help="Table of a database to read: table or schema.table.")
-]
-QueryOption = Annotated[
-    str | None, typer.Option("--query", help="SELECT statement to read from a database.")
-]
-
-
-class DiscreetGroup(TyperGroup):
-    """Commands whose complaints about arguments do not repeat the passwords in them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Keep the arguments as they were typed, for reports."""
-        ctx.meta[ARGUMENTS] = list(args)
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command that the arguments name."""
-        try:
-            return super().invoke(ctx)
-        except _Misuse as error:
-            error.message = databases.redacted(error.message)  # type: ignore[attr-defined]
-            raise
-
-
-def read_source(
-    data: str,
-    table: str | None,
-    query: str | None,
-    *,
-    delimiter: str | None = None,
-    quote: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
-) -> pa.Table:
+def read_source(data: str, options: SourceOptions) -> pa.Table:
     """Read a file or, with a table or a query, from a database."""
     if not databases.is_database(data):
-        if table is not None or query is not None:
-            option = "--table" if query is None else "--query"
+        if options.table is not None or options.query is not None:
+            option = "--table" if options.query is None else "--query"
             raise UsageError(
-                f"{option} is for databases, and {data} is none.", f"Leave {option} out."
+                f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
             )
         return read_table(
-            data, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing
+            data,
+            delimiter=options.delimiter,
+            quote=options.quote,
+            encoding=options.encoding,
+            missing=options.missing or (),
         )
-    for option, value in (("--delimiter", delimiter), ("--quote", quote), ("--encoding", encoding)):
+    text = {
+        "--delimiter": options.delimiter,
+        "--quote": options.quote,
+        "--encoding": options.encoding,
+    }
+    for option, value in text.items():
         if value is not None:
             raise UsageError(f"{option} is for text files, not for databases.", "Leave it out.")
-    return databases.read_database(data, table=table, query=query, missing=missing)
+    return databases.read_database(
+        data, table=options.table, query=options.query, missing=options.missing or ()
+    )
 
 
-def name_of_source(data: str, table: str | None) -> str:
+def title_of_source(data: str, table: str | None) -> str:
     """A title for what was read."""
     if not databases.is_database(data):
         return Path(data).name
@@ -108,22 +72,6 @@ class Target:
     folder: Path | None
     url: str
     table: str
-
-    @classmethod
-    def of(cls, output: Path | None, to: str | None, to_table: str | None) -> Target:
-        """From the options; exactly one place has to be named."""
-        if (output is None) == (to is None):
-            raise UsageError(
-                "Where should the release go?",
-                "Give either a folder, with --output, or a database, with --to and --to-table.",
-            )
-        if output is not None and _IS_URL.match(str(output)):
-            raise UsageError(
-                "--output is a folder, not an address.", "Name a database with --to and --to-table."
-            )
-        if (to is None) != (to_table is None):
-            raise UsageError("--to and --to-table go together.", "Give both.")
-        return cls(output, to or "", to_table or "")
 
     @property
     def place(self) -> Path | databases.DatabaseTable:

@@ -1,66 +1,32 @@
-"""What commands show: errors, progress, and what was released."""
+"""What commands show: progress, and what was released."""
 
 from __future__ import annotations
 
-import functools
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
-import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import Progress as ProgressBar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mottle.cli import _jit_cache
 from mottle.cli._engine_options import TimeEstimate
+from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
-from mottle.errors import MottleError
-from mottle.io.databases import redacted
 from mottle.pipeline.progress import STAGES, Progress
 from mottle.release.certificate import Certificate
 
 out = Console()
 err = Console(stderr=True)
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-INTERRUPTED = 130
-
-
-def reporting_errors(
-    command: Callable[Arguments, Result],
-) -> Callable[Arguments, Result]:
-    """Print errors as what is wrong and what to do, and exit with their code."""
-
-    @functools.wraps(command)
-    def run(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
-        handler = RichHandler(console=err, show_time=False, show_path=False, markup=False)
-        logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s")
-        try:
-            return command(*args, **options)
-        except MottleError as error:
-            err.print("[bold red]Error:[/] ", end="")
-            for line in filter(None, (error.problem, error.remedy)):
-                err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
-            raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
-            err.print("Interrupted: nothing was written.")
-            raise typer.Exit(INTERRUPTED) from None
-
-    return run
-
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show the stages of a run on the terminal; silent when it is none."""
+    """Show the stages of a run; nothing when the output is not a terminal."""
     if not _jit_cache.done_before():
         err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
     bar = ProgressBar(
@@ -116,6 +82,12 @@ def show_result(
     out.print(shown)
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+
+
+def announce(reports: ReportOptions, as_json: bool) -> None:
+    """Say where the internal report is, to people."""
+    if not as_json and (text := reports.announcement()):
+        out.print(text, highlight=False)
 
 
 def print_command(command: str) -> None:

@@ -3,201 +3,96 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from mottle.cli._engine_options import EngineOption, Input, MasterOption, MemoryOption, Scale
-from mottle.cli._options import (
-    Anonymity,
-    AsJson,
-    Cap,
-    CapRest,
-    Delimiter,
-    Diversity,
-    Encoding,
-    Enhanced,
-    Likeness,
-    Missing,
-    Overwrite,
-    Private,
-    Quote,
-    Seconds,
-    Seed,
-    UnsafeRandomization,
-    Walk,
-)
-from mottle.cli._schema_options import guarantee_from_options, schema_from_options
-from mottle.cli._sources import (
-    Data,
-    QueryOption,
-    TableOption,
-    Target,
-    arguments_of_source,
-    read_source,
-)
-from mottle.cli._terminal import progress_bar, show_release
+from mottle.cli._engine_options import Input, Scale
+from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
-from mottle.cli.report import InternalFile, NoReport, ReportOptions, WithExamples
+from mottle.cli.commands import Anonymize
 from mottle.io.batch_source import TextOptions
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
-from mottle.release.certificate import AUDITS
+from mottle.release.certificate import Certificate
 
 
-def anonymize_command(
-    context: typer.Context,
-    data: Data,
-    table: TableOption = None,
-    query: QueryOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for the release.")
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option(help="Database for the release, instead of a folder.")
-    ] = None,
-    to_table: Annotated[str | None, typer.Option(help="Table for the release, with --to.")] = None,
-    k: Anonymity = None,
-    l_: Diversity = None,
-    beta: Likeness = None,
-    enhanced: Enhanced = False,
-    cap: Cap = None,
-    cap_rest: CapRest = None,
-    schema: Annotated[Path | None, typer.Option(help="mottle.toml with the columns.")] = None,
-    qi: Annotated[list[str] | None, typer.Option(help="Quasi-identifiers: a,b,c.")] = None,
-    sensitive: Annotated[list[str] | None, typer.Option(help="Sensitive columns: a,b.")] = None,
-    id_: Annotated[
-        list[str] | None, typer.Option("--id", help="Identifying columns, removed: a,b.")
-    ] = None,
-    insensitive: Annotated[list[str] | None, typer.Option(help="Insensitive columns: a,b.")] = None,
-    rest: Annotated[str | None, typer.Option(help="Role of all columns not named.")] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=number|date|category|ordered|hierarchy|set. Repeatable."),
-    ] = None,
-    weight: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=WEIGHT of its loss. Repeatable.")
-    ] = None,
-    order: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=lowest,…,highest. Repeatable.")
-    ] = None,
-    hierarchy: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=FILE in ARX's layout. Repeatable.")
-    ] = None,
-    separator: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=; between the items of sets that are text. Repeatable."),
-    ] = None,
-    breaks: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=20,50: bins of a sensitive number begin there. Repeatable."),
-    ] = None,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=10: so many quantile bins of a sensitive number. Repeatable."),
-    ] = None,
-    method: Annotated[str, typer.Option(help="See 'mottle methods'.")] = "auto",
-    seconds: Seconds = None,
-    representation: Annotated[
-        str, typer.Option(help="range, or set: every column as a set of values.")
-    ] = "range",
-    walk: Walk = "closed",
-    seed: Seed = None,
-    private: Private = None,
-    unsafe_paper_randomization: UnsafeRandomization = False,
-    audit: Annotated[
-        str, typer.Option(help="basic, or full: play all adversaries against the release.")
-    ] = AUDITS[0],
-    no_totals: Annotated[
-        bool,
-        typer.Option("--no-totals", help="Do not say how often values occur (docs/queries.md)."),
-    ] = False,
-    no_report: NoReport = False,
-    internal_report: InternalFile = None,
-    report_examples: WithExamples = False,
-    engine: EngineOption = None,
-    memory: MemoryOption = None,
-    master: MasterOption = None,
-    overwrite: Overwrite = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
-) -> None:
-    """Anonymize DATA and write release.parquet, release.csv, report.html and certificate.json."""
-    guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
-    named = {"--qi": qi, "--sensitive": sensitive, "--id": id_, "--insensitive": insensitive}
-    details = {"--kind": kind, "--weight": weight, "--order": order, "--hierarchy": hierarchy}
-    details |= {"--separator": separator, "--breaks": breaks, "--bins": bins}
-    columns = schema_from_options(schema, named | details, rest)
-    target = Target.of(output, to, to_table)
-    reports = ReportOptions.of(no_report, internal_report, report_examples)
-    refused = {"--audit full": audit == "full"}
-    refused |= {"--unsafe-paper-randomization": unsafe_paper_randomization}
-    scale = Scale.of(engine, memory, master, refused)
-    source = arguments_of_source(data, table, query)
+def run(asked: Anonymize) -> None:
+    """Anonymize a table and write the release, in memory or with another engine."""
+    scale = Scale.of(
+        asked.scale.engine,
+        asked.scale.memory,
+        asked.scale.master,
+        {
+            "--audit full": asked.audit == "full",
+            "--unsafe-paper-randomization": asked.effort.unsafe_paper_randomization,
+        },
+    )
     began = time.perf_counter()
-    if scale is not None:
-        text = TextOptions(delimiter, quote, encoding, tuple(missing or ()))
-        with progress_bar() as tell:
-            certificate = scale.anonymize(
-                Input(data, table, query, text),
-                columns,
-                guarantee,
-                target.place,
-                overwrite=overwrite,
-                report=reports.publishable,
-                private=private,
-                internal=reports.internal_report(None, source, context),
-                progress=tell,
-                method=method,
-                representation=representation,
-                walk=walk,
-                effort=seconds,
-                seed=seed,
-                totals=not no_totals,
-            )
-        show_release(certificate, target, private, began, as_json)
-        reports.tell(as_json)
-        return
-    target.check(private, overwrite=overwrite, internal=internal_report)
-    with progress_bar() as tell:
-        original = read_source(
-            data,
-            table,
-            query,
-            delimiter=delimiter,
-            quote=quote,
-            encoding=encoding,
-            missing=missing or (),
-        )
+    if scale is None:
+        certificate = _in_memory(asked, began)
+    else:
+        certificate = _in_chunks(asked, scale)
+    show_release(certificate, asked.destination.target, asked.private, began, asked.as_json)
+    announce(asked.reports, asked.as_json)
+    if certificate.audit is not None and not certificate.audit.passed:
+        raise typer.Exit(BROKEN)
+
+
+def _in_memory(asked: Anonymize, began: float) -> Certificate:
+    """Work on the whole table at once; returns the certificate as written."""
+    target = asked.destination.target
+    target.check(asked.private, overwrite=asked.overwrite, internal=asked.reports.internal_report)
+    source = asked.source.arguments(asked.data)
+    with progress_bar() as on_progress:
+        original = asked.source.read(asked.data)
         read = time.perf_counter() - began
         release = anonymize(
             original,
-            columns,
-            guarantee,
-            method=method,
-            representation=representation,
-            walk=walk,
-            effort=seconds,
-            seed=seed,
-            progress=tell,
-            unsafe_paper_randomization=unsafe_paper_randomization,
-            audit=audit,
-            totals=not no_totals,
+            asked.columns.schema,
+            asked.guarantee.needed,
+            method=asked.method,
+            representation=asked.representation,
+            walk=asked.effort.walk,
+            effort=asked.effort.seconds,
+            seed=asked.effort.seed,
+            progress=on_progress,
+            unsafe_paper_randomization=asked.effort.unsafe_paper_randomization,
+            audit=asked.audit,
+            totals=not asked.no_totals,
         )
         release = release.with_seconds(read=read)
-        tell(Progress("write", release.gcp))
-        certificate = target.save(
+        on_progress(Progress("write", release.gcp))
+        return target.save(
             release,
-            private,
-            overwrite=overwrite,
-            report=reports.publishable,
-            internal=reports.internal_report(original, source, context),
+            asked.private,
+            overwrite=asked.overwrite,
+            report=not asked.reports.no_report,
+            internal=asked.reports.internal(original, source, asked.typed),
         )
-    show_release(certificate, target, private, began, as_json)
-    reports.tell(as_json)
-    if certificate.audit is not None and not certificate.audit.passed:
-        raise typer.Exit(BROKEN)
+
+
+def _in_chunks(asked: Anonymize, scale: Scale) -> Certificate:
+    """Work with another engine; returns the certificate as written."""
+    options = asked.source
+    text = TextOptions(
+        options.delimiter, options.quote, options.encoding, tuple(options.missing or ())
+    )
+    source = options.arguments(asked.data)
+    with progress_bar() as on_progress:
+        return scale.anonymize(
+            Input(asked.data, options.table, options.query, text),
+            asked.columns.schema,
+            asked.guarantee.needed,
+            asked.destination.target.place,
+            overwrite=asked.overwrite,
+            report=not asked.reports.no_report,
+            private=asked.private,
+            internal=asked.reports.internal(None, source, asked.typed),
+            progress=on_progress,
+            method=asked.method,
+            representation=asked.representation,
+            walk=asked.effort.walk,
+            effort=asked.effort.seconds,
+            seed=asked.effort.seed,
+            totals=not asked.no_totals,
+        )

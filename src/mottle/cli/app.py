@@ -1,26 +1,16 @@
-"""The command line: all commands, each from the file that reads its options and runs it."""
+"""The command ``mottle``; see `mottle.cli.commands` for its commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from mottle._version import __version__
-from mottle.cli._sources import DiscreetGroup
-from mottle.cli._terminal import reporting_errors
-from mottle.cli.anonymize import anonymize_command
-from mottle.cli.anonymize_sets import anonymize_sets_command
-from mottle.cli.audit import audit_command
-from mottle.cli.compare import compare_command
-from mottle.cli.demo import demo_command
-from mottle.cli.inspect import inspect_command, lint_hierarchy_command, methods_command
-from mottle.cli.query import query_command, sample_command
-from mottle.cli.report import report_command
+from mottle.cli._command_group import CommandGroup
 
 app = typer.Typer(
-    cls=DiscreetGroup,
+    cls=CommandGroup,
     pretty_exceptions_show_locals=False,
     no_args_is_help=True,
     add_completion=False,
@@ -49,23 +39,6 @@ def _options(
     ] = False,
 ) -> None:
     """Options before the command."""
-
-
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "anonymize": anonymize_command,
-    "audit": audit_command,
-    "query": query_command,
-    "sample": sample_command,
-    "report": report_command,
-    "compare": compare_command,
-    "inspect": inspect_command,
-    "methods": methods_command,
-    "lint-hierarchy": lint_hierarchy_command,
-    "demo": demo_command,
-    "anonymize-sets": anonymize_sets_command,
-}
-for name, command in _COMMANDS.items():
-    app.command(name)(reporting_errors(command))
 
 
 if __name__ == "__main__":

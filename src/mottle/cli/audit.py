@@ -1,93 +1,36 @@
-"""The command ``mottle audit``: play adversaries against a release and say how far they got."""
+"""The command ``mottle audit``: play adversaries against a release and show what they achieved."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from mottle.audit import AuditReport, Finding, audit_release, registered
-from mottle.audit.run import SAMPLE
-from mottle.cli._options import Delimiter, Encoding, Missing, Quote
-from mottle.cli._schema_options import guarantee_from_options
-from mottle.cli._sources import QueryOption, TableOption, read_source
-from mottle.errors import UsageError
+from mottle.audit import AuditReport, Finding, audit_release
+from mottle.cli.commands import Audit
 from mottle.release.certificate import AUDITS, Certificate
-from mottle.schema.model import Schema
 
 BROKEN = 6  # exit code: an adversary got beyond the guarantee
 
 _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"}
 
 
-def audit_command(
-    original: Annotated[
-        str, typer.Argument(help="The table the release was made from: file or database.")
-    ],
-    release: Annotated[
-        Path, typer.Argument(help="Release folder or file, or another tool's file (--schema).")
-    ],
-    table: TableOption = None,
-    query: QueryOption = None,
-    private: Annotated[Path | None, typer.Option(help="The owner's secret link file.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="mottle.toml; needed for other tools' releases and bins.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", "-k", help="What has to hold, if not the certificate's.")
-    ] = None,
-    l_: Annotated[int | None, typer.Option("--l", "-l", help="As for anonymize.")] = None,
-    beta: Annotated[float | None, typer.Option(help="As for anonymize.")] = None,
-    enhanced: Annotated[bool, typer.Option("--enhanced", help="As for anonymize.")] = False,
-    cap: Annotated[list[str] | None, typer.Option(help="As for anonymize. Repeatable.")] = None,
-    cap_rest: Annotated[float | None, typer.Option(help="As for anonymize.")] = None,
-    adversary: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Only these: {', '.join(registered())}. Repeatable."),
-    ] = None,
-    sample: Annotated[
-        int, typer.Option(help="Examine everybody up to so many people, a sample above.")
-    ] = SAMPLE,
-    seed: Annotated[int, typer.Option(help="For choosing the sample.")] = 0,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-) -> None:
-    """Attack RELEASE with all that ORIGINAL tells; exit code 6 if the guarantee is broken."""
-    asked = (k, l_, beta, cap_rest)
-    guarantee = None
-    if cap or enhanced or any(option is not None for option in asked):
-        guarantee = guarantee_from_options(k, l_, beta, enhanced, cap, cap_rest)
-    if sample < 1:
-        raise UsageError("--sample must be at least 1.")
-    examined = read_source(
-        original,
-        table,
-        query,
-        delimiter=delimiter,
-        quote=quote,
-        encoding=encoding,
-        missing=missing or (),
-    )
+def run(asked: Audit) -> None:
+    """Play adversaries against a release; exit code 6 if its guarantee is broken."""
     report = audit_release(
-        examined,
-        release,
-        schema=None if schema is None else Schema.read(schema),
-        private=private,
-        guarantee=guarantee,
-        adversaries=adversary or None,
-        sample=sample,
-        seed=seed,
+        asked.source.read(asked.original),
+        asked.release,
+        schema=asked.columns.schema if asked.columns.given else None,
+        private=asked.private,
+        guarantee=asked.guarantee.guarantee,
+        adversaries=asked.adversary or None,
+        sample=asked.sample,
+        seed=asked.seed,
     )
-    if as_json:
+    if asked.as_json:
         print(report.to_json())
     else:
-        show_report(report, Console(), release.name)
+        show_report(report, Console(), asked.release.name)
     if not report.passed:
         raise typer.Exit(BROKEN)
 

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich import box
 from rich.table import Table
 
-from mottle.cli._options import AsJson
 from mottle.cli._sources import Target
 from mottle.cli._terminal import out, print_command, progress_bar, show_result
-from mottle.cli.demo_data import DEMO_ROWS, prepare
+from mottle.cli.commands import Demo
+from mottle.cli.demo_data import prepare
 from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
 
 
-def demo_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the demo.")] = Path(
-        "mottle-demo"
-    ),
-    rows: Annotated[int, typer.Option(help="People to generate.")] = DEMO_ROWS,
-    k: Annotated[int, typer.Option("--k", "-k", help="Everybody hides among k records.")] = 10,
-    as_json: AsJson = False,
-) -> None:
+def run(asked: Demo) -> None:
     """Generate a population, anonymize it and show what happened."""
+    output, k = asked.output, asked.k
     guarantee = KAnonymity(k)
     began = time.perf_counter()
     with progress_bar() as on_progress:
-        demo = prepare(output, rows)
+        demo = prepare(output, asked.rows)
         release = anonymize(demo.table, demo.schema, guarantee, progress=on_progress)
         homogeneous = anonymize(
             demo.table, demo.schema, guarantee, method="hp", progress=on_progress
         )
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True)
-    if as_json:
+    if asked.as_json:
         print(certificate.to_json(), end="")
         return
     for title, table in (

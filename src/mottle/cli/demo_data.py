@@ -13,8 +13,6 @@ from mottle.hierarchy.tree import Hierarchy
 from mottle.io.atomic_write import staged
 from mottle.schema.model import Schema
 
-DEMO_ROWS = 20_000
-
 
 @dataclass(frozen=True)
 class Demo:

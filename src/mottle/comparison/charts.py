@@ -10,8 +10,10 @@ import vl_convert
 from markupsafe import Markup
 
 from mottle.comparison.compare import ORIGINAL, Comparison, ComparisonRow
+from mottle.guarantees.base import registered
 
-FAMILIES = {"k": "k", "l": "ℓ", "beta": "β"}
+# By the option of a guarantee's parameter: the symbol that papers write it with.
+FAMILIES = {kind.options[0].name: kind.symbol for kind in registered() if kind.symbol}
 MEASURES = {
     "loss": "information lost (GCP)",
     "query_error": "query error (median)",

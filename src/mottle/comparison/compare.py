@@ -18,7 +18,6 @@ from mottle.evaluation.learning import learn
 from mottle.evaluation.privbayes import epsilon_of, privbayes
 from mottle.evaluation.workloads import query_error, random_counts
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.beta_likeness import BetaLikeness
 from mottle.io.read_table import as_table
 from mottle.itemsets.arrow import is_list
 from mottle.pipeline.anonymize import anonymize
@@ -42,7 +41,7 @@ class ComparisonRow:
 
     method: str
     guarantee: str  # for instance "k = 5"
-    family: str = ""  # k, l or beta
+    family: str = ""  # the option of its parameter: k, l, beta
     parameter: float | None = None  # the number that belongs to the family
     loss: float | None = None  # GCP
     query_error: float | None = None  # median relative error of random counts
@@ -157,7 +156,7 @@ def compare(
     schema = schema.covering(table.column_names)
     table = sets_as_lists(table, schema)
     if table.num_rows < 8:
-        raise UsageError("A table of fewer than eight rows tells no methods apart.")
+        raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
     on_progress("original")
@@ -229,7 +228,7 @@ def _line(
 ) -> ComparisonRow:
     """Run and measure one method under one guarantee, or state why it cannot be done."""
     facts = guarantee.describe()
-    family = next((key for key in ("k", "l", "beta") if key in facts), "")
+    family = guarantee.options[0].name if guarantee.symbol else ""
     parameter = float(str(facts[family])) if family else None
     line = ComparisonRow(name, str(facts["short"]), family, parameter)
     try:
@@ -250,12 +249,13 @@ def _line(
 
 
 def _private_line(line: ComparisonRow, guarantee: Guarantee, task: _Task) -> ComparisonRow:
-    if not isinstance(guarantee, BetaLikeness) or guarantee.beta == 0:
+    growth = guarantee.belief_growth
+    if not growth:
         return replace(line, note="differential privacy corresponds to β-likeness only")
     if any(is_list(task.train.schema.field(name).type) for name in task.asked.names):
         return replace(line, note="PrivBayes takes no sets of items")
     began = time.perf_counter()
-    epsilon = epsilon_of(guarantee.beta)
+    epsilon = epsilon_of(growth)
     names = [*task.asked.names, *([] if task.target is None else [task.target])]
     synthetic = privbayes(task.train, list(dict.fromkeys(names)), epsilon, seed=task.seed)
     line = replace(

@@ -1,1 +1,1 @@
-"""What a release promises: k-anonymity, l-diversity, beta-likeness, caps."""
+"""What a release promises: one module per guarantee, found by name in `base.GUARANTEES`."""

@@ -4,42 +4,158 @@ Every guarantee about sensitive values is a *cap* per value: the highest share t
 have among the records an individual matches. ℓ-diversity caps every value at 1/ℓ, β-likeness at
 (1 + β) times its share in the whole table, and `Caps` at what the user says. One mechanism then
 serves them all.
+
+A guarantee describes itself: what it requires of a method, its command-line options, how it is
+written on a certificate and read back, and how it is explained in plain words. It registers itself
+in `GUARANTEES`, so that a new guarantee of this kind is one new file in this package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import numpy as np
-
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import GuaranteeError, UsageError
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand, allowed
-from mottle.typing import Float64Array
+from mottle.utils.lazy import lazy_module
+from mottle.utils.registry import Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array, Int64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
+
+
+@dataclass(frozen=True)
+class GuaranteeOption:
+    """A command-line option that a guarantee is written with."""
+
+    name: str  # of the parameter: "cap_rest" is --cap-rest
+    type: Any  # int, float, bool for a flag, or list[str] for an option that is repeated
+    help: str
+    short: str = ""  # a second spelling, such as -k
+    metavar: str = ""  # what stands for the value in ``--help``; by default its type
+
+    @property
+    def flag(self) -> str:
+        """The option as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
 
 
 class Guarantee:
-    """A promise; ``a & b`` promises both."""
+    """A promise; ``a & b`` promises both.
+
+    Attributes
+    ----------
+    name : str
+        What the guarantee is called on certificates and in messages.
+    also_called : tuple of str
+        Further names on certificates that mean this guarantee.
+    requires : Capability
+        What a method must offer to give the guarantee.
+    options : tuple of GuaranteeOption
+        The command-line options it is written with. The first of them is its parameter if
+        ``symbol`` is set.
+    symbol : str
+        How papers write its parameter, such as "k"; empty for a guarantee without a single one.
+    """
+
+    name: ClassVar[str] = ""
+    also_called: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[Capability] = Capability.UNDECLARED
+    options: ClassVar[tuple[GuaranteeOption, ...]] = ()
+    symbol: ClassVar[str] = ""
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Guarantee | None:
+        """Make the guarantee that command-line options ask for.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Values of all options in ``options`` by name; None (False for a flag) if not given.
+
+        Returns
+        -------
+        Guarantee or None
+            None when the options do not ask for this guarantee.
+
+        Raises
+        ------
+        UsageError
+            The options contradict each other or have values that promise nothing.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> Guarantee | str:
+        """Read the guarantee back from what `describe` wrote on a certificate.
+
+        Returns
+        -------
+        Guarantee or str
+            A note that says why, when the certificate does not hold all of it.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        """Write what `describe` returned as command-line options."""
+        raise NotImplementedError
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        """Explain what `describe` returned to people who have not read the papers.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+        known : str
+            What an adversary knows about a person, as part of a sentence.
+        """
+        return str(described.get("statement", ""))
+
+    @property
+    def belief_growth(self) -> float | None:
+        """β, if belief in any value may grow by at most the factor 1 + β; None without a bound."""
+        return None
 
     @property
     def parts(self) -> tuple[Guarantee, ...]:
-        """The promises it is made of."""
+        """The guarantees that it consists of."""
         return (self,)
 
     @property
     def degree(self) -> int:
-        """How many originals each published record must at least be able to stand for."""
+        """The least number of originals that each published record can stand for."""
         return 2
 
     @property
     def about_values(self) -> bool:
-        """Whether it speaks about sensitive values."""
+        """Whether it is about sensitive values."""
         return True
 
     def check_feasible(self, rows: int) -> None:
-        """Raise `GuaranteeError` when no table of ``rows`` records can have this guarantee."""
+        """Check that a table of this size can have the guarantee.
+
+        Parameters
+        ----------
+        rows : int
+            The number of records.
+
+        Raises
+        ------
+        GuaranteeError
+            No table of that size can have it.
+        """
         if rows < 2:
             raise GuaranteeError(
                 "A table of one row cannot be anonymized: its record has nobody to hide among.",
@@ -47,27 +163,109 @@ class Guarantee:
             )
 
     def check_values(self, sensitive: Sequence[SensitiveValues]) -> None:
-        """Raise `UsageError` when the guarantee names values that no sensitive column has."""
+        """Check that the sensitive columns have the values that the guarantee names.
+
+        Raises
+        ------
+        UsageError
+            A value occurs in none of them.
+        """
 
     def caps(self, values: SensitiveValues) -> Float64Array:
-        """The highest share each of the values may have among an individual's matches."""
+        """Bound the share of each value among an individual's matches.
+
+        Parameters
+        ----------
+        values : SensitiveValues
+            The values of a sensitive column, and how often each occurs in the table.
+
+        Returns
+        -------
+        Float64Array
+            The highest share by value; 1 is no bound.
+        """
         return np.ones(len(values.counts))
 
+    def condition(
+        self, sensitive: Sequence[SensitiveValues]
+    ) -> Callable[[Int64Array], bool] | None:
+        """Return the condition on an individual's matches beyond caps, or None without one.
+
+        Parameters
+        ----------
+        sensitive : sequence of SensitiveValues
+            As for `demand`.
+
+        Returns
+        -------
+        callable or None
+            Gets how many of the matches carry each mark (see `Demand`), and returns whether that
+            is allowed. It can be pickled.
+        """
+        return None
+
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        """The nearest feasible guarantee when ``value`` is too frequent."""
+        """Name the nearest feasible guarantee when ``value`` is too frequent in the table."""
         raise NotImplementedError
 
     def describe(self) -> dict[str, object]:
-        """The guarantee as it stands on the certificate."""
+        """Describe the guarantee for the certificate.
+
+        Returns
+        -------
+        dict
+            At least ``name``, ``short`` (its parameters) and ``statement`` (the promise in words).
+        """
         raise NotImplementedError
 
     def __and__(self, other: Guarantee) -> Guarantee:
         return Combined((*self.parts, *other.parts))
 
-    def demand(self, rows: int, sensitive: Sequence[SensitiveValues] = ()) -> Demand:
-        """What it demands of a table; raises `GuaranteeError` when the table is not eligible.
+    def met_by(self, offered: Capability, *, exact: bool = False) -> bool:
+        """Tell whether a method that offers ``offered`` can give every part of the guarantee.
 
-        ``sensitive`` holds the only sensitive column, or the joint value of several and then each.
+        A method that keeps caps also keeps the least degree, so it gives k-anonymity along with
+        a guarantee about sensitive values. It does not if it publishes quasi-identifiers as they
+        are.
+
+        Parameters
+        ----------
+        offered : Capability
+            What the method offers.
+        exact : bool
+            Whether the method publishes exact quasi-identifiers.
+
+        Returns
+        -------
+        bool
+            Whether the method can give the guarantee.
+        """
+        needed = reduce(or_, (part.requires for part in self.parts))
+        others = needed & ~Capability.K_ANONYMITY
+        return (needed if exact or not others else others) in offered
+
+    def demand(self, rows: int, sensitive: Sequence[SensitiveValues] = ()) -> Demand:
+        """Say what the guarantee demands of the graph of a table.
+
+        Parameters
+        ----------
+        rows : int
+            The number of records.
+        sensitive : sequence of SensitiveValues
+            The only sensitive column, or the joint value of several and then each of them.
+
+        Returns
+        -------
+        Demand
+            The least degree, and the caps of all sensitive values.
+
+        Raises
+        ------
+        GuaranteeError
+            The table cannot have the guarantee; the message names the nearest that it can have.
+        UsageError
+            The guarantee is about sensitive values and no column is sensitive, or it names values
+            that do not occur.
         """
         self.check_feasible(rows)
         self.check_values(sensitive)
@@ -90,6 +288,7 @@ class Guarantee:
             sensitive_codes=np.ascontiguousarray(marks, np.int32),
             caps=np.concatenate(caps),
             counts=np.concatenate([values.counts for values in sensitive]),
+            condition=self.condition(sensitive),
         )
 
     def _eligible_caps(self, values: SensitiveValues) -> Float64Array:
@@ -134,6 +333,13 @@ class Combined(Guarantee):
         for part in self.parts:
             part.check_values(sensitive)
 
+    def condition(
+        self, sensitive: Sequence[SensitiveValues]
+    ) -> Callable[[Int64Array], bool] | None:
+        found = [part.condition(sensitive) for part in self.parts]
+        conditions = tuple(each for each in found if each is not None)
+        return _All(conditions) if conditions else None
+
     def describe(self) -> dict[str, object]:
         described = [part.describe() for part in self.parts]
         return {
@@ -142,3 +348,62 @@ class Combined(Guarantee):
             "parts": described,
             "statement": " ".join(str(part["statement"]) for part in described),
         }
+
+
+@dataclass(frozen=True)
+class _All:
+    """Several conditions on an individual's matches at once."""
+
+    conditions: tuple[Callable[[Int64Array], bool], ...]
+
+    def __call__(self, counts: Int64Array) -> bool:
+        return all(condition(counts) for condition in self.conditions)
+
+
+# The guarantees by name. `exposure` registers nothing and loads Numba, which the options of the
+# command line can do without.
+GUARANTEES: Registry[type[Guarantee]] = Registry(
+    "guarantee", "mottle.guarantees", leaving_out=("exposure",)
+)
+
+Registered = TypeVar("Registered", bound=type[Guarantee])
+
+
+def register(guarantee: Registered) -> Registered:
+    """Make the decorated class known by its name."""
+    GUARANTEES.add(guarantee)
+    return guarantee
+
+
+def registered() -> tuple[type[Guarantee], ...]:
+    """All guarantees, those that require less of a method first."""
+    return tuple(sorted(GUARANTEES.values(), key=lambda each: (each.requires.value, each.name)))
+
+
+def met_by(offered: Capability) -> tuple[type[Guarantee], ...]:
+    """The guarantees that a method with these capabilities can give by themselves."""
+    return tuple(each for each in registered() if each.requires in offered)
+
+
+def described_as(name: object) -> type[Guarantee] | None:
+    """The guarantee that certificates call ``name``, or None when mottle knows none."""
+    for each in registered():
+        if name == each.name or name in each.also_called:
+            return each
+    return None
+
+
+def check_is_guarantee(guarantee: object) -> Guarantee:
+    """Return ``guarantee``, or raise `UsageError` when it is something else."""
+    if not isinstance(guarantee, Guarantee):
+        raise UsageError(
+            f"The guarantee must be a Guarantee object, not of type {type(guarantee).__name__}.",
+            "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
+        )
+    return guarantee
+
+
+def combined(guarantees: Iterable[Guarantee]) -> Guarantee | None:
+    """All of the guarantees at once, or None when there are none."""
+    found = list(guarantees)
+    return reduce(lambda one, other: one & other, found) if found else None

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import UsageError
 from mottle.guarantees._numbers import finite
-from mottle.guarantees.base import Guarantee
-from mottle.typing import Float64Array
+from mottle.guarantees.base import Guarantee, GuaranteeOption, register
+from mottle.guarantees.capability import Capability
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 
+@register
 @dataclass(frozen=True)
 class BetaLikeness(Guarantee):
     """Belief in a sensitive value grows by no more than the factor 1 + β (HET, Definition 4).
@@ -27,6 +36,48 @@ class BetaLikeness(Guarantee):
     beta: float
     enhanced: bool = False
 
+    name: ClassVar[str] = "β-likeness"
+    also_called: ClassVar[tuple[str, ...]] = ("enhanced β-likeness",)
+    requires: ClassVar[Capability] = Capability.SHARE_CAPS
+    options: ClassVar[tuple[GuaranteeOption, ...]] = (
+        GuaranteeOption(
+            "beta", float, "Belief in a sensitive value grows by at most the factor 1 + beta."
+        ),
+        GuaranteeOption("enhanced", bool, "Enhanced beta-likeness: less for frequent values."),
+    )
+    symbol: ClassVar[str] = "β"
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> BetaLikeness | None:
+        if given["beta"] is not None:
+            return cls(given["beta"], bool(given.get("enhanced")))
+        if given.get("enhanced"):
+            raise UsageError(
+                "--enhanced belongs to --beta.", "Say for instance --beta 2 --enhanced."
+            )
+        return None
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> BetaLikeness:
+        return cls(described["beta"], described["enhanced"])
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        words = ["--beta", f"{described['beta']:g}"]
+        return [*words, "--enhanced"] if described.get("enhanced") else words
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        return (
+            "The release changes what one may suspect about a person only so far. A sensitive value"
+            f" may seem at most {1 + described['beta']:g} times as likely for a certain person as"
+            " it is in the whole table; rare values stay unlikely for everybody."
+        )
+
+    @property
+    def belief_growth(self) -> float:
+        return self.beta
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", finite("β", self.beta))
         if self.beta < 0:
@@ -38,10 +89,10 @@ class BetaLikeness(Guarantee):
         return np.minimum((1 + growth) * share, 1.0)
 
     def describe(self) -> dict[str, object]:
-        kind = "enhanced β-likeness" if self.enhanced else "β-likeness"
+        called = self.also_called[0] if self.enhanced else self.name
         grown = f"the factor {1 + self.beta:g} over its share in the whole table"
         return {
-            "name": kind,
+            "name": called,
             "short": f"β = {self.beta:g}",
             "beta": self.beta,
             "enhanced": self.enhanced,

@@ -5,16 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import UsageError, did_you_mean
 from mottle.guarantees._numbers import finite
-from mottle.guarantees.base import Guarantee
-from mottle.typing import Float64Array
+from mottle.guarantees.base import Guarantee, GuaranteeOption, register
+from mottle.guarantees.capability import Capability
+from mottle.utils.lazy import lazy_module
+from mottle.utils.option_values import as_number, as_pairs
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
+
+_NOT_ON_CERTIFICATE = (
+    "The certificate does not say which sensitive values have caps of their own: give them again"
+    " (--cap, --cap-rest) to have them judged."
+)
 
 
+@register
 @dataclass(frozen=True)
 class Caps(Guarantee):
     """The user's own bounds: no more than this belief in these sensitive values.
@@ -27,6 +41,46 @@ class Caps(Guarantee):
 
     shares: Mapping[str, float]
     default: float = 1.0
+
+    name: ClassVar[str] = "caps"
+    requires: ClassVar[Capability] = Capability.OWN_CAPS
+    options: ClassVar[tuple[GuaranteeOption, ...]] = (
+        GuaranteeOption(
+            "cap",
+            list[str],
+            "Highest belief in a sensitive value. Repeatable.",
+            metavar="VALUE=SHARE",
+        ),
+        GuaranteeOption("cap_rest", float, "Highest belief in all other sensitive values."),
+    )
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Caps | None:
+        caps, rest = given["cap"], given["cap_rest"]
+        if not caps and rest is None:
+            return None
+        shares = {
+            value: as_number("--cap", value, share)
+            for value, share in as_pairs("--cap", caps, "VALUE=SHARE").items()
+        }
+        return cls(shares, default=1.0 if rest is None else rest)
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> str:
+        return _NOT_ON_CERTIFICATE
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        caps = ["--cap", "VALUE=SHARE"] if described["values"] else []
+        return [*caps, "--cap-rest", f"{described['default']:g}"]
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        return (
+            f"The owner set bounds for what may be believed: {described['values']} sensitive values"
+            f" have a bound of their own (the lowest is {100 * described['lowest']:.3g} %), all"
+            f" others may be believed with {100 * described['default']:.3g} % at most."
+        )
 
     def __post_init__(self) -> None:
         for value, share in {**self.shares, "default": self.default}.items():
@@ -54,7 +108,7 @@ class Caps(Guarantee):
     def describe(self) -> dict[str, object]:
         lowest = min([*self.shares.values(), self.default])
         return {
-            "name": "caps",
+            "name": self.name,
             "short": f"its cap (the lowest is {lowest:g})",
             "values": len(self.shares),
             "lowest": lowest,

@@ -1,11 +1,22 @@
-"""How a method decided, in the words of the certificate; an auditor sees which attacks apply."""
+"""What a method decided by, in the words of the certificate, which tell which attacks apply."""
 
 from __future__ import annotations
 
-# For methods of which an adversary who knows them may try the minimality attack.
+# For methods whose decisions an adversary who knows them can use for the minimality attack.
 DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
 
 
 def decides_by_both(decision: str) -> dict[str, str]:
-    """Facts for the certificate: decisions look at both, and which decision does."""
+    """Facts for the certificate of a method that looks at both.
+
+    Parameters
+    ----------
+    decision : str
+        Which decision does so.
+
+    Returns
+    -------
+    dict
+        Entries of the certificate.
+    """
     return {**DECIDES_BY_BOTH, "mixed_decision": decision}

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mottle.errors import UsageError
-from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.lazy import lazy_module
 
-ROUNDING = 1e-9  # 1/49 of 49 records is one record, whatever floating point says
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.typing import Float64Array, Int32Array, Int64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
+
+# Added before rounding down: 1/49 of 49 records is one record, also in floating point.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -18,7 +26,8 @@ class Demand:
 
     Every record carries one or more *marks*: its sensitive value or, when several columns are
     sensitive, its joint value and its value in each of them. A mark's share among the matches of
-    any individual must stay within the mark's cap. Without sensitive guarantee there are no marks.
+    any individual must stay within the mark's cap. Without a guarantee about sensitive values
+    there are no marks.
     """
 
     degree: int  # least number of matches of every individual
@@ -29,11 +38,15 @@ class Demand:
     counts: Int64Array = field(
         default_factory=lambda: np.empty(0, np.int64)
     )  # by mark, whole table
-    dummies: int = 0  # the last so many records and marks; everybody else's counts and caps stay
+    dummies: int = 0  # number of dummy records, which come last; so do their marks
+    # Whether the matches of an individual are allowed, given how many of them carry each mark; for
+    # guarantees that are no cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
+    # keep it; `check_within_caps` enforces it on all.
+    condition: Callable[[Int64Array], bool] | None = None
 
     @property
     def capped(self) -> bool:
-        """Whether sensitive values are part of it."""
+        """Whether it caps sensitive values."""
         return bool(self.sensitive_codes.shape[1] > 0)
 
     @property
@@ -52,15 +65,30 @@ class Demand:
         return int(np.round(1 / self.caps.max()))
 
     def allowed(self, matches: int) -> Int64Array:
-        """How many of an individual's ``matches`` may carry each mark.
+        """Count how many of an individual's matches may carry each mark.
 
+        Parameters
+        ----------
+        matches : int
+            The number of matches of the individual.
+
+        Returns
+        -------
+        Int64Array
+            By mark: the largest number of matches that may carry it.
+
+        Examples
+        --------
         >>> Demand(2, np.zeros((4, 1), np.int32), np.array([1 / 3])).allowed(7)
         array([2])
         """
         return allowed(self.caps, matches)
 
     def with_dummies(self, count: int) -> Demand:
-        """The same demand with so many more records, each of a value of its own without a cap."""
+        """Return a copy with ``count`` dummy records, each with a value of its own, uncapped.
+
+        The counts and caps of all other values stay as they are.
+        """
         marks = len(self.caps) + np.arange(count, dtype=np.int32)
         return Demand(
             degree=self.degree,
@@ -68,10 +96,17 @@ class Demand:
             caps=np.concatenate([self.caps, np.ones(count)]),
             counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
             dummies=count,
+            condition=self.condition,
         )
 
     def one_column(self, method: str) -> None:
-        """Refuse several sensitive columns where a method cannot keep each one's caps."""
+        """Refuse several sensitive columns for a method that cannot keep the caps of each.
+
+        Raises
+        ------
+        UsageError
+            There are several sensitive columns.
+        """
         if self.sensitive_codes.shape[1] > 1:
             raise UsageError(
                 f"Method '{method}' takes one sensitive column.",
@@ -80,5 +115,5 @@ class Demand:
 
 
 def allowed(caps: Float64Array, matches: int) -> Int64Array:
-    """How often each mark may occur among so many matches."""
+    """How often each mark may occur among ``matches`` matches."""
     return np.floor(caps * matches + ROUNDING).astype(np.int64)

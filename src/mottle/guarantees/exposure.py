@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
@@ -16,7 +17,7 @@ from mottle.utils import parallel
 
 @dataclass(frozen=True)
 class Exposure:
-    """How far the shares of sensitive values along the graph's edges go."""
+    """The shares of sensitive values along the graph's edges, compared with their caps."""
 
     violations: int  # individuals among whose matches some value exceeds its cap
     nearest: float  # the highest ratio of a share to its cap, over all individuals and values
@@ -24,7 +25,22 @@ class Exposure:
 
 
 def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
-    """Measure every individual: which marks are published on its matches, and how often."""
+    """Measure for every individual which marks its matches are published with, and how often.
+
+    Parameters
+    ----------
+    graph : Graph
+        The edges between published and original records.
+    truth : Int32Array
+        By published record: the position of its true original.
+    demand : Demand
+        The marks of all records and their caps.
+
+    Returns
+    -------
+    Exposure
+        Violations, the highest share of a cap, and repeats, over all individuals.
+    """
     marks = demand.sensitive_codes[
         graph.members[truth]
     ]  # [position, system]: what each record publishes
@@ -44,9 +60,22 @@ def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
 
 
 def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
-    """Invariant 4: for every individual, every mark's share among its matches is within its cap.
+    """Check invariant 4: for every individual, every mark's share among its matches is in its cap.
 
-    Returns what was measured, or raises `PrivacyError`.
+    Parameters
+    ----------
+    graph, truth, demand
+        As for `exposure`.
+
+    Returns
+    -------
+    dict
+        What was measured, for the certificate.
+
+    Raises
+    ------
+    PrivacyError
+        A mark exceeds its cap among somebody's matches, or they break the demand's condition.
     """
     if not demand.capped:
         return {"capped_values": 0}
@@ -56,11 +85,38 @@ def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[s
             f"Invariant 4: a sensitive value exceeds its cap among the matches of"
             f" {found.violations} individuals."
         )
+    if demand.condition is not None and (broken := _breaking(graph, truth, demand)):
+        raise PrivacyError(
+            f"Invariant 4: the matches of {broken} individuals break the condition of the"
+            " guarantee."
+        )
     return {
         "capped_values": len(demand.caps),
         "individuals": graph.records,
         "highest_share_of_cap": round(found.nearest, 6),
     }
+
+
+def _breaking(graph: Graph, truth: Int32Array, demand: Demand) -> int:
+    """How many individuals have matches that break the demand's condition.
+
+    In Python, since conditions are: the time is that of one call per individual, and one per block
+    where all individuals of the block share their matches.
+    """
+    assert demand.condition is not None
+    marks = demand.sensitive_codes[graph.members[truth]]
+    broken = 0
+    for block, (start, end) in enumerate(pairwise(graph.starts.tolist())):
+        if is_complete(graph, block):
+            counts = np.bincount(marks[start:end].ravel(), minlength=len(demand.caps))
+            broken += 0 if demand.condition(counts) else end - start
+            continue
+        counts = np.zeros((end - start, len(demand.caps)), np.int64)  # by original and mark
+        for position in range(start, end):
+            for original in graph.preimages(position):
+                np.add.at(counts[original - start], marks[position], 1)
+        broken += sum(not demand.condition(each) for each in counts)
+    return broken
 
 
 @njit(cache=True, nogil=True)

@@ -1,27 +1,43 @@
-"""The guarantee a certificate speaks of, as an object again."""
+"""The guarantee that a certificate states, as an object again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
-from operator import and_
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mottle.errors import DataError
-from mottle.guarantees.base import Guarantee
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
+from mottle.guarantees.base import Guarantee, combined, described_as
 
-_CAPS = (
-    "The certificate does not say which sensitive values have caps of their own: give them again"
-    " (--cap, --cap-rest) to have them judged."
-)
+
+def parts_of(described: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The descriptions of the single guarantees that a described guarantee consists of."""
+    parts: Sequence[Mapping[str, Any]] = described.get("parts", [described])
+    return parts
 
 
 def guarantee_on(certificate: Mapping[str, Any]) -> tuple[Guarantee | None, tuple[str, ...]]:
-    """The guarantee on a certificate, None when there is none, and what cannot be read off it.
+    """Read the guarantee on a certificate.
 
+    Parameters
+    ----------
+    certificate : mapping of str to object
+        The certificate of a release.
+
+    Returns
+    -------
+    guarantee : Guarantee or None
+        None when the certificate states none that can be read back.
+    notes : tuple of str
+        What cannot be read from the certificate.
+
+    Raises
+    ------
+    DataError
+        The description of the guarantee is damaged.
+
+    Examples
+    --------
+    >>> from mottle.guarantees.k_anonymity import KAnonymity
     >>> guarantee_on({"guarantee": KAnonymity(3).describe()})
     (KAnonymity(k=3), ())
     """
@@ -29,24 +45,16 @@ def guarantee_on(certificate: Mapping[str, Any]) -> tuple[Guarantee | None, tupl
     if not described:
         return None, ()
     try:
-        parts = [_part(each) for each in described.get("parts", [described])]
+        parts = [_part(each) for each in parts_of(described)]
     except (AttributeError, KeyError, TypeError):
         raise DataError("The certificate does not name a guarantee that mottle knows.") from None
-    known = [part for part in parts if isinstance(part, Guarantee)]
     notes = tuple(dict.fromkeys(part for part in parts if isinstance(part, str)))
-    return (reduce(and_, known) if known else None), notes
+    return combined(part for part in parts if isinstance(part, Guarantee)), notes
 
 
 def _part(described: Mapping[str, Any]) -> Guarantee | str:
     """One part, or a note on why it cannot be judged."""
-    match described["name"]:
-        case "k-anonymity":
-            return KAnonymity(described["k"])
-        case "ℓ-diversity":
-            return LDiversity(described["l"])
-        case "β-likeness" | "enhanced β-likeness":
-            return BetaLikeness(described["beta"], described["enhanced"])
-        case "caps":
-            return _CAPS
-        case other:
-            return f"The certificate promises {other}, which this audit does not know."
+    known = described_as(described["name"])
+    if known is None:
+        return f"The certificate promises {described['name']}, which this audit does not know."
+    return known.from_description(described)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from mottle.errors import GuaranteeError, UsageError
 from mottle.guarantees._numbers import check_whole
-from mottle.guarantees.base import Guarantee
+from mottle.guarantees.base import Guarantee, GuaranteeOption, register
+from mottle.guarantees.capability import Capability
 
 
+@register
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
     """Nobody is linked to a published record with probability above 1/k (NH10, Definition 2).
@@ -21,6 +25,35 @@ class KAnonymity(Guarantee):
     """
 
     k: int
+
+    name: ClassVar[str] = "k-anonymity"
+    requires: ClassVar[Capability] = Capability.K_ANONYMITY
+    options: ClassVar[tuple[GuaranteeOption, ...]] = (
+        GuaranteeOption("k", int, "Everybody hides among k records.", short="-k"),
+    )
+    symbol: ClassVar[str] = "k"
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> KAnonymity | None:
+        return None if given["k"] is None else cls(given["k"])
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> KAnonymity:
+        return cls(described["k"])
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        return ["--k", f"{described['k']:g}"]
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        k = described["k"]
+        return (
+            f"Nobody can tell which record is whose. Somebody who knows that a certain person is in"
+            f" the table, and {known}, still"
+            f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
+            f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
+        )
 
     def __post_init__(self) -> None:
         check_whole("k", self.k)
@@ -48,7 +81,7 @@ class KAnonymity(Guarantee):
 
     def describe(self) -> dict[str, object]:
         return {
-            "name": "k-anonymity",
+            "name": self.name,
             "short": f"k = {self.k}",
             "k": self.k,
             "statement": (

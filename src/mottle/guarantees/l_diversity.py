@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from mottle.encoding.sensitive import SensitiveValues
 from mottle.errors import UsageError
 from mottle.guarantees._numbers import check_whole
-from mottle.guarantees.base import Guarantee
-from mottle.typing import Float64Array
+from mottle.guarantees.base import Guarantee, GuaranteeOption, register
+from mottle.guarantees.capability import Capability
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mottle.encoding.sensitive import SensitiveValues
+    from mottle.typing import Float64Array
+else:
+    np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 
+@register
 @dataclass(frozen=True)
 class LDiversity(Guarantee):
     """Nobody's sensitive value is known with probability above 1/ℓ (NH10, Definition 9).
@@ -24,6 +33,35 @@ class LDiversity(Guarantee):
     """
 
     l: int  # noqa: E741 - the papers' name
+
+    name: ClassVar[str] = "ℓ-diversity"
+    requires: ClassVar[Capability] = Capability.EQUAL_CAPS
+    options: ClassVar[tuple[GuaranteeOption, ...]] = (
+        GuaranteeOption(
+            "l", int, "No sensitive value can be inferred with confidence above 1/l.", short="-l"
+        ),
+    )
+    symbol: ClassVar[str] = "ℓ"
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> LDiversity | None:
+        return None if given["l"] is None else cls(given["l"])
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, Any]) -> LDiversity:
+        return cls(described["l"])
+
+    @classmethod
+    def command(cls, described: Mapping[str, Any]) -> list[str]:
+        return ["--l", f"{described['l']:g}"]
+
+    @classmethod
+    def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        return (
+            f"Nobody can tell what is sensitive about a person. Somebody who knows {known}"
+            " can believe in no sensitive value with"
+            f" more than 1 in {described['l']} ({100 / described['l']:.3g} %)."
+        )
 
     def __post_init__(self) -> None:
         check_whole("ℓ", self.l)
@@ -44,7 +82,7 @@ class LDiversity(Guarantee):
 
     def describe(self) -> dict[str, object]:
         return {
-            "name": "ℓ-diversity",
+            "name": self.name,
             "short": f"ℓ = {self.l}",
             "l": self.l,
             "statement": (

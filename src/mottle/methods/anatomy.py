@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from mottle.encoding.domain import Codes
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.fast07.partitioning import arrange
@@ -26,7 +26,7 @@ from mottle.typing import Int32Array, Int64Array
     title="exact quasi-identifiers and a second table of sensitive values (for comparison): shows"
     " who is in the table",
     paper="FAST07",
-    guarantees=(LDiversity,),
+    offers=Capability.EQUAL_CAPS,
     cost="O(n log m) time for m sensitive values, O(n·d) memory",
     exact=True,
 )

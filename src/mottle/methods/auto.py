@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from mottle.encoding.domain import Codes
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrange, Arrangement, MethodContext, SetColumns, register
 from mottle.methods.buckets.buckets import buckets
 from mottle.methods.freeform import block_size, freeform
@@ -29,7 +26,7 @@ PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time l
     "auto",
     title="picks a method by rows, k, distinct rows and time limit; the certificate says which",
     paper="mottle",
-    guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
+    offers=Capability.K_ANONYMITY | Capability.CAPS,
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
 )

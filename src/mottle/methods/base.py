@@ -13,57 +13,58 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import along_orders
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
-from mottle.guarantees.base import Guarantee
+from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
 
 
 def _insecure_tiebreak(records: int) -> Int64Array:
-    """Lots for experiments with a method by itself; a run draws them from its secret."""
+    """A random order for experiments with a method alone; a run draws it from its secret."""
     return np.random.default_rng(0).permutation(records)
 
 
 def _insecure_preview(graph: Graph) -> Int32Array:
-    """A draw for experiments with a method by itself."""
+    """A draw for experiments with a method alone."""
     return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
 
 
 @dataclass(frozen=True)
 class BucketDecision:
-    """What `buckets` decides for a whole table, for some of its records, which come in order."""
+    """What `buckets` decided for a whole table, of which these records are an ordered part."""
 
     buckets: int  # of most tables
     profiles: Float64Array  # [values, features]: where values lie
-    starts: Int64Array | None = None  # where blocks begin, and the end …
+    # Where blocks begin, and the end; None when ``seats`` is given instead.
+    starts: Int64Array | None = None
+    # The seat of every record: the first seat of its table + its bucket, equally many in all
+    # buckets of a table; or -1 - the number of its plain group.
     seats: Int64Array | None = None
-    """… or the seat of every record: first seat of its table + bucket, equally many in all
-    buckets of a table; or -1 - the number of its plain group."""
     first_seats: Int64Array | None = None  # of every table
 
 
 @dataclass(frozen=True)
 class MethodContext:
-    """How long a method may improve its graph, and whom it tells of its progress."""
+    """How long a method may improve its graph, its randomness, and how it reports progress."""
 
     seconds: float | None = None  # None: until it is no longer worth it
     seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
     on_progress: Callable[[float], None] = field(
         default=lambda _: None
     )  # called with the loss so far
+    # A secret, uniformly random order of n records, the same at every call: for choices among
+    # records with equal sensitive values, on which privacy does rest.
     tiebreak: Callable[[int], Int64Array] = field(default=_insecure_tiebreak)
-    """A secret, uniformly random order of so many records, the same at every call: for choices
-    among records with equal sensitive values, which privacy does rest on."""
+    # The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
+    # methods that learn from what is already certain to be published.
     preview: Callable[[Graph], Int32Array] = field(default=_insecure_preview)
-    """The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
-    methods that learn from what is already certain to be published."""
+    # What was decided for a larger table of which these records are a part.
     decided: BucketDecision | None = None
-    """What was decided for a larger table of which these records are a part."""
 
     def share(self, part: float) -> MethodContext:
-        """That part of the effort."""
+        """Return a context with that part of the time, if time is limited."""
         return self if self.seconds is None else replace(self, seconds=self.seconds * part)
 
 
@@ -103,33 +104,45 @@ class Method:
     name: str
     title: str  # one line for people who do not know the paper
     paper: str  # short name, as in docs/papers.md
-    guarantees: tuple[type, ...]  # what it can give
+    offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
+    # How many dummy records the paper would publish. A method that does so keeps to its paper
+    # where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``.
     dummies: Callable[[Demand], int] | None = None
-    """How many dummy records the paper would publish. A method that does so keeps to its paper
-    where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``."""
+    # Whether it publishes exact quasi-identifiers: everybody is then linked to a record.
     exact: bool = False
-    """Whether it publishes exact quasi-identifiers: everybody is then linked to a record."""
     sets: SetColumns = SetColumns.REFUSED
 
-    def gives(self, guarantee: Guarantee) -> bool:
-        """Whether the method can give every part of ``guarantee``.
+    @property
+    def guarantees(self) -> tuple[type[Guarantee], ...]:
+        """The guarantees that the method can give by themselves."""
+        return met_by(self.offers)
 
-        Whoever gives a sensitive guarantee minds the least degree too, so k-anonymity comes along,
-        unless quasi-identifiers are published as they are.
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Tell whether the method can give every part of ``guarantee``.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
+
+        Returns
+        -------
+        bool
+            Whether the method offers what the guarantee requires; see `Guarantee.met_by`.
         """
-        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
-        needed = guarantee.parts if self.exact else others or guarantee.parts
-        return all(isinstance(part, self.guarantees) for part in needed)
+        return guarantee.met_by(self.offers, exact=self.exact)
 
     def check_gives(self, guarantee: object) -> None:
-        """Raise `UsageError` when the method cannot give ``guarantee``."""
-        if not isinstance(guarantee, Guarantee):
-            raise UsageError(
-                f"A {type(guarantee).__name__} is not a guarantee.",
-                "Write for instance KAnonymity(10) or KAnonymity(5) & LDiversity(3).",
-            )
+        """Check that the method can give ``guarantee``.
+
+        Raises
+        ------
+        UsageError
+            It cannot, or ``guarantee`` is not a guarantee.
+        """
+        guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
             safe = {name: other for name, other in registered().items() if other.dummies is None}
             able = [name for name, other in safe.items() if other.gives(guarantee)]
@@ -139,7 +152,25 @@ class Method:
             )
 
     def codes_to_arrange(self, codes: Codes, guarantee: Guarantee) -> Codes:
-        """The codes as the method understands them, or `UsageError` when it cannot."""
+        """Return the codes in the form that the method works on.
+
+        Parameters
+        ----------
+        codes : Codes
+            The quasi-identifiers of all records.
+        guarantee : Guarantee
+            What is to be promised; the message names methods that give it.
+
+        Returns
+        -------
+        Codes
+            Sets of items as places along their Gray order, unless the method votes on items.
+
+        Raises
+        ------
+        UsageError
+            A quasi-identifier holds sets of items, which the method does not take.
+        """
         named = [domain.name for domain in codes.domains if domain.sets is not None]
         if named and self.sets is SetColumns.REFUSED:
             able = [
@@ -163,16 +194,41 @@ def register(
     *,
     title: str,
     paper: str,
-    guarantees: tuple[type, ...],
+    offers: Capability,
     cost: str,
     dummies: Callable[[Demand], int] | None = None,
     exact: bool = False,
     sets: SetColumns = SetColumns.REFUSED,
 ) -> Callable[[Arrange], Arrange]:
-    """Make the decorated function available as method ``name``."""
+    """Make the decorated function available as a method.
+
+    Parameters
+    ----------
+    name : str
+        The name by which it is asked for.
+    title : str
+        One line for people who do not know the paper.
+    paper : str
+        The short name of the paper, as in docs/papers.md.
+    offers : Capability
+        What guarantees may require of it.
+    cost : str
+        Time and memory, in the symbols n, k, d.
+    dummies : callable, optional
+        How many dummy records the paper would publish; only for methods that are unsafe.
+    exact : bool
+        Whether it publishes exact quasi-identifiers.
+    sets : SetColumns
+        What it makes of quasi-identifiers whose values are sets of items.
+
+    Returns
+    -------
+    callable
+        The decorator.
+    """
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(Method(name, title, paper, guarantees, cost, arrange, dummies, exact, sets))
+        METHODS.add(Method(name, title, paper, offers, cost, arrange, dummies, exact, sets))
         return arrange
 
     return add

@@ -12,11 +12,9 @@ from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand, allowed
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
 from mottle.orderings.hilbert import hilbert
@@ -30,7 +28,7 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
     "burel",
     title="groups that draw in proportion from buckets of near-frequent sensitive values",
     paper="HET",
-    guarantees=(LDiversity, BetaLikeness, Caps),
+    offers=Capability.CAPS,
     cost="O(n log n + n·d) time, O(n·d) memory",
 )
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

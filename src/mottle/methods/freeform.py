@@ -18,8 +18,8 @@ from numba import njit
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import along_orders
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.methods._refinement_orders import refinement_orders
@@ -42,7 +42,7 @@ _SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders,
     "freeform",
     title="every record its own ranges: optimal matching in blocks, refined while it pays",
     paper="mottle, after HKA15",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
 )

@@ -6,8 +6,8 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.nh.nh import lexicographic_partitions
 
@@ -16,7 +16,7 @@ from mottle.methods.nh.nh import lexicographic_partitions
     "hp",
     title="groups of identical ranges over the partitions of nh (for comparison)",
     paper="NH10",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )

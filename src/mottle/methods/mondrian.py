@@ -18,26 +18,23 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import ROUNDING, Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records with equal values may be separated
 
-_GUARANTEES = (KAnonymity, LDiversity, BetaLikeness, Caps)
+_OFFERS = Capability.K_ANONYMITY | Capability.CAPS
 
 
 @register(
     "mondrian",
     title="cut at the median of the widest attribute, again and again (for comparison)",
     paper="FAST07",
-    guarantees=_GUARANTEES,
+    offers=_OFFERS,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
@@ -54,7 +51,7 @@ def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     "mondrian-strict",
     title="as mondrian, but equal values are never torn apart (for comparison)",
     paper="FAST07",
-    guarantees=_GUARANTEES,
+    offers=_OFFERS,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
@@ -70,7 +67,7 @@ def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arr
     "mondrian-relaxed",
     title="as mondrian, but always into halves of equal size (for comparison)",
     paper="FAST07",
-    guarantees=_GUARANTEES,
+    offers=_OFFERS,
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
 def mondrian_relaxed(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -30,7 +30,7 @@ _END = -1
     "topdown",
     title="split clusters between far-apart records, repair small ones (for comparison)",
     paper="FAST07",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n²·d) time, O(n·d) memory; up to 100,000 rows",
 )
 def topdown(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mottle.assignment import WALKS
+from mottle.guarantees.base import described_as
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
@@ -39,7 +40,8 @@ def command_of_sets(certificate: Certificate) -> str:
 
 def _guarantee_and_method(certificate: Certificate) -> Iterator[str]:
     for part in certificate.guarantee.each:
-        yield from _guarantee_options(part.facts)
+        kind = described_as(part.name)
+        yield from () if kind is None else kind.command(part.to_dict())
     yield from ("--method", certificate.method.name)
 
 
@@ -58,18 +60,6 @@ def _engine_options(engine: EngineFacts | None) -> Iterator[str]:
         yield from ("--memory", f"{engine.memory / 1e9:g}GB")
     elif engine is not None:
         yield from ("--engine", engine.name)
-
-
-def _guarantee_options(part: Mapping[str, Any]) -> Iterator[str]:
-    for option in ("k", "l", "beta"):
-        if option in part:
-            yield from (f"--{option}", f"{part[option]:g}")
-    if part.get("enhanced"):
-        yield "--enhanced"
-    if "lowest" in part:
-        if part["values"]:
-            yield from ("--cap", "VALUE=SHARE")
-        yield from ("--cap-rest", f"{part['default']:g}")
 
 
 def schema_of(release: ReleaseData) -> Schema:

@@ -17,7 +17,7 @@ from mottle.evaluation.cell_counts import Tally, tallies
 from mottle.evaluation.set_query_accuracy import ItemHolders, measure_set_accuracy
 from mottle.evaluation.set_release import compare_sets
 from mottle.itemsets.data import ItemSets
-from mottle.methods.sets import registered
+from mottle.methods.sets.base import METHODS
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.set_release import SetReleaseData
@@ -36,7 +36,7 @@ def sets_body(release: SetReleaseData, certificate: Certificate, owner: Owner | 
     original = None if owner is None else _original(owner, release)
     holders = ItemHolders.of(release)
     before = None if original is None else ItemHolders.of_originals(original, holders.names)
-    known = registered().get(certificate.method.used)
+    known = METHODS.get(certificate.method.used)
     return Body(
         of_sets=True,
         method=certificate.method.title if known is None else known.title,

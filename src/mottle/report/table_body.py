@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mottle import methods
 from mottle.errors import UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
 from mottle.evaluation.release_rows import first_rows
 from mottle.itemsets.data import ItemSets
+from mottle.methods.base import METHODS
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.report.body import Body, Examples, Owner, cell_text
@@ -46,7 +46,7 @@ def _original(owner: Owner, release: ReleaseData) -> Original:
 
 def _method(certificate: Certificate) -> str:
     """What the method does; for an automatic choice, the method that was picked."""
-    known = methods.registered().get(certificate.method.used)
+    known = METHODS.get(certificate.method.used)
     return certificate.method.title if known is None else known.title
 
 

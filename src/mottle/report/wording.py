@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from mottle.guarantees.base import described_as
+from mottle.guarantees.capability import Capability
 from mottle.release.certificate import Certificate, GuaranteeClaim
 from mottle.schema.model import Role
 
@@ -39,38 +40,9 @@ _GENERALIZED = "everything that the generalized columns say about that person"
 
 
 def _promise(part: GuaranteeClaim, known: str) -> Promise:
-    title = f"{part.name}, {part.short}"
-    return Promise(title, _plain(part.facts, known) or part.statement, part.statement)
-
-
-def _plain(part: Mapping[str, Any], known: str) -> str:
-    if "k" in part:
-        k = part["k"]
-        return (
-            f"Nobody can tell which record is whose. Somebody who knows that a certain person is in"
-            f" the table, and {known}, still"
-            f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
-            f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
-        )
-    if "l" in part:
-        return (
-            f"Nobody can tell what is sensitive about a person. Somebody who knows {known}"
-            " can believe in no sensitive value with"
-            f" more than 1 in {part['l']} ({100 / part['l']:.3g} %)."
-        )
-    if "beta" in part:
-        return (
-            "The release changes what one may suspect about a person only so far. A sensitive value"
-            f" may seem at most {1 + part['beta']:g} times as likely for a certain person as it is"
-            " in the whole table; rare values stay unlikely for everybody."
-        )
-    if "lowest" in part:
-        return (
-            f"The owner set bounds for what may be believed: {part['values']} sensitive values have"
-            f" a bound of their own (the lowest is {100 * part['lowest']:.3g} %), all others may be"
-            f" believed with {100 * part['default']:.3g} % at most."
-        )
-    return ""
+    kind = described_as(part.name)
+    plain = part.statement if kind is None else kind.plain_text(part.to_dict(), known)
+    return Promise(f"{part.name}, {part.short}", plain, part.statement)
 
 
 def checks(certificate: Certificate) -> list[tuple[str, bool]]:
@@ -90,7 +62,8 @@ _UNCHANGED = (
 
 def limits(certificate: Certificate) -> Iterator[str]:
     """What is not promised, stated explicitly because readers may otherwise assume it."""
-    if all("k" in part.facts for part in certificate.guarantee.each):
+    kinds = [described_as(part.name) for part in certificate.guarantee.each]
+    if all(kind is not None and kind.requires is Capability.K_ANONYMITY for kind in kinds):
         yield (
             "What most of a person's candidates have in common can be read off them. k-anonymity"
             " hides which record is whose, and nothing else; ℓ-diversity or β-likeness bound what"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from mottle.errors import UsageError, did_you_mean
@@ -29,8 +28,9 @@ T = TypeVar("T", bound=Named)
 class Registry(Generic[T], Mapping[str, T]):
     """Items by name, sorted by name.
 
-    The modules that register items are imported on the first look-up, so that importing a package
-    does not load all of its members. Adding an item means adding one module to the package.
+    The modules that register items are imported when they are looked up, so that importing a
+    package does not load all of its members: a module of the item's own name is tried first, then
+    all are imported. Adding an item means adding one module to the package.
 
     Parameters
     ----------
@@ -38,11 +38,14 @@ class Registry(Generic[T], Mapping[str, T]):
         What an item is called in messages.
     package : str
         Full name of the package whose public modules, and those of its packages, register items.
+    leaving_out : collection of str
+        Names of modules that register nothing and would be costly to import.
     """
 
-    def __init__(self, noun: str, package: str) -> None:
+    def __init__(self, noun: str, package: str, leaving_out: Collection[str] = ()) -> None:
         self._noun = noun
         self._package = package
+        self._leaving_out = leaving_out
         self._items: dict[str, T] = {}
         self._loaded = False
         self._lock = threading.RLock()  # another thread waits until all modules are imported
@@ -90,7 +93,7 @@ class Registry(Generic[T], Mapping[str, T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self._items and not self._loaded:
-            self._load_alone(name)
+            self._load_module_of(name)
         return self._items[name] if name in self._items else self._load()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -99,27 +102,34 @@ class Registry(Generic[T], Mapping[str, T]):
     def __len__(self) -> int:
         return len(self._load())
 
-    def _load_alone(self, name: str) -> None:
-        """Import the module that bears an item's name, if there is one."""
-        module = f"{self._package}.{name}"
-        if name.isidentifier() and importlib.util.find_spec(module) is not None:
-            importlib.import_module(module)
+    def _load_module_of(self, name: str) -> None:
+        """Import the module, or the package and its module, of the item's own name, if any."""
+        own = name.replace("-", "_")
+        if own.startswith("_") or not own.isidentifier():
+            return
+        for module in (f"{self._package}.{own}", f"{self._package}.{own}.{own}"):
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+                return
 
     def _load(self) -> dict[str, T]:
         with self._lock:
             if not self._loaded:
                 self._loaded = True  # first: the modules may look items up while they are imported
                 package = importlib.import_module(self._package)
-                _import_modules(self._package, package.__path__)
+                _import_modules(self._package, package.__path__, self._leaving_out)
         return self._items
 
 
-def _import_modules(package: str, path: Iterable[str]) -> None:
+def _import_modules(package: str, path: Iterable[str], leaving_out: Collection[str]) -> None:
     """Import the public modules of a package and of the packages in it."""
     for module in pkgutil.iter_modules(path):
-        if module.name.startswith("_"):
+        if module.name.startswith("_") or module.name in leaving_out:
             continue
         name = f"{package}.{module.name}"
         imported = importlib.import_module(name)
         if module.ispkg:
-            _import_modules(name, imported.__path__)
+            _import_modules(name, imported.__path__, leaving_out)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from mottle.errors import UsageError
 from mottle.io.databases.base import DATABASES, Address, Database
+from mottle.utils.redaction import redacted
 
 __all__ = ["is_database", "parse", "redacted"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_USER_AND_PASSWORD = re.compile(r"([A-Za-z][\w+.-]+:/{1,2})[^\s'\"]*@")  # a path has one slash
-_PASSWORD_SETTING = re.compile(r"(password=)[^\s&'\")]*", re.IGNORECASE)
 _HEAD_BYTES = 16  # of a file, by which databases recognize their files
 
 
@@ -83,27 +82,6 @@ def parse(source: str | Path) -> Address:
         f"mottle does not know addresses that begin with {scheme}://.",
         f"Databases are {_examples(' and ')}.",
     )
-
-
-def redacted(text: str) -> str:
-    """Remove users and passwords from a text that may quote an address.
-
-    Parameters
-    ----------
-    text : str
-        A message, a command line or a driver's error.
-
-    Returns
-    -------
-    str
-        The same text without what may be a user or a password.
-
-    Examples
-    --------
-    >>> redacted("unexpected argument (postgresql://ada:secret@db.example/clinic)")
-    'unexpected argument (postgresql://db.example/clinic)'
-    """
-    return _PASSWORD_SETTING.sub(r"\1…", _USER_AND_PASSWORD.sub(r"\1", text))
 
 
 def _examples(last: str) -> str:

@@ -29,10 +29,8 @@ from scipy.sparse.csgraph import connected_components
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, join
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand, allowed
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import (
     Arrangement,
@@ -63,7 +61,7 @@ _PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
     "buckets",
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
-    guarantees=(LDiversity, BetaLikeness, Caps),
+    offers=Capability.CAPS,
     cost="O(n · μ · block · d) time, refinement as long as you let it; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
 )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mottle.encoding.domain import Codes
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
@@ -18,7 +17,7 @@ from mottle.orderings.unit_cube import place
     "hilbert",
     title="the best groups of neighbours along a space-filling curve",
     paper="FAST07",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
@@ -38,7 +37,7 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     "hilbert-fast",
     title="groups that are short along a space-filling curve: quicker than hilbert, loses more",
     paper="FAST07",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )

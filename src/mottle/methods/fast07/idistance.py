@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.encoding.domain import Codes
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
@@ -19,7 +18,7 @@ from mottle.orderings.unit_cube import place
     "idistance",
     title="the best groups of neighbours along clusters of similar records",
     paper="FAST07",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )
@@ -39,7 +38,7 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     "idistance-fast",
     title="groups that are short along clusters: quicker than idistance, loses more",
     paper="FAST07",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )

@@ -31,11 +31,9 @@ import numpy as np
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.kernels.ncp_growth import scales
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.buckets.bucketization import (
@@ -224,7 +222,7 @@ for _rule_name, _rule in _RULES.items():
             f"het-{_rule_name}{_way}",
             title=_TITLE + _rule.title + _remark,
             paper="HET",
-            guarantees=(LDiversity, BetaLikeness, Caps),
+            offers=Capability.CAPS,
             cost=f"O({_rule.cost}) time with c records per bucket; O(c² + n·buckets) memory",
         )(partial(_arrange, name=f"het-{_rule_name}{_way}", bucketize=_bucketize, rule=_rule))
 
@@ -232,7 +230,7 @@ register(
     "het-hungarian-dummies",
     title="het-hungarian to the paper's letter, dummy records included; unsafe",
     paper="HET",
-    guarantees=(LDiversity, BetaLikeness),
+    offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
     cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",
     dummies=dummies_needed,
 )(

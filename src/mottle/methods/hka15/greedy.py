@@ -13,8 +13,8 @@ from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.nearest_box import BoxIndex, absorb, build, holds, search, take
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.orderings import by_cardinality, lexicographic
@@ -30,7 +30,7 @@ Assign = Callable[[BoxIndex, Int32Array], int]
     "greedy",
     title="k - 1 rounds: every record in turn joins the published record it widens least",
     paper="HKA15",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(k·n²·d) time at worst, in practice about k·n^1.25; O(n·(k + d)) memory",
 )
 def greedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth, scales
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
@@ -30,7 +30,7 @@ LIMIT = 6000  # most records; their cost matrix takes 288 MB
     "hungarian",
     title="k - 1 rounds, each the cheapest assignment over all records (small tables)",
     paper="HKA15",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(k·n³) time at worst, in practice about O(k·n^2.2); 8·n² bytes of memory",
     sets=SetColumns.VOTED,
 )

@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from mottle.encoding.domain import Codes
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.kernels.nearest_box import BoxIndex, holds, search, take
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.hka15.greedy import NOBODY, backtrack, in_iterations
@@ -38,7 +38,7 @@ class Shortlists(NamedTuple):
     "sortgreedy",
     title="k - 1 rounds: the pair of records that adds the least loss joins first",
     paper="HKA15",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(k·n³·d) time at worst, in practice about k·n^1.0 to k·n^1.3; O(n·(k + d)) memory",
 )
 def sortgreedy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.methods.base import Arrangement, Draw, MethodContext, SetColumns, register
 from mottle.methods.nh.diverse_partitions import diverse_partitions
 from mottle.methods.nh.rings import Partitions, order_rings, split_huge
@@ -27,7 +26,7 @@ from mottle.typing import Int32Array, Int64Array
     "nh",
     title="every record generalized with its k - 1 neighbours in a ring",
     paper="NH10",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
 )

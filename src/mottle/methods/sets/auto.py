@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.methods import Arrangement, MethodContext
 from mottle.methods.sets.base import register
@@ -20,7 +17,7 @@ from mottle.methods.sets.freeform import freeform
     "auto",
     title="freeform, or buckets where labels are to be protected; the certificate says which",
     paper="mottle",
-    guarantees=(KAnonymity, LDiversity, BetaLikeness, Caps),
+    offers=Capability.K_ANONYMITY | Capability.CAPS,
     cost="that of the method it picks",
 )
 def auto(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mottle.errors import UsageError
-from mottle.guarantees.base import Guarantee
+from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.methods.base import Arrangement, MethodContext
 from mottle.utils.registry import Registry
@@ -23,18 +23,30 @@ class SetMethod:
     name: str
     title: str  # one line for people who do not know the paper
     paper: str  # short name, as in docs/papers.md
-    guarantees: tuple[type, ...]  # what it can give
+    offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, and s for items per record
     arrange: Arrange
     unsafe: bool = False  # keeps to its paper where that leaks; runs only when asked for by name
 
-    def gives(self, guarantee: Guarantee) -> bool:
-        """Whether the method can give every part of ``guarantee``.
+    @property
+    def guarantees(self) -> tuple[type[Guarantee], ...]:
+        """The guarantees that the method can give by themselves."""
+        return met_by(self.offers)
 
-        Whoever gives a sensitive guarantee minds the least degree too: k-anonymity comes along.
+    def gives(self, guarantee: Guarantee) -> bool:
+        """Tell whether the method can give every part of ``guarantee``.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
+
+        Returns
+        -------
+        bool
+            Whether the method offers what the guarantee requires; see `Guarantee.met_by`.
         """
-        others = [part for part in guarantee.parts if not isinstance(part, KAnonymity)]
-        return all(isinstance(part, self.guarantees) for part in others or guarantee.parts)
+        return guarantee.met_by(self.offers)
 
 
 METHODS: Registry[SetMethod] = Registry("method for sets", "mottle.methods.sets")
@@ -45,14 +57,27 @@ def register(
     *,
     title: str,
     paper: str,
-    guarantees: tuple[type, ...],
+    offers: Capability,
     cost: str,
     unsafe: bool = False,
 ) -> Callable[[Arrange], Arrange]:
-    """Make the decorated function available as method ``name``."""
+    """Make the decorated function available as a method for sets.
+
+    Parameters
+    ----------
+    name, title, paper, offers, cost
+        As for `mottle.methods.base.register`; s is the number of items per record.
+    unsafe : bool
+        Whether it keeps to its paper where that leaks; it then runs only when asked for by name.
+
+    Returns
+    -------
+    callable
+        The decorator.
+    """
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(SetMethod(name, title, paper, guarantees, cost, arrange, unsafe))
+        METHODS.add(SetMethod(name, title, paper, offers, cost, arrange, unsafe))
         return arrange
 
     return add
@@ -64,12 +89,26 @@ def registered() -> dict[str, SetMethod]:
 
 
 def method_for(name: object, guarantee: object) -> SetMethod:
-    """The method of that name, or `UsageError` when there is none or it cannot give that."""
-    if not isinstance(guarantee, Guarantee):
-        raise UsageError(
-            f"A {type(guarantee).__name__} is not a guarantee.",
-            "Write for instance KAnonymity(10) or LDiversity(3).",
-        )
+    """Look up a method that can give a guarantee.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method.
+    guarantee : Guarantee
+        What is to be promised.
+
+    Returns
+    -------
+    SetMethod
+        The method of that name.
+
+    Raises
+    ------
+    UsageError
+        There is no such method, it cannot give the guarantee, or ``guarantee`` is not one.
+    """
+    guarantee = check_is_guarantee(guarantee)
     chosen = METHODS.get_named(name)
     if not chosen.gives(guarantee):
         able = [

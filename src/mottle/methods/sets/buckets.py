@@ -14,10 +14,8 @@ import numpy as np
 
 from mottle.graph.bit_voting import vote
 from mottle.graph.model import Graph
-from mottle.guarantees.beta_likeness import BetaLikeness
-from mottle.guarantees.caps import Caps
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets, frequent_items
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods import Arrangement, MethodContext
@@ -36,7 +34,7 @@ _FEATURES = 100  # number of most frequent items whose shares form the profile o
     "buckets",
     title="labels in buckets, matched by sets, buckets permuted at random; leaks nothing",
     paper="mottle, after HET",
-    guarantees=(LDiversity, BetaLikeness, Caps),
+    offers=Capability.CAPS,
     cost="O(n · μ · (block + s)) time, refinement as long as you let it; O(n · (μ + s)) memory",
 )
 def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

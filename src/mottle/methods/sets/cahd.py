@@ -18,10 +18,9 @@ import numpy as np
 from numba import njit
 
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DECIDES_BY_BOTH
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming
@@ -37,7 +36,7 @@ _NONE = -1
     "cahd",
     title="homogeneous groups along the Gray order (rival)",
     paper="Ghinita et al. 2011",
-    guarantees=(KAnonymity, LDiversity),
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n · (log n + k) · s) time, O(n) memory",
 )
 def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

@@ -18,9 +18,9 @@ from numba import njit
 
 from mottle.errors import GuaranteeError
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DECIDES_BY_BOTH
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.l_diversity import LDiversity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import hamming
 from mottle.methods import Arrangement, Draw, MethodContext
@@ -37,7 +37,7 @@ _PATIENCE = 20  # steps per record after which a walk is abandoned
     "closed-walk-greedy",
     title="the union of ℓ greedy closed walks; only with the paper's unsafe randomization",
     paper="SET12",
-    guarantees=(LDiversity,),
+    offers=Capability.EQUAL_CAPS,
     cost="O(ℓ · n²) time at worst, O(n · ℓ) memory",
     unsafe=True,
 )

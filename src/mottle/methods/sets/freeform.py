@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.kernels.ncp_growth import Scales, bit_scales
 from mottle.methods import Arrangement, MethodContext
@@ -37,7 +37,7 @@ _LARGEST_SUM = (1 << 30) - 1  # largest sum of the weights of a box
     "freeform",
     title="every record its own candidates: by common items, refined while it pays",
     paper="mottle, after SET12 and HKA15",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n · k · (block + s)) time, refinement as long as you let it; O(n · (k + s)) memory",
 )
 def freeform(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

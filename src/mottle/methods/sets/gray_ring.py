@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mottle.graph.model import Graph
+from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
-from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.methods import Arrangement, MethodContext
@@ -23,7 +23,7 @@ from mottle.typing import Int64Array
     "gray-ring",
     title="one ring over the Gray order; fastest",
     paper="SET12",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n · log n · s) time, O(n) memory",
 )
 def gray_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
@@ -35,7 +35,7 @@ def gray_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement
     "gray-tsp-ring",
     title="one ring over the Gray order improved by short paths through segments",
     paper="SET12",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="O(n · (log n + 350) · s) time, O(n) memory",
 )
 def gray_tsp_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
@@ -47,7 +47,7 @@ def gray_tsp_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrange
     "gray-genetic-ring",
     title="gray-tsp-ring with the paper's genetic algorithm; slower, longer paths",
     paper="SET12",
-    guarantees=(KAnonymity,),
+    offers=Capability.K_ANONYMITY,
     cost="as gray-tsp-ring, a hundred times slower",
 )
 def gray_genetic_ring(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

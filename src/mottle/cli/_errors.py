@@ -1,0 +1,34 @@
+"""How commands report errors: what is wrong and what to do, and the exit code of the error."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from mottle.errors import MottleError
+from mottle.utils.redaction import redacted
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def reporting_errors() -> Iterator[None]:
+    """Print errors as what is wrong and what to do, and exit with their code."""
+    err = Console(stderr=True)
+    handler = RichHandler(console=err, show_time=False, show_path=False, markup=False)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s")
+    try:
+        yield
+    except MottleError as error:
+        err.print("[bold red]Error:[/] ", end="")
+        for line in filter(None, (error.problem, error.remedy)):
+            err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        err.print("Interrupted: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,407 @@
+"""All commands: the arguments and options of each, and the module that runs it.
+
+This module imports nothing costly. A command's ``module`` has a function ``run`` that takes the
+command's instance; it is imported after the options were read and checked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, OptionGroup
+from mottle.cli._options import (
+    AsJson,
+    ColumnOptions,
+    Data,
+    DestinationOptions,
+    EffortOptions,
+    Encoding,
+    GuaranteeOptions,
+    GuaranteeSeriesOptions,
+    OptionalColumnOptions,
+    OptionalGuaranteeOptions,
+    Overwrite,
+    Private,
+    ReportOptions,
+    ScaleOptions,
+    Seconds,
+    SetSourceOptions,
+    SourceOptions,
+    WithExamples,
+)
+from mottle.errors import UsageError
+from mottle.utils.lazy import lazy_module
+
+FORMATS = ("csv", "parquet")  # of sampled tables
+_PACKAGE = Path(__file__).parent.parent
+
+
+def names_registered_in(folder: Path) -> list[str]:
+    """The names under which the modules of a package register items, without importing them."""
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*.py")]
+    return sorted(name for text in texts for name in re.findall(r'@register\(\s*"([^"]+)"', text))
+
+
+ADVERSARIES = names_registered_in(_PACKAGE / "audit" / "adversaries")
+
+Release = Annotated[
+    Path, typer.Argument(help="Release folder, or its release.parquet or release.csv.")
+]
+ReleaseFolder = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel=OUTPUT)
+]
+Fit = Annotated[
+    str,
+    typer.Option(
+        help="How likely the values of a cell are: fitted or uniform.", rich_help_panel=EFFORT
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(OptionGroup):
+    """A command as it was typed."""
+
+    module: ClassVar[str] = ""
+
+    typed: tuple[str, ...] = ()  # the words after "mottle"
+
+    def run(self) -> Any:
+        """Check the options, then import what the command needs, and run it."""
+        self.check()
+        return lazy_module(self.module).run(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymize(Command):
+    """The command ``mottle anonymize``."""
+
+    module: ClassVar[str] = "mottle.cli.anonymize"
+
+    data: Data
+    source: SourceOptions
+    columns: ColumnOptions
+    representation: Annotated[
+        str,
+        typer.Option(
+            help="range, or set: every column as a set of values.", rich_help_panel="Columns"
+        ),
+    ] = "range"
+    guarantee: GuaranteeOptions
+    method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
+        "auto"
+    )
+    effort: EffortOptions
+    audit: Annotated[
+        str,
+        typer.Option(
+            help="basic, or full: play all adversaries against the release.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = "basic"
+    destination: DestinationOptions
+    private: Private = None
+    no_totals: Annotated[
+        bool,
+        typer.Option(
+            "--no-totals",
+            help="Do not say how often values occur (docs/queries.md).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    reports: ReportOptions
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+    scale: ScaleOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnonymizeSets(Command):
+    """The command ``mottle anonymize-sets``."""
+
+    module: ClassVar[str] = "mottle.cli.anonymize_sets"
+
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Transaction file, one set per line, or a table with --column or --record."
+        ),
+    ]
+    source: SetSourceOptions
+    encoding: Encoding = None
+    guarantee: GuaranteeOptions
+    method: Annotated[
+        str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
+    ] = "auto"
+    effort: EffortOptions
+    output: ReleaseFolder
+    private: Private = None
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Compare counts with those in the original.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    reports: ReportOptions
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit(Command):
+    """The command ``mottle audit``."""
+
+    module: ClassVar[str] = "mottle.cli.audit"
+
+    original: Annotated[
+        str, typer.Argument(help="The table the release was made from: file or database.")
+    ]
+    release: Annotated[
+        Path, typer.Argument(help="Release folder or file, or another tool's file (--schema).")
+    ]
+    source: SourceOptions
+    private: Annotated[
+        Path | None,
+        typer.Option(help="The owner's secret link file.", rich_help_panel=DATA),
+    ] = None
+    columns: OptionalColumnOptions
+    guarantee: OptionalGuaranteeOptions
+    adversary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Only these: {', '.join(ADVERSARIES)}. Repeatable.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
+    sample: Annotated[
+        int,
+        typer.Option(
+            help="Maximum number of people to examine; larger tables are sampled.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = 1_000_000
+    seed: Annotated[int, typer.Option(help="For choosing the sample.", rich_help_panel=EFFORT)] = 0
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise what is wrong with the options."""
+        super().check()
+        if self.sample < 1:
+            raise UsageError("--sample must be at least 1.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Command):
+    """The command ``mottle query``."""
+
+    module: ClassVar[str] = "mottle.cli.query"
+
+    release: Release
+    sql: Annotated[str, typer.Argument(help='"SELECT count(*) FROM release WHERE age > 60"')]
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="Hand the SQL to DuckDB as it is: ranges are structs, sets are lists.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
+    fit: Fit = "fitted"
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print the answer as CSV.", rich_help_panel=OUTPUT)
+    ] = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Command):
+    """The command ``mottle sample``."""
+
+    module: ClassVar[str] = "mottle.cli.sample"
+
+    release: Release
+    tables: Annotated[
+        int, typer.Option("--tables", "-m", help="How many to draw.", rich_help_panel=EFFORT)
+    ] = 5
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Makes the draw repeatable.", show_default="random", rich_help_panel=EFFORT
+        ),
+    ] = None
+    fit: Fit = "fitted"
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the tables.", rich_help_panel=OUTPUT)
+    ]
+    format_: Annotated[
+        str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.", rich_help_panel=OUTPUT)
+    ] = FORMATS[0]
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Command):
+    """The command ``mottle report``."""
+
+    module: ClassVar[str] = "mottle.cli.report"
+
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")]
+    original: Annotated[
+        str | None,
+        typer.Option(
+            help="The table or sets it was made from: makes an internal report.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            help="The owner's secret link file, for --report-examples.", rich_help_panel=DATA
+        ),
+    ] = None
+    source: SourceOptions
+    sets: SetSourceOptions
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write it.",
+            show_default="RELEASE/report.html",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    examples: WithExamples = False
+    overwrite: Overwrite = False
+
+    def check(self) -> None:
+        """Raise what is wrong with the options."""
+        super().check()
+        if self.original is not None and self.output is None:
+            raise UsageError(
+                "The internal report needs a file of its own.",
+                "Name a file outside the release: -o FILE.",
+            )
+        if self.examples and (self.original is None or self.private is None):
+            raise UsageError(
+                "--report-examples needs to know who is whose record.",
+                "Give --original, and --private with the owner's link file.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Command):
+    """The command ``mottle compare``."""
+
+    module: ClassVar[str] = "mottle.cli.compare"
+
+    data: Data
+    source: SourceOptions
+    columns: ColumnOptions
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that models predict.",
+            show_default="a sensitive one",
+            rich_help_panel="Columns",
+        ),
+    ] = None
+    guarantees: GuaranteeSeriesOptions
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Methods to compare: a,b,c. See 'mottle methods'; also privbayes.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = "freeform,hilbert,mondrian"
+    seconds: Seconds = None
+    seed: Annotated[
+        int,
+        typer.Option(help="For the split, the questions and the runs.", rich_help_panel=EFFORT),
+    ] = 0
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the results.", rich_help_panel=OUTPUT)
+    ]
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Command):
+    """The command ``mottle inspect``."""
+
+    module: ClassVar[str] = "mottle.cli.inspect"
+
+    data: Data
+    source: SourceOptions
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Where to write the proposed schema.", rich_help_panel=OUTPUT
+        ),
+    ] = Path("mottle.toml")
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Methods(Command):
+    """The command ``mottle methods``."""
+
+    module: ClassVar[str] = "mottle.cli.methods"
+
+    sets: Annotated[
+        bool, typer.Option("--sets", help="Those for set-valued data.", rich_help_panel=DATA)
+    ] = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LintHierarchy(Command):
+    """The command ``mottle lint-hierarchy``."""
+
+    module: ClassVar[str] = "mottle.cli.lint_hierarchy"
+
+    file: Annotated[Path, typer.Argument(help="Hierarchy in ARX's CSV layout.")]
+    data: Annotated[
+        str | None,
+        typer.Option(help="Table whose values must be leaves.", rich_help_panel=DATA),
+    ] = None
+    source: SourceOptions
+    column: Annotated[
+        str | None, typer.Option(help="Column of the table.", rich_help_panel="Columns")
+    ] = None
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise what is wrong with the options."""
+        super().check()
+        if (self.data is None) != (self.column is None):
+            raise UsageError("--data and --column go together.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Command):
+    """The command ``mottle demo``."""
+
+    module: ClassVar[str] = "mottle.cli.demo"
+
+    rows: Annotated[int, typer.Option(help="People to generate.", rich_help_panel=DATA)] = 20_000
+    k: Annotated[
+        int,
+        typer.Option(
+            "--k", "-k", help="Everybody hides among k records.", rich_help_panel="Guarantee"
+        ),
+    ] = 10
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the demo.", rich_help_panel=OUTPUT)
+    ] = Path("mottle-demo")
+    as_json: AsJson = False

@@ -1,0 +1,42 @@
+"""The command ``mottle lint-hierarchy``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import typer
+
+from mottle.cli._terminal import out
+from mottle.cli.commands import LintHierarchy
+from mottle.encoding import encode
+from mottle.errors import DataError, SchemaError, did_you_mean
+from mottle.hierarchy import arx, validation
+from mottle.schema.model import Column, Role
+from mottle.utils.arrow import as_text
+
+
+def run(asked: LintHierarchy) -> None:
+    """Name everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
+    file, column = asked.file, asked.column
+    values = None
+    if asked.data is not None and column is not None:
+        table = asked.source.read(asked.data)
+        if column not in table.column_names:
+            raise SchemaError(
+                f"The table has no column '{column}'.",
+                did_you_mean(column, table.column_names),
+            )
+        encode.kind_of(table.schema.field(column).type, Column(name=column, role=Role.SENSITIVE))
+        distinct = as_text(table.column(column).unique().drop_null(), column)
+        values = distinct.to_pylist()
+    findings = validation.lint(arx.read_rows(file), values=values, name=file.name)
+    errors = [found for found in findings if found.severity is validation.Severity.ERROR]
+    if asked.as_json:
+        print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
+    else:
+        for found in findings:
+            out.print(f"{found.severity}: {found.message}", markup=False, highlight=False)
+        out.print(f"{len(errors)} errors, {len(findings) - len(errors)} warnings in {file}.")
+    if errors:
+        raise typer.Exit(DataError.exit_code)

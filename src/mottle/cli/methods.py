@@ -1,0 +1,42 @@
+"""The command ``mottle methods``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from mottle import methods
+from mottle.cli._terminal import out
+from mottle.cli.commands import Methods
+from mottle.methods import Method
+from mottle.methods.sets import SetMethod
+from mottle.methods.sets import registered as set_methods
+
+
+def run(asked: Methods) -> None:
+    """List the methods for tables or for sets."""
+    known: Mapping[str, Method | SetMethod] = set_methods() if asked.sets else methods.registered()
+    if asked.as_json:
+        described = [
+            {
+                "name": method.name,
+                "title": method.title,
+                "gives": _gives(method),
+                "paper": method.paper,
+                "cost": method.cost,
+            }
+            for method in known.values()
+        ]
+        print(json.dumps(described, indent=2, ensure_ascii=False))
+        return
+    shown = Table("method", "what it does", "gives", "paper", "cost")
+    for method in known.values():
+        gives = ", ".join(_gives(method))
+        shown.add_row(method.name, method.title, gives, method.paper, method.cost)
+    out.print(shown)
+
+
+def _gives(method: Method | SetMethod) -> list[str]:
+    return [guarantee.__name__ for guarantee in method.guarantees]

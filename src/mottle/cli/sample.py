@@ -1,0 +1,41 @@
+"""The command ``mottle sample``: ordinary tables that a release allows."""
+
+from __future__ import annotations
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+from rich.console import Console
+
+from mottle.cli.commands import FORMATS, Sample
+from mottle.errors import UsageError, did_you_mean
+from mottle.io.atomic_write import staged
+from mottle.io.set_columns_text import sets_as_text
+from mottle.pipeline.release import read_release
+
+
+def run(asked: Sample) -> None:
+    """Draw ordinary tables that a release allows: every cell becomes one of its values."""
+    if asked.format_ not in FORMATS:
+        raise UsageError(
+            f"There is no format '{asked.format_}'.", did_you_mean(asked.format_, FORMATS)
+        )
+    published = read_release(asked.release)
+    drawn = published.sample(asked.tables, seed=asked.seed, fit=asked.fit)
+    if asked.format_ == "csv":
+        drawn = [sets_as_text(table, published.columns) for table in drawn]
+    names = [f"sample-{number}.{asked.format_}" for number in range(1, len(drawn) + 1)]
+    with staged(asked.output, names, overwrite=asked.overwrite) as stage:
+        for name, table in zip(names, drawn, strict=True):
+            if asked.format_ == "csv":
+                pyarrow.csv.write_csv(table, stage / name)
+            else:
+                pq.write_table(table, stage / name, compression="zstd")
+    out = Console()
+    out.print(f"Wrote {', '.join(names)} to {asked.output}.", highlight=False, soft_wrap=True)
+    if len(names) > 1:
+        out.print(
+            "Run the analysis on each and pool the results: mottle.queries.combine(estimates,"
+            " variances).",
+            highlight=False,
+            soft_wrap=True,
+        )

@@ -1,0 +1,35 @@
+"""What a guarantee requires of a method, and what a method offers."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+
+class Capability(Flag):
+    """A kind of condition that a method can keep; flags are combined with ``|``.
+
+    Guarantees state what they require and methods what they offer, so that neither names the
+    other: a new guarantee is given at once by every method that offers what it requires.
+
+    >>> Capability.EQUAL_CAPS in Capability.CAPS
+    True
+    >>> Capability.K_ANONYMITY in Capability.CAPS
+    False
+    """
+
+    # Every individual has at least k matches.
+    K_ANONYMITY = auto()
+    # One cap for all sensitive values: what ℓ-diversity requires.
+    EQUAL_CAPS = auto()
+    # Caps that grow with the share of the value in the table: what β-likeness requires.
+    SHARE_CAPS = auto()
+    # Any cap for any value: what `Caps` requires.
+    OWN_CAPS = auto()
+    # A predicate on the sensitive values of an individual's matches, such as t-closeness. No
+    # method offers it.
+    BLOCK_CONDITION = auto()
+    # What a guarantee requires that does not state it; no method offers it.
+    UNDECLARED = auto()
+
+    # A cap per sensitive value, whatever the caps are.
+    CAPS = EQUAL_CAPS | SHARE_CAPS | OWN_CAPS

@@ -1,0 +1,98 @@
+"""Help, the version and errors in options wait for nothing that only a run needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"altair", "duckdb", "numba", "pandas", "pyarrow", "scipy", "sklearn", "vl_convert"}
+COMMANDS = [
+    "anonymize",
+    "anonymize-sets",
+    "audit",
+    "compare",
+    "demo",
+    "inspect",
+    "lint-hierarchy",
+    "methods",
+    "query",
+    "report",
+    "sample",
+]
+RUN = """
+import atexit, json, sys
+atexit.register(lambda: print("\\n" + json.dumps(sorted(sys.modules)), file=sys.stderr))
+sys.argv = ["mottle", *{arguments!r}]
+from mottle.cli.app import main
+main()
+"""
+
+
+def loaded(code: str) -> tuple[int, set[str]]:
+    """The exit code of a program, and the top-level packages it has loaded at its end."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    modules = json.loads(done.stderr.splitlines()[-1])
+    return done.returncode, {name.partition(".")[0] for name in modules}
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import json, mottle, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    _, modules = loaded(code)
+    assert "mottle" in modules
+    assert not modules & (HEAVY | {"numpy", "pydantic", "typer"})
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], [], ["anonymise"]])
+def test_the_group_of_commands_loads_nothing_that_commands_need(arguments: list[str]) -> None:
+    code, modules = loaded(RUN.format(arguments=arguments))
+    assert code == (0 if arguments and arguments[0].startswith("-") else 2)
+    assert not modules & (HEAVY | {"numpy"})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_loads_nothing_heavy(command: str) -> None:
+    code, modules = loaded(RUN.format(arguments=[command, "--help"]))
+    assert code == 0
+    assert not modules & (HEAVY | {"numpy"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["anonymize"],
+        ["anonymize", "people.csv", "--nonsense"],
+        ["anonymize", "people.csv", "--l", "2.5"],
+        ["anonymize", "people.csv", "--qi", "age", "-o", "out"],
+        ["anonymize", "people.csv", "--qi", "age", "-o", "out", "--k", "1"],
+        ["anonymize", "people.csv", "--k", "5", "-o", "out"],
+        ["anonymize", "people.csv", "--qi", "age", "--k", "5"],
+        ["anonymize", "people.csv", "--qi", "age", "--kind", "age=numbr", "--k", "5", "-o", "out"],
+        ["anonymize", "x.csv", "--qi", "a", "--k", "5", "-o", "out", "--report-examples"],
+        ["anonymize-sets", "baskets.dat", "-o", "out"],
+        ["audit", "people.csv"],
+        ["audit", "people.csv", "out", "--sample", "0"],
+        ["compare", "people.csv", "--qi", "age", "--k", "5,x", "-o", "out"],
+        ["inspect"],
+        ["lint-hierarchy", "origin.csv", "--data", "people.csv"],
+        ["query", "out"],
+        ["report", "out", "--original", "people.csv"],
+        ["sample", "out"],
+        ["demo", "--rows", "many"],
+        ["methods", "--nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_a_usage_error_loads_nothing_heavy(arguments: list[str]) -> None:
+    code, modules = loaded(RUN.format(arguments=arguments))
+    assert code == 2
+    assert not modules & HEAVY
+
+
+def test_the_list_of_commands_is_complete() -> None:
+    code = RUN.format(arguments=["--help"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    for command in COMMANDS:
+        assert f"\n  {command} " in done.stdout
