@@ -15,6 +15,7 @@ from mottle.io.read_sets import read_sets
 from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.pipeline.progress import Progress
+from mottle.release.certificate import Certificate
 
 
 def run(asked: AnonymizeSets) -> None:
