@@ -80,7 +80,7 @@ def test_several_columns_are_parted_by_the_lowest_cap_of_each_value():
         assert is_group(tier.counts, values)
 
 
-@pytest.code.parametrize("guarantee", [BetaLikeness(5), Caps({"rare": 0.08}, default=0.6)], ids=str)
+@pytest.mark.parametrize("guarantee", [BetaLikeness(5), Caps({"rare": 0.08}, default=0.6)], ids=str)
 def test_tiers_lose_less_and_pass_all_checks(guarantee, monkeypatch):
     table = mottle.datasets.population(3000, seed=4).select(["age", "sex", "education"])
     random = np.random.default_rng(1)

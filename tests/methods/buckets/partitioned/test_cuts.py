@@ -83,7 +83,7 @@ def test_blocks_across_regions_are_those_of_memory(regions, diversity, seed, mon
 
 
 @pytest.mark.parametrize("regions", [1, 3])
-def test_regions_tell_the_deepest_border_of_every_stretch(regions, monkeypatch):
+def test_regions_report_the_deepest_border_of_every_section(regions, monkeypatch):
     monkeypatch.setattr(cuts, "_KNOWN_BORDERS", 60)
     table, _ = line(regions, 3, 8)
     depths = TableRecords(table.codes).borders(np.arange(ROWS))
