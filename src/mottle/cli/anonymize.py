@@ -73,7 +73,7 @@ def anonymize_command(
     rest: Annotated[str | None, typer.Option(help="Role of all columns not named.")] = None,
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="COLUMN=number|date|category|ordered|hierarchy|set. Repeatable."),
+        typer.Option(help="COLUMN=KIND, such as postcode=prefix: docs/guide.md. Repeatable."),
     ] = None,
     weight: Annotated[
         list[str] | None, typer.Option(help="COLUMN=WEIGHT of its loss. Repeatable.")

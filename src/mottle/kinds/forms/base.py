@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.errors import DataError
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds._registered import Family, Registered
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
