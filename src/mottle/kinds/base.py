@@ -42,6 +42,25 @@ class KindFamily(Family):
 class Kind(Registered, metaclass=KindFamily):
     """How the values of a quasi-identifier are generalized.
 
+    Parameters
+    ----------
+    name : str
+        The name of a registered kind, as in a schema.
+
+    Raises
+    ------
+    ValueError
+        There is no kind of that name.
+
+    Notes
+    -----
+    A new kind is a class in a module of its own in `mottle.kinds`, with `name`, `form` and `usage`,
+    under the decorator `register`. It overrides the methods in which it differs from a category. In
+    these, ``values`` is a column of the table as it comes, ``name`` the column's name for messages,
+    ``column`` the column as the schema or the release describes it, ``domain`` its coded values,
+    ``known`` the value of every code and ``form`` the form of the cells: that of the kind, or
+    `Form.SET` in the representation of that name.
+
     Examples
     --------
     >>> Kind.NUMBER is Kind("number"), Kind.NUMBER == "number", Kind.NUMBER.form

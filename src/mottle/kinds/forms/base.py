@@ -182,6 +182,23 @@ class FormFamily(Family):
 class Form(Registered, metaclass=FormFamily):
     """How the cells of a quasi-identifier are published.
 
+    Parameters
+    ----------
+    name : str
+        The name of a registered form, as in the metadata of a release.
+
+    Raises
+    ------
+    ValueError
+        There is no form of that name.
+
+    Notes
+    -----
+    In the methods ``domain`` is a coded column, ``codes`` [n] are the codes of its records,
+    ``cells`` and ``others`` are published cells as Arrow arrays of `arrow_type`, ``column`` is the
+    column as the release describes it and ``value_type`` the type of its original values. Methods
+    that raise NotImplementedError here have to be defined by every form.
+
     Examples
     --------
     >>> Form.RANGE is Form("range"), Form.RANGE == "range"
