@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.errors import DataError, SchemaError
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds._registered import Family, Registered
 from mottle.kinds.codes import (
     codes_in,
@@ -26,7 +25,6 @@ from mottle.kinds.codes import (
 from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.typing import Float64Array, Int32Array
-from mottle.utils.arrow import is_plain
 from mottle.utils.registry import Registry
 
 
@@ -43,6 +41,25 @@ class KindFamily(Family):
 
 class Kind(Registered, metaclass=KindFamily):
     """How the values of a quasi-identifier are generalized.
+
+    Parameters
+    ----------
+    name : str
+        The name of a registered kind, as in a schema.
+
+    Raises
+    ------
+    ValueError
+        There is no kind of that name.
+
+    Notes
+    -----
+    A new kind is a class in a module of its own in `mottle.kinds`, with `name`, `form` and `usage`,
+    under the decorator `register`. It overrides the methods in which it differs from a category. In
+    these, ``values`` is a column of the table as it comes, ``name`` the column's name for messages,
+    ``column`` the column as the schema or the release describes it, ``domain`` its coded values,
+    ``known`` the value of every code and ``form`` the form of the cells: that of the kind, or
+    `Form.SET` in the representation of that name.
 
     Examples
     --------
@@ -256,7 +273,7 @@ def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:
 
 def check_plain(data_type: pa.DataType, name: str) -> None:
     """Raise `SchemaError` where values are neither numbers, days, text nor truth values."""
-    if not is_plain(data_type) or pa.types.is_duration(data_type):
+    if not arrow.is_plain(data_type) or pa.types.is_duration(data_type):
         raise SchemaError(
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
             "Turn them into numbers or text, or give the column another role.",

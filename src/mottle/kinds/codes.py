@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.typing import Float64Array, Int32Array
-from mottle.utils.arrow import as_text
 
 
 def is_number(data_type: pa.DataType) -> bool:
@@ -35,7 +33,7 @@ def plain_values(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Values whose equality means what it should: bytes and times as text, NaN as missing."""
     values = without_dictionary(values)
     if pa.types.is_binary(values.type) or pa.types.is_time(values.type):
-        return as_text(values, name)
+        return arrow.as_text(values, name)
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         return pc.add(values, pa.scalar(0.0, values.type))  # -0.0 and 0.0 are one value

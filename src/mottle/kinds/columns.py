@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds._arrow import pa
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:

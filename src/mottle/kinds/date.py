@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
+from mottle.kinds._arrow import arrow, pa
 from mottle.kinds.base import Kind, check_holds, register
 from mottle.kinds.codes import is_date, plain_values, without_dictionary
 from mottle.kinds.forms.base import Form
-from mottle.utils.arrow import as_days
 
 
 @register
@@ -37,7 +35,7 @@ class Date(Kind):
     def canonical(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         """Moments as days."""
         values = without_dictionary(values)
-        return values if pa.types.is_null(values.type) else as_days(values, name)
+        return values if pa.types.is_null(values.type) else arrow.as_days(values, name)
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         """Moments as days."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mottle.errors import DataError
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds.base import Kind, register
 from mottle.kinds.codes import codes_in, only_present, plain_values
 from mottle.kinds.columns import ReleasedColumn, SchemaColumn

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.base import Kind, register
 from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.kinds.forms.worlds import SEPARATOR as SEPARATOR
 from mottle.typing import Int32Array
-from mottle.utils.arrow import is_plain
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ class ItemSet(Kind):
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Lists of plain values."""
-        return bool(_is_list(data_type) and is_plain(data_type.value_type))
+        return bool(_is_list(data_type) and arrow.is_plain(data_type.value_type))
 
     def check_options(self, column: SchemaColumn) -> None:
         """A separator is a text within a line."""

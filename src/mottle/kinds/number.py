@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mottle.errors import DataError
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds.base import Kind, check_holds, register
 from mottle.kinds.codes import is_number, plain_values
 from mottle.kinds.forms.base import Form

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.errors import DataError, SchemaError
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.base import Kind, register
 from mottle.kinds.codes import codes_in, plain_values, without_dictionary
 from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.typing import Float64Array, Int32Array
-from mottle.utils.arrow import as_text, dictionary_order
 
 
 @register
@@ -40,7 +38,7 @@ class Ordered(Kind):
         """Values as they are; where all are missing, the order tells their type, which is text."""
         values = without_dictionary(values)
         if pa.types.is_null(values.type):
-            return as_text(values, name)
+            return arrow.as_text(values, name)
         return plain_values(values, name)
 
     def code(
@@ -50,7 +48,7 @@ class Ordered(Kind):
         brings = pa.types.is_dictionary(values.type) and values.type.ordered and values.num_chunks
         compared = self.comparable(values, column.name)
         if column.order is None and brings:
-            known = self.comparable(dictionary_order(values, column.name), column.name)
+            known = self.comparable(arrow.dictionary_order(values, column.name), column.name)
         else:
             known = _stated_order(compared, column)
         return codes_in(compared, known), known

@@ -23,10 +23,9 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds.base import Kind, check_holds, register
 from mottle.kinds.codes import codes_of_distinct, plain_values
 from mottle.kinds.columns import SchemaColumn

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.errors import DataError
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds._registered import Family, Registered
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -182,6 +181,23 @@ class FormFamily(Family):
 
 class Form(Registered, metaclass=FormFamily):
     """How the cells of a quasi-identifier are published.
+
+    Parameters
+    ----------
+    name : str
+        The name of a registered form, as in the metadata of a release.
+
+    Raises
+    ------
+    ValueError
+        There is no form of that name.
+
+    Notes
+    -----
+    In the methods ``domain`` is a coded column, ``codes`` [n] are the codes of its records,
+    ``cells`` and ``others`` are published cells as Arrow arrays of `arrow_type`, ``column`` is the
+    column as the release describes it and ``value_type`` the type of its original values. Methods
+    that raise NotImplementedError here have to be defined by every form.
 
     Examples
     --------

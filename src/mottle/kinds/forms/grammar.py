@@ -26,10 +26,8 @@ from __future__ import annotations
 
 import re
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mottle.errors import DataError
+from mottle.kinds._arrow import pa, pc
 
 BETWEEN = ".."
 _PART = r"(?:[^\\{|}.]|\\[\\{|}.]|\.(?!\.))+"  # of a range: no two dots in a row

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mottle.errors import UsageError
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,

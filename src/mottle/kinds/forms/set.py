@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from mottle.kinds._arrow import pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, PrivacyError
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     LARGEST_PROFILE,
@@ -39,7 +38,6 @@ from mottle.kinds.forms.base import (
 from mottle.kinds.forms.grammar import joined, parse_cell, single
 from mottle.kinds.forms.set import SetCells
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
-from mottle.utils.arrow import is_plain
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -230,7 +228,7 @@ class Worlds(Form):
 
     def original_values(self, values: pa.Array, column: ReleasedColumn) -> pa.Array:
         """Sorted lists of items, from lists or from text."""
-        if not (item_arrow.is_list(values.type) or is_plain(values.type)):
+        if not (item_arrow.is_list(values.type) or arrow.is_plain(values.type)):
             raise not_the_original(column.name, values.type, "sets of items")
         separator = column.separator or SEPARATOR
         try:
