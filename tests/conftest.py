@@ -6,15 +6,20 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from postgresql_server import Server, running_server
+from spark_cluster import running_cluster
 from suite import COLLECTED
 
 from mottle import Hierarchy, KAnonymity, Release, Schema, anonymize
 from mottle.schema.model import Role
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile(
     "mottle", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -167,3 +172,10 @@ def _holds(column, cell_type: pa.DataType) -> Callable[[object, object], bool]:
     if pa.types.is_list(cell_type):
         return lambda cell, value: value in cell
     return below_node
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark cluster for all tests of a process; it takes its time to start."""
+    with running_cluster(tmp_path_factory.mktemp("spark")) as running:
+        yield running

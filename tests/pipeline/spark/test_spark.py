@@ -6,11 +6,8 @@ All tests share one session per test process; Spark takes its time to start.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,7 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::Resour
 ROWS = 2400
 CAPS = Caps({"none": 0.8}, default=0.34)
 APART = 0.02  # by which engines may differ in GCP
-MASTER = "local-cluster[2,1,1024]"  # executors are processes of their own
 QI = ["age", "sex", "education", "workclass"]
 SCHEMA = Schema.of(
     quasi_identifying=QI,
@@ -39,32 +35,6 @@ SCHEMA = Schema.of(
     sensitive=["diagnosis"],
     rest="insensitive",
 )
-
-
-@pytest.fixture(scope="session")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pyspark.sql.SparkSession]:
-    folder = tmp_path_factory.mktemp("spark")
-    os.environ |= {
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    os.environ.pop("PYSPARK_DRIVER_PYTHON", None)
-    from pyspark.sql import SparkSession
-
-    running = (
-        SparkSession.builder.master(MASTER)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.local.dir", str(folder / "local"))
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
-    running.sparkContext.setLogLevel("OFF")
-    work = Path(pyspark.__file__).parent / "work" / running.sparkContext.applicationId
-    yield running
-    running.stop()
-    shutil.rmtree(work, ignore_errors=True)  # where a local cluster keeps its logs
 
 
 @pytest.fixture(scope="session")

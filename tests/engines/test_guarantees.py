@@ -1,0 +1,83 @@
+"""Every engine keeps every guarantee, and publishes everybody once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import mottle
+from mottle import BetaLikeness, Caps, KAnonymity, LDiversity
+from mottle.guarantees.base import Guarantee
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+
+ROWS = 1300
+GUARANTEES = {
+    "k-anonymity": KAnonymity(6),
+    "l-diversity": LDiversity(2),
+    "both": KAnonymity(6) & LDiversity(2),
+    "beta-likeness": BetaLikeness(4),
+    "caps": Caps({"none": 0.9}, default=0.4),
+}
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES.values(), ids=GUARANTEES)
+def test_the_release_holds_everybody_and_passes_the_audit(
+    engine, crowd, guarantee: Guarantee
+) -> None:
+    table, schema = crowd(ROWS)
+    release = engine.anonymize(table, schema, guarantee, effort=0)
+    assert release.num_rows == ROWS
+    assert "person_id" not in release.table.column_names
+    for name in ("diagnosis", "income"):
+        published = Counter(release.table.column(name).to_pylist())
+        assert published == Counter(table.column(name).to_pylist())
+    report = mottle.audit_release(
+        table, release, schema=schema.covering(table.column_names), guarantee=guarantee
+    )
+    assert report.passed, report.failed
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES.values(), ids=GUARANTEES)
+def test_the_certificate_states_what_was_checked(engine, crowd, guarantee: Guarantee) -> None:
+    table, schema = crowd(ROWS)
+    certificate = engine.anonymize(table, schema, guarantee, effort=0).certificate
+    assert certificate.kind == "table"
+    assert certificate.rows == ROWS
+    assert [check.invariant for check in certificate.checks] == [1, 2, 3, 4, 5]
+    assert all(check.passed for check in certificate.checks)
+    assert certificate.degree.min >= guarantee.degree
+    assert sum(records for _, records in certificate.degree.records) == ROWS
+    assert certificate.audit.level == "basic"
+    assert certificate.audit.passed
+    assert certificate.guarantee.statement == guarantee.describe()["statement"]
+    assert set(certificate.ncp) == {"age", "sex", "education", "workclass"}
+    assert 0 < certificate.gcp < 1
+    assert (certificate.engine is not None) is engine.in_chunks
+    if engine.in_chunks:
+        assert certificate.engine.name == engine.name
+        assert certificate.engine.chunks > 1
+
+
+def test_several_sensitive_columns_are_capped_each_and_jointly(engine, crowd) -> None:
+    table, _ = crowd(ROWS)
+    schema = mottle.Schema.of(
+        quasi_identifying=["age", "education"],
+        sensitive=["diagnosis", "workclass"],
+        identifying=["person_id"],
+        rest="insensitive",
+    )
+    release = engine.anonymize(table, schema, BetaLikeness(6), effort=0)
+    described = [facts.columns for facts in release.certificate.sensitive]
+    assert described == [("diagnosis", "workclass"), ("diagnosis",), ("workclass",)]
+    report = mottle.audit_release(table, release, schema=schema.covering(table.column_names))
+    assert report.passed, report.failed
+
+
+def test_what_cannot_be_met_is_refused_and_the_nearest_is_named(engine, crowd) -> None:
+    table, schema = crowd(40)
+    with pytest.raises(mottle.GuaranteeError, match="largest feasible k is 40"):
+        engine.anonymize(table, schema, KAnonymity(41))
+    with pytest.raises(mottle.GuaranteeError, match="feasible"):
+        engine.anonymize(table, schema, LDiversity(30))

@@ -1,0 +1,107 @@
+"""Every engine returns the same kind of release: it is asked, read, saved and repeated alike."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import mottle
+from mottle import KAnonymity, LDiversity, Progress, Release, UsageError
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+
+ROWS = 1100
+
+
+def test_a_release_is_asked_and_saved_whatever_made_it(engine, crowd, tmp_path: Path) -> None:
+    table, schema = crowd(ROWS)
+    release = engine.anonymize(table, schema, KAnonymity(5), method="nh")
+    assert isinstance(release, Release)
+    counted = release.count({"age": (18, 64)})
+    true = sum(18 <= age <= 64 for age in table.column("age").to_pylist())
+    assert counted.certain <= true <= counted.possible
+    assert release.count({}).expected == ROWS
+    written = release.save(tmp_path / "out")
+    again = mottle.read_release(tmp_path / "out")
+    assert again.table.equals(release.table)
+    assert again.certificate == written
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+    assert pickle.loads(pickle.dumps(release)).table.equals(release.table)
+
+
+def test_columns_come_out_in_the_same_order_and_types(engine, crowd) -> None:
+    table, schema = crowd(ROWS)
+    release = engine.anonymize(table, schema, KAnonymity(5), method="nh")
+    in_memory = mottle.anonymize(table, schema, KAnonymity(5), method="nh")
+    assert release.table.schema.equals(in_memory.table.schema)
+    assert [column.name for column in release.columns] == table.column_names[1:]
+    assert [column.totals for column in release.columns] == [
+        column.totals for column in in_memory.columns
+    ]
+
+
+def test_engines_lose_about_the_same(engine, crowd) -> None:
+    table, schema = crowd(ROWS)
+    loss = engine.anonymize(table, schema, KAnonymity(5), method="nh").gcp
+    in_memory = mottle.anonymize(table, schema, KAnonymity(5), method="nh").gcp
+    assert loss == pytest.approx(in_memory, rel=0.25)
+
+
+@pytest.mark.parametrize(("guarantee", "method"), [(KAnonymity(5), "nh"), (LDiversity(2), "auto")])
+def test_missing_values_codes_and_odd_names_are_published(engine, guarantee, method) -> None:
+    rows = 700
+    table = pa.table(
+        {
+            'a "quoted" name': [None if row % 9 == 0 else row % 50 for row in range(rows)],
+            "post code": [f"{10 + row % 40}{row % 7}" for row in range(rows)],
+            "Ärzte": [("flu", "none", "cold")[row % 3] for row in range(rows)],
+        }
+    )
+    schema = mottle.Schema.of(
+        quasi_identifying=['a "quoted" name', "post code"],
+        sensitive=["Ärzte"],
+        kinds={"post code": "prefix"},
+    )
+    release = engine.anonymize(table, schema, guarantee, method=method, effort=0)
+    assert release.table.column_names == table.column_names
+    report = mottle.audit_release(table, release, schema=schema)
+    assert report.passed, report.failed
+
+
+def test_a_seed_repeats_the_rows(engine, crowd) -> None:
+    table, schema = crowd(ROWS)
+    first = engine.anonymize(table, schema, KAnonymity(5), method="nh", seed=3)
+    assert first.certificate.seed == 3
+    assert any("seed" in note for note in first.certificate.notes)
+    text = first.to_text()
+    if engine.name == "streaming":
+        (engine.folder / "streamed").rename(engine.folder / "first")
+    if engine.name == "spark":  # rows are dealt to partitions as Spark likes
+        return
+    assert engine.anonymize(table, schema, KAnonymity(5), method="nh", seed=3).to_text() == text
+
+
+def test_progress_is_reported_and_ends(engine, crowd) -> None:
+    table, schema = crowd(ROWS)
+    heard: list[Progress] = []
+    engine.anonymize(table, schema, KAnonymity(5), method="nh", progress=heard.append)
+    assert heard[-1].stage == "done"
+    assert heard[-1].gcp is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "nhh"}, "no method 'nhh'"),
+        ({"walk": "crooked"}, "no walk 'crooked'"),
+        ({"effort": -1}, "time for improving"),
+        ({"method": "buckets"}, "does not give k-anonymity"),
+    ],
+)
+def test_options_that_do_not_exist_are_refused(engine, crowd, options, message: str) -> None:
+    table, schema = crowd(40)
+    with pytest.raises(UsageError, match=message):
+        engine.anonymize(table, schema, KAnonymity(2), **options)
