@@ -14,6 +14,7 @@ from mottle import KAnonymity, LDiversity, Release, Role, Schema, anonymize
 from mottle.encoding.domain import Form
 from mottle.graph.model import Graph
 from mottle.release.cell_text import published_type
+from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.schema.model import Kind
@@ -56,7 +57,9 @@ def of_graph() -> Callable[..., tuple[pa.Table, Release]]:
     return _of_graph
 
 
-def _of_graph(matches: np.ndarray, certificate: dict | None = None) -> tuple[pa.Table, Release]:
+def _of_graph(
+    matches: np.ndarray, certificate: Certificate | None = None
+) -> tuple[pa.Table, Release]:
     names = [f"p{person:03}" for person in range(len(matches))]
     cells = [[names[person] for person in np.flatnonzero(column)] for column in matches.T]
     column = PublishedColumn("who", Role.QUASI_IDENTIFYING, Kind.CATEGORY, Form.SET, pa.string())
@@ -79,7 +82,7 @@ def with_cells() -> Callable[[Release, str, list], Release]:
         field = release.table.schema.field(name)
         place = release.table.schema.get_field_index(name)
         table = release.table.set_column(place, field, pa.array(cells, field.type))
-        return replace(release, table=table)
+        return replace(release, stored=table)
 
     return changed
 
@@ -107,6 +110,6 @@ def with_draw(crowd: pa.Table) -> Callable[[Release, Callable[[Graph], np.ndarra
             taken = rows if column.form is not None else pa.array(again.original_of_row)
             columns[column.name] = source.column(column.name).take(taken)
         table = pa.table(list(columns.values()), schema=release.table.schema)
-        return replace(release, table=table, links=again)
+        return replace(release, stored=table, links=again)
 
     return drawn

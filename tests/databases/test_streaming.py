@@ -35,7 +35,7 @@ def test_a_table_of_a_database_is_streamed_from_the_command_line(
     done = mottle_command(*source, *OPTIONS, *STREAMED, "-o", folder)
     assert done.exit_code == 0, done.output
     release = mottle.read_release(folder)
-    assert release.certificate["engine"]["name"] == "streaming"
+    assert release.certificate.engine.name == "streaming"
     assert list(folder.glob(".mottle-unfinished-*")) == []
     assert release.table.num_rows == ROWS
     assert sorted(release.table.column("diagnosis").to_pylist()) == sorted(

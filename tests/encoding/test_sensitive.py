@@ -90,8 +90,8 @@ def test_bins_stand_on_the_certificate_and_numbers_are_published_as_they_are():
     schema = Schema.of(quasi_identifying=["age"], sensitive=["pay"], bins={"pay": 4})
     release = anonymize(table, schema, LDiversity(3), effort=0, seed=1)
     (described,) = release.certificate.sensitive
-    assert described["binned"] == "4 quantile bins"
-    assert described["values"] == 4
+    assert described.binned == "4 quantile bins"
+    assert described.values == 4
     assert sorted(release.table.column("pay").to_pylist()) == sorted(table["pay"].to_pylist())
 
 

@@ -124,10 +124,10 @@ def test_a_tuple_with_one_smaller_and_one_larger_cell_is_not_better():
     schema = Schema.of(quasi_identifying=["a", "b"])
     fine, coarse = (anonymize(rows, schema, KAnonymity(k), method="hp", seed=1) for k in (2, 6))
     mixed = replace(
-        fine, table=fine.table.set_column(1, fine.table.schema.field(1), coarse.table.column(1))
+        fine, stored=fine.table.set_column(1, fine.table.schema.field(1), coarse.table.column(1))
     )
     other = replace(
-        fine, table=fine.table.set_column(0, fine.table.schema.field(0), coarse.table.column(0))
+        fine, stored=fine.table.set_column(0, fine.table.schema.field(0), coarse.table.column(0))
     )
     assert compare(fine, mixed) is Ordering.BETTER
     assert compare(mixed, other) is Ordering.INCOMPARABLE

@@ -114,7 +114,7 @@ def test_parquet_without_certificate_has_no_certificate(release: Release, saved:
     shutil.copy(saved / "release.parquet", tmp_path / "alone.parquet")
     again = read_release(tmp_path / "alone.parquet")
     assert again.table.equals(release.table)
-    assert again.certificate == {}
+    assert again.certified is None
     assert again.gcp is None
 
 
@@ -149,14 +149,13 @@ def test_foreign_and_damaged_files_are_refused(tmp_path: Path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and nothing else")
     for name in ("foreign.parquet", "damaged.parquet"):
-        with pytest.raises(DataError, match="no release written by mottle"):
+        with pytest.raises(DataError, match="is not a release written by mottle"):
             read_release(tmp_path / name)
 
 
 def test_csv_that_does_not_fit_its_certificate_is_refused_without_quoting_it(saved: Path):
     certificate = Certificate.from_json((saved / "certificate.json").read_text(encoding="utf-8"))
-    certificate.sha256 = {}
-    (saved / "certificate.json").write_text(json.dumps(certificate))
+    (saved / "certificate.json").write_text(certificate.with_changes(sha256={}).to_json())
     text = (saved / "release.csv").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     (saved / "release.csv").write_text(lines[0] + "CANARY" + "".join(lines[1:]), encoding="utf-8")

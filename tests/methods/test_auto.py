@@ -15,8 +15,8 @@ def picked(table: pa.Table, k: int, effort: float | None) -> tuple[str, str]:
     schema = Schema.of(quasi_identifying=["age", "sex"], rest="insensitive")
     release = mottle.anonymize(table, schema, KAnonymity(k), effort=effort)
     method = release.certificate.method
-    assert method["name"] == "auto"
-    return method["picked"], method["because"]
+    assert method.name == "auto"
+    return method.picked, method.because
 
 
 @pytest.fixture(scope="module")

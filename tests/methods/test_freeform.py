@@ -25,6 +25,7 @@ from mottle.loss.ncp import measure
 from mottle.methods import MethodContext
 from mottle.methods.freeform import freeform, match_in_blocks
 from mottle.methods.refinement import mean_loss, refine, table_orders
+from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation, Schema
 
 
@@ -99,7 +100,7 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
     effort = data.draw(st.sampled_from([0, None]))
     release = mottle.anonymize(table, schema, KAnonymity(k), method="freeform", effort=effort)
     degree = release.certificate.degree
-    assert degree == {"min": k, "max": k, "records": [[k, table.num_rows]]}
+    assert degree == Degrees(min=k, max=k, records=[(k, table.num_rows)])
 
 
 def test_no_time_means_blocks_without_refinement() -> None:

@@ -29,6 +29,7 @@ from mottle.encoding.sensitive import encode_sensitive
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.loss.ncp import measure
+from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
@@ -224,7 +225,7 @@ def test_group_without_allowable_cut_stays_whole():
     schema = Schema.of(quasi_identifying=["q"], sensitive=["s"])
     for method in VARIANTS:
         release = anonymize(table, schema, LDiversity(2), method=method)
-        assert release.certificate.degree == {"min": 8, "max": 8, "records": [[8, 8]]}
+        assert release.certificate.degree == Degrees(min=8, max=8, records=[(8, 8)])
 
 
 def test_other_side_of_the_median_is_taken_when_the_more_even_cut_breaks_a_cap():

@@ -23,6 +23,7 @@ from mottle.guarantees.demand import Demand
 from mottle.io.read_table import as_table
 from mottle.loss.graph_measures import discernibility
 from mottle.loss.ncp import measure
+from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation
 
 ADULT = DATA / "adult_arx.parquet"
@@ -195,7 +196,7 @@ def test_table_of_k_rows_is_one_group(people: tuple[pa.Table, Schema], method: s
     table, schema = people
     release = anonymize(table, schema, KAnonymity(table.num_rows), method=method, seed=1)
     rows = table.num_rows
-    assert release.certificate.degree == {"min": rows, "max": rows, "records": [[rows, rows]]}
+    assert release.certificate.degree == Degrees(min=rows, max=rows, records=[(rows, rows)])
 
 
 @pytest.mark.parametrize("method", FAST07)

@@ -144,7 +144,7 @@ def test_a_reader_finds_guarantee_loss_columns_attacks_and_checksums(people, tmp
         assert column in text
     for checksum in certificate.sha256.values():
         assert checksum in text
-    for adversary in {finding["adversary"] for finding in certificate.audit.findings}:
+    for adversary in {finding.adversary for finding in certificate.audit.findings}:
         assert adversary in text
 
 
@@ -290,6 +290,6 @@ def test_bins_are_in_the_schema():
 
 
 def test_page_takes_the_certificate_as_written(release: Release):
-    written = {**release.certificate, "sha256": {"release.csv": "f" * 64}}
+    written = release.certificate.with_changes(sha256={"release.csv": "f" * 64})
     assert "f" * 64 in page_of(release)(written)
     assert "not written to files yet" in report_html(release)

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import mottle
-from mottle import DataError, KAnonymity, LDiversity, UsageError
+from mottle import DataError, KAnonymity, LDiversity, SetRelease, UsageError
 from mottle.itemsets.data import ItemSets
-from mottle.release.set_release import SetRelease
 from mottle.report import InternalReport, Owner, gather_content, report_html, set_body
 from mottle.report.reproduce import command_of_sets
 

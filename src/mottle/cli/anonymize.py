@@ -34,7 +34,7 @@ def run(asked: Anonymize) -> None:
         certificate = _in_chunks(asked, scale)
     show_release(certificate, asked.destination.target, asked.private, began, asked.as_json)
     announce(asked.reports, asked.as_json)
-    if certificate.audit is not None and not certificate.audit.passed:
+    if asked.audit == "full" and certificate.audit is not None and not certificate.audit.passed:
         raise typer.Exit(BROKEN)
 
 

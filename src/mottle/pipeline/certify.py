@@ -111,7 +111,7 @@ def certify(
     is_table = kind is not ReleaseKind.SETS
     if engine is not None:
         entries["engine"] = engine
-    return Certificate(
+    certificate = Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
         mottle=__version__,
@@ -138,6 +138,7 @@ def certify(
         seconds=dict(seconds),
         **entries,
     )
+    return Certificate.from_json(certificate.to_json())  # as it will be read back
 
 
 def method_facts(

@@ -12,6 +12,7 @@ from mottle import BetaLikeness, LDiversity, Schema, anonymize
 from mottle.audit.links.edges import read_edges
 from mottle.audit.links.redraw import describe_edges, heaviest_edges, prepare_redraw
 from mottle.graph.model import Graph
+from mottle.release.certificate import RunParameters
 
 SCHEMA = Schema.of(
     quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
@@ -79,8 +80,8 @@ def test_k_anonymity_has_no_values_to_guess_but_its_links_are_drawn_evenly(crowd
 
 def test_a_draw_other_than_the_certified_one_is_caught(crowd, sound):
     """A walk sold as one turn of each ring."""
-    certificate = sound.certificate | {"parameters": {"draw": "rotation"}}
-    (found,) = algorithm(crowd, replace(sound, certificate=certificate))
+    certificate = sound.certificate.with_changes(parameters=RunParameters(draw="rotation"))
+    (found,) = algorithm(crowd, replace(sound, certified=certificate))
     assert found.passed is False
     assert "certified" in found.measure
 
@@ -128,7 +129,7 @@ def test_with_too_many_links_only_some_blocks_are_attacked(crowd, diverse, monke
 def test_redrawn_links_lie_on_edges_and_are_one_to_one(crowd, method):
     release = anonymize(crowd, SCHEMA, LDiversity(3), method=method, effort=0, seed=1)
     edges = read_edges(release.links, crowd.num_rows)
-    redraw = prepare_redraw(edges, release.certificate["parameters"]["draw"])
+    redraw = prepare_redraw(edges, release.certificate.parameters.draw)
     starts, records = edges.matches
     drawn = [redraw.record_of_person(seed) for seed in range(20)]
     for record_of in drawn:

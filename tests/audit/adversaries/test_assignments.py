@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from certificates import certificate
 
 import mottle
 from mottle import KAnonymity
+from mottle.release.certificate import Certificate
 
 
 def assignments(table, release, **options):
     return mottle.audit_release(table, release, adversaries=["assignments"], **options).findings
 
 
-def promising(k: int) -> dict[str, object]:
-    return {"guarantee": KAnonymity(k).describe()}
+def promising(k: int) -> Certificate:
+    return certificate(guarantee=KAnonymity(k).describe())
 
 
 def test_table_4_of_nh10_is_caught(of_graph):

@@ -17,6 +17,7 @@ from mottle.audit.adversaries.corruption import _left_by_unit, _rule, _units, _w
 from mottle.audit.containment.coded_columns import offsets_of
 from mottle.audit.links.edges import Edges
 from mottle.graph.model import Graph
+from mottle.release.certificate import RunParameters
 from mottle.utils.csprng import Secret
 
 
@@ -131,8 +132,8 @@ def test_a_ring_loses_one_match_for_each_person_known(crowd, sound):
 
 def test_shifts_of_a_ring_are_caught(crowd, sound):
     """NH10 §5.2: drawn among the k shifts, one known link gives the whole ring away."""
-    certificate = {**sound.certificate, "parameters": {"draw": "rotation"}}
-    found = corruption(crowd, replace(sound, certificate=certificate))
+    certificate = sound.certificate.with_changes(parameters=RunParameters(draw="rotation"))
+    found = corruption(crowd, replace(sound, certified=certificate))
     sizes = sound.links.graph.sizes
     rings = sizes > 5  # a complete block is drawn record by record
     expected = (sizes * (sizes - 1))[rings].sum() / sizes.sum()
@@ -156,7 +157,7 @@ def test_guarantees_about_values_are_not_judged_by_corruption(crowd, diverse):
 
 
 def test_without_links_or_draw_it_is_not_played(crowd, sound, outside):
-    for release in (outside(sound), replace(sound, certificate={})):
+    for release in (outside(sound), replace(sound, certified=None)):
         found = corruption(crowd, release)
         assert found.passed is None
         assert "needs" in found.details["not_played"]

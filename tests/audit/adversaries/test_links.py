@@ -15,6 +15,7 @@ import mottle
 from mottle import DataError, KAnonymity, LDiversity, Release, StorageError, UsageError, anonymize
 from mottle.audit.links.edges import read_edges
 from mottle.io.link_file import LinkFile
+from mottle.schema.model import Role
 
 
 def links(table, release, **options):
@@ -221,10 +222,10 @@ def test_a_file_that_is_not_a_link_file_is_refused(tmp_path, case):
 
 def test_an_identifying_column_that_is_still_there_is_caught(case):
     table, release = case
-    certificate = dict(release.certificate)
-    certificate.columns = [
-        facts | ({"role": "identifying"} if facts["name"] == "note" else {})
-        for facts in certificate.columns
-    ]
-    found = links(table, replace(release, certificate=certificate)).findings[0]
+    columns = tuple(
+        facts.model_copy(update={"role": Role.IDENTIFYING}) if facts.name == "note" else facts
+        for facts in release.certificate.columns
+    )
+    certificate = release.certificate.with_changes(columns=columns)
+    found = links(table, replace(release, certified=certificate)).findings[0]
     assert (found.details["identifying_columns"], found.passed) == (1, False)

@@ -320,7 +320,7 @@ def narrowed(release: Release, row: int) -> Release:
     column = pa.array(cells, release.table.schema.field("age").type)
     position = release.table.schema.get_field_index("age")
     table = release.table.set_column(position, release.table.schema.field("age"), column)
-    return replace(release, table=table)
+    return replace(release, stored=table)
 
 
 @pytest.mark.parametrize("method", ["nh", "hp"])

@@ -113,7 +113,7 @@ def test_a_cell_unlike_its_preimages_is_found(
         }[part]
     )
     field = release.table.schema.field(place)
-    changed = replace(release, table=release.table.set_column(place, field, pa.array(cells, TYPE)))
+    changed = replace(release, stored=release.table.set_column(place, field, pa.array(cells, TYPE)))
     findings = mottle.audit_release(patients, changed, adversaries=["links"])
     assert not findings.passed
     assert findings.of("links")[1].details["cells_unlike_their_preimages"] == 1

@@ -15,6 +15,7 @@ from mottle.encoding.encode import encode
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import add_growth, scales
 from mottle.loss.ncp import measure
+from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation
 
 PLACES = Hierarchy.from_rows(
@@ -248,7 +249,7 @@ def test_releases_pass_all_checks(name: str, given_table, data):
     k = data.draw(degrees(table.num_rows))
     release = anonymize(table, schema, KAnonymity(k), method=name, seed=1)
     degree = release.certificate.degree
-    assert degree == {"min": k, "max": k, "records": [[k, table.num_rows]]}
+    assert degree == Degrees(min=k, max=k, records=[(k, table.num_rows)])
 
 
 @both

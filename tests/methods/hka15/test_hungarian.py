@@ -17,6 +17,7 @@ from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
 from mottle.loss.ncp import measure
 from mottle.methods.hka15 import hungarian as hungarian_file
+from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation
 
 HUNGARIAN = methods.get("hungarian")
@@ -79,7 +80,7 @@ def test_each_iteration_is_as_cheap_as_scipys(table, representation, data):
 def test_k_of_all_rows_gives_the_complete_graph(table):
     k = table.num_rows
     release = anonymize(table, SCHEMA, KAnonymity(k), method="hungarian", seed=1)
-    assert release.certificate.degree == {"min": k, "max": k, "records": [[k, k]]}
+    assert release.certificate.degree == Degrees(min=k, max=k, records=[(k, k)])
 
 
 def test_iterations_are_as_cheap_as_scipys_on_hundreds_of_records():

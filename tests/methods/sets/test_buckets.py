@@ -43,7 +43,7 @@ def test_no_label_has_a_larger_share_among_anybodys_matches(
     release = anonymize_sets(baskets, guarantee, method="buckets", effort=effort, seed=1)
     assert shares(release).max() <= highest + 1e-9
     assert release.certificate.degree.min >= (7 if "k" in str(guarantee) else 2)
-    assert all(check["passed"] for check in release.certificate.checks)
+    assert all(check.passed for check in release.certificate.checks)
     assert release.certificate.parameters.draw == "buckets"
 
 
@@ -51,7 +51,7 @@ def test_likeness_and_caps_hold_too(baskets: ItemSets) -> None:
     for guarantee in (BetaLikeness(1.0), Caps({"illness 3": 0.2}, default=0.5)):
         release = anonymize_sets(baskets, guarantee, seed=1, effort=0)
         assert release.certificate.method.picked == "buckets"
-        assert all(check["passed"] for check in release.certificate.checks)
+        assert all(check.passed for check in release.certificate.checks)
 
 
 def test_refinement_lowers_the_error(baskets: ItemSets) -> None:
@@ -80,7 +80,7 @@ def test_any_sets_with_few_equal_labels_are_released(l: int, records: int, seed:
     except GuaranteeError:
         assert max(labels.count(label) for label in labels) * l > records
         return
-    assert all(check["passed"] for check in release.certificate.checks)
+    assert all(check.passed for check in release.certificate.checks)
 
 
 def test_the_papers_draw_runs_only_when_asked_for_and_says_that_it_leaks(baskets: ItemSets) -> None:
@@ -89,6 +89,6 @@ def test_the_papers_draw_runs_only_when_asked_for_and_says_that_it_leaks(baskets
     release = anonymize_sets(
         baskets, LDiversity(3), method="closed-walk-greedy", seed=1, unsafe_paper_randomization=True
     )
-    (within,) = (check for check in release.certificate.checks if check["invariant"] == 4)
-    assert not within["passed"]
+    (within,) = (check for check in release.certificate.checks if check.invariant == 4)
+    assert not within.passed
     assert any("UNSAFE" in note for note in release.certificate.notes)

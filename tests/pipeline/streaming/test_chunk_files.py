@@ -8,20 +8,35 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from mottle.pipeline.chunked.chunk_files import ChunkFiles, write_release
+from certificates import certificate
 from scipy.stats import chisquare
 
 from mottle.errors import PrivacyError
+from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role
 from mottle.utils.csprng import Secret
 
 
 def measured(rows: int) -> Measurements:
-    degrees = {2: rows}
     return Measurements(
-        rows, {}, 0.0, (2, 2), degrees, 1, 0, rows, 0, 0.0, {}, "closed", {"blocks": 1}
+        rows=rows,
+        loss=0.0,
+        ncp={},
+        degree=(2, 2),
+        degrees={2: rows},
+        blocks=1,
+        covered={"pairs": 0},
+        records=rows,
+        matches=0,
+        marketer=0.0,
+        within={},
+        within_caps=True,
+        anonymous={},
+        draw="closed",
+        facts={"blocks": 1},
     )
 
 
@@ -51,4 +66,4 @@ def test_a_release_with_too_few_rows_is_refused(tmp_path: Path) -> None:
     column = PublishedColumn("row", Role.INSENSITIVE, None, None, pa.int64())
     tables = iter([pa.table({"row": [1, 2]}, schema=pa.schema([column.field()]))])
     with pytest.raises(PrivacyError, match="more or fewer"):
-        write_release(tables, (column,), {"rows": 3}, tmp_path)
+        write_files(tables, (column,), certificate(rows=3), tmp_path)

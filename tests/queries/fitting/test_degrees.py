@@ -25,6 +25,7 @@ from mottle.queries.fitting.degrees import (
     relative_widths,
     split_cells_by_degree,
 )
+from mottle.release.certificate import Degrees
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 
@@ -58,8 +59,9 @@ def released(
 
 
 def without_records(release: Release) -> Release:
-    degree = {name: release.certificate.degree[name] for name in ("min", "max")}
-    return replace(release, certificate=certificate(degree=degree))
+    stated = release.certificate.degree
+    degree = {"min": stated.min, "max": stated.max}
+    return replace(release, certified=certificate(degree=degree))
 
 
 # ----------------------------------------------------------------------------- guessed degrees
@@ -166,7 +168,7 @@ def test_the_number_of_distinguished_degrees_is_limited() -> None:
     rows = 40
     cells = range_cells(pa.int64(), *((0, high, False) for high in range(rows)))
     records = [[degree, 1] for degree in range(1, rows + 1)]
-    degrees = guess_degrees([cells], {"degree": {"min": 1, "records": records}}, rows)
+    degrees = guess_degrees([cells], Degrees(min=1, max=rows, records=records), rows)
     assert degrees is not None
     assert len(np.unique(degrees)) == MAX_DEGREES
     assert np.all(np.diff(degrees) >= 0)
@@ -174,13 +176,13 @@ def test_the_number_of_distinguished_degrees_is_limited() -> None:
 
 def test_too_many_equal_records_are_not_treated_as_groups() -> None:
     """Twelve pairs of equal records may be groups of two; two sets of twelve are not."""
-    certificate = {"degree": {"min": 2, "max": 4, "records": [[2, 16], [4, 8]]}}
+    degree = Degrees(min=2, max=4, records=[(2, 16), (4, 8)])
     paired = range_cells(pa.int64(), *((row // 2, 20 + row // 2, False) for row in range(24)))
-    degrees = guess_degrees([paired], certificate, 24)
+    degrees = guess_degrees([paired], degree, 24)
     assert degrees is not None
     assert degrees.tolist() == [2] * 24
     alike = range_cells(pa.int64(), *((0, 20 + row // 12, False) for row in range(24)))
-    degrees = guess_degrees([alike], certificate, 24)
+    degrees = guess_degrees([alike], degree, 24)
     assert degrees is not None
     assert degrees.tolist() == [2] * 16 + [4] * 8
 
@@ -287,9 +289,9 @@ def test_degrees_of_other_records_are_not_used() -> None:
     release = two_degrees()
     for records in ([], [[2, 40], [100, 1]]):
         degree = {"min": 2, "max": 100, "records": records}
-        found = replace(release, certificate=certificate(degree=degree)).count({"x": "b"})
+        found = replace(release, certified=certificate(degree=degree)).count({"x": "b"})
         assert found == without_records(release).count({"x": "b"})
-    assert replace(release, certificate={}).count({"x": "b"}).possible == 240
+    assert replace(release, certified=None).count({"x": "b"}).possible == 240
 
 
 def degrees_of(release: Release) -> tuple[Any, Any]:
@@ -299,7 +301,7 @@ def degrees_of(release: Release) -> tuple[Any, Any]:
     true = np.repeat(graph.degrees, graph.sizes)[release.links.position_of_row]
     columns = [one for one in release.columns if one.form is not None]
     cells = [cells_of(release.table.column(one.name), one) for one in columns]
-    return true, guess_degrees(cells, release.certificate, release.table.num_rows)
+    return true, guess_degrees(cells, release.certificate.degree, release.table.num_rows)
 
 
 def test_degrees_of_plain_groups_are_their_sizes() -> None:
