@@ -24,7 +24,7 @@ from mottle import (
     anonymize,
     read_release,
 )
-from mottle.release.two_tables import check_published_apart, publish_apart
+from mottle.release.two_tables import check_two_tables, publish_two_tables
 
 FILES = [
     "certificate.json",
@@ -208,17 +208,17 @@ def test_planted_violations_are_caught(people, apart: Release):
     table, schema = people
     schema = schema.covering(table.column_names)
     links = apart.links
-    released, _, values = publish_apart(table, schema, links)
-    check_published_apart(schema, released, values, links)
+    released, _, values = publish_two_tables(table, schema, links)
+    check_two_tables(schema, released, values, links)
     rows = table.num_rows
 
     def caught(words: str, published=released, sensitive=values, by=links) -> None:
         with pytest.raises(PrivacyError, match=words):
-            check_published_apart(schema, published, sensitive, by)
+            check_two_tables(schema, published, sensitive, by)
 
     leak = pa.array(["x"] * rows)
     caught("identifying column", published=released.add_column(0, "name", leak))
-    caught("beside the quasi-identifiers", published=released.add_column(0, "diagnosis", leak))
+    caught("next to the quasi-identifiers", published=released.add_column(0, "diagnosis", leak))
     caught("agree on the sizes", sensitive=values.slice(1))
     caught("not an order", by=replace(links, position_of_row=np.zeros(rows, np.int64)))
     turned = replace(links, position_of_row=np.roll(links.position_of_row, 1))
