@@ -184,7 +184,7 @@ def test_suppressed_sensitive_cells_are_no_strange_values(written):
         (
             "Italy;flu",
             "Itlay;flu",
-            "'place' of the release has 1 different cells that are no label",
+            "'place' of the release has 1 different cells that are not label",
         ),
         ("[20, 40[;*;Italy;flu", "[20, 40[;x;Italy;flu", "'sex' of the release has 1 different"),
     ],
