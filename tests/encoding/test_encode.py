@@ -255,7 +255,7 @@ def test_chunks_whose_orders_make_no_common_one_are_refused(other: list[str]):
     chunks = pa.chunked_array(
         [ordered_dictionary([0, 1], ["a", "b"]), ordered_dictionary([0, 1], other)]
     )
-    with pytest.raises(DataError, match="column 'q' bring orders"):
+    with pytest.raises(DataError, match="column 'q' have orders"):
         coded(chunks)
 
 

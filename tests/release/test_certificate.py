@@ -110,7 +110,7 @@ def test_a_folder_of_the_first_format_is_read_and_asked(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("[]", "is not a certificate"),
-        ("{}", "'guarantee' is missing"),
+        ("{}", "'mottle' is missing"),
         ('{"format": 3}', "has format 3"),
         ("{", "is not valid JSON"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mottle import Form, Hierarchy, Kind, PrivacyError, Release, Role, Schema
 from mottle.graph.model import Graph
-from mottle.release import data as release_module
+from mottle.release import links as links_module
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.publish import check_published
@@ -78,7 +78,7 @@ def linked(draw) -> Links:
 @given(linked(), st.sampled_from([1, 3, 1 << 20]))
 def test_links_have_every_edge_once_whatever_the_batches(links: Links, per_batch: int):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release_module, "_EDGES_PER_BATCH", per_batch)
+        patch.setattr(links_module, "_EDGES_PER_BATCH", per_batch)
         edges = pa.Table.from_batches(links.batches(), Links.SCHEMA).to_pylist()
     graph = links.graph
     expected = [

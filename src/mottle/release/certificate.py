@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import DataError
 from mottle.schema.model import Role
@@ -42,6 +42,15 @@ __all__ = [
 
 AUDITS = ("basic", "full")  # from the run's own measurements, or by playing all adversaries
 FORMAT = 2  # of certificate.json; files that do not state a format have format 1
+
+
+def as_json(content: object) -> object:
+    """Return nested content with tuples as lists, as it is read back from a file."""
+    if isinstance(content, Mapping):
+        return {key: as_json(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [as_json(value) for value in content]
+    return content
 
 
 class ReleaseKind(StrEnum):
@@ -72,6 +81,11 @@ class _OpenFacts(_Facts):
     """A part to which guarantees, methods and checks add entries of their own."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _json_types(cls, content: object) -> object:
+        return as_json(content)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -193,6 +207,11 @@ class FindingFacts(_Facts):
     allowed: int | float | None
     passed: bool | None
     details: Mapping[str, Any]
+
+    @field_validator("details", mode="before")
+    @classmethod
+    def _json_types(cls, content: object) -> object:
+        return as_json(content)
 
 
 class AuditSummary(_Facts):
