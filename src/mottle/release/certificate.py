@@ -44,12 +44,12 @@ AUDITS = ("basic", "full")  # from the run's own measurements, or by playing all
 FORMAT = 2  # of certificate.json; files that do not state a format have format 1
 
 
-def as_json(content: object) -> object:
+def _as_json(content: object) -> object:
     """Return nested content with tuples as lists, as it is read back from a file."""
     if isinstance(content, Mapping):
-        return {key: as_json(value) for key, value in content.items()}
+        return {key: _as_json(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [as_json(value) for value in content]
+        return [_as_json(value) for value in content]
     return content
 
 
@@ -85,7 +85,7 @@ class _OpenFacts(_Facts):
     @model_validator(mode="before")
     @classmethod
     def _json_types(cls, content: object) -> object:
-        return as_json(content)
+        return _as_json(content)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class FindingFacts(_Facts):
     @field_validator("details", mode="before")
     @classmethod
     def _json_types(cls, content: object) -> object:
-        return as_json(content)
+        return _as_json(content)
 
 
 class AuditSummary(_Facts):
