@@ -84,7 +84,7 @@ def test_bins_survive_mottle_toml(tmp_path):
     assert Schema.read(tmp_path / "mottle.toml") == schema
 
 
-def test_bins_stand_on_the_certificate_and_numbers_are_published_as_they_are():
+def test_bins_are_on_the_certificate_and_numbers_are_published_unchanged():
     random = np.random.default_rng(0)
     table = pa.table({"age": random.integers(0, 50, 200), "pay": random.integers(0, 9999, 200)})
     schema = Schema.of(quasi_identifying=["age"], sensitive=["pay"], bins={"pay": 4})

@@ -94,14 +94,14 @@ def test_changed_file_is_refused(saved: Path, name: str, how: str):
 
 def test_folder_without_certificate_is_refused(saved: Path):
     (saved / "certificate.json").unlink()
-    with pytest.raises(StorageError, match="no complete release"):
+    with pytest.raises(StorageError, match="not hold a complete release"):
         read_release(saved)
 
 
 def test_folder_without_release_is_refused(saved: Path):
     (saved / "release.csv").unlink()
     (saved / "release.parquet").unlink()
-    with pytest.raises(StorageError, match="no complete release"):
+    with pytest.raises(StorageError, match="not hold a complete release"):
         read_release(saved)
 
 
@@ -115,6 +115,8 @@ def test_parquet_without_certificate_has_no_certificate(release: Release, saved:
     again = read_release(tmp_path / "alone.parquet")
     assert again.table.equals(release.table)
     assert again.certified is None
+    with pytest.raises(DataError, match="has no certificate"):
+        _ = again.certificate
     assert again.gcp is None
 
 
@@ -124,7 +126,7 @@ def test_csv_without_certificate_is_refused(saved: Path, tmp_path: Path):
         read_release(tmp_path / "alone.csv")
 
 
-def test_certificate_that_is_no_json_is_refused(saved: Path):
+def test_certificate_that_is_not_json_is_refused(saved: Path):
     (saved / "certificate.json").write_text("{")
     with pytest.raises(DataError, match="not valid JSON"):
         read_release(saved)
@@ -149,13 +151,14 @@ def test_foreign_and_damaged_files_are_refused(tmp_path: Path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and nothing else")
     for name in ("foreign.parquet", "damaged.parquet"):
-        with pytest.raises(DataError, match="is not a release written by mottle"):
+        with pytest.raises(DataError, match="not a release written by mottle"):
             read_release(tmp_path / name)
 
 
 def test_csv_that_does_not_fit_its_certificate_is_refused_without_quoting_it(saved: Path):
     certificate = Certificate.from_json((saved / "certificate.json").read_text(encoding="utf-8"))
-    (saved / "certificate.json").write_text(certificate.with_changes(sha256={}).to_json())
+    unsigned = certificate.with_changes(sha256={})
+    (saved / "certificate.json").write_text(unsigned.to_json(), encoding="utf-8")
     text = (saved / "release.csv").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     (saved / "release.csv").write_text(lines[0] + "CANARY" + "".join(lines[1:]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Saved releases: complete, checksummed, plain CSV, and the secret kept apart."""
+"""Saved releases: complete, checksummed, plain CSV, and the secret in a file of its own."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_every_kind_and_its_options_stand_in_a_new_schema_file():
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
-def test_kernels_tell_all_forms_apart():
+def test_kernels_distinguish_all_forms():
     codes = [form.kernel_code for form in Form]
     assert len(set(codes)) == len(codes)
 

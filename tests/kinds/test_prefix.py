@@ -96,7 +96,7 @@ def test_the_common_ancestor_of_values_is_their_longest_common_prefix(
     assert tree.labels[node].rstrip(tree.labels[tree.root]) == low[:alike]
 
 
-def test_the_missing_value_hangs_below_the_root_only():
+def test_missing_value_is_a_child_of_the_root_only():
     table = pa.table({"code": ["7500", "7501", None]})
     schema = Schema.of(quasi_identifying=["code"], kinds={"code": "prefix"})
     whole = mottle.anonymize(table, schema, KAnonymity(3), seed=1)

@@ -119,7 +119,7 @@ def test_nh10_example_of_section_5_3():
 
 
 @pytest.mark.parametrize("degree", [1, 4])
-def test_missing_value_beside_whole_numbers_costs_as_in_a_set(degree: int):
+def test_missing_value_next_to_whole_numbers_costs_as_in_a_set(degree: int):
     table = pa.table({"q": [1, 2, 3, None]})
     schema = Schema.of(quasi_identifying=["q"])
     assert gcp_of(table, schema, degree) == pytest.approx(gcp_of(table, schema, degree, "set"))

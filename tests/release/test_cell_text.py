@@ -259,9 +259,9 @@ def test_sets_of_items_come_back_from_three_texts(cells: list, first: int):
 @pytest.mark.parametrize(
     "texts", [("a", "{}", "0"), ("{}", None, "0"), ("{}", "{}", "x"), ("{1..2}", "{}", "0")]
 )
-def test_other_text_is_no_set_of_items(texts: tuple):
+def test_other_text_is_not_a_set_of_items(texts: tuple):
     parts = [pa.array([text], pa.string()) for text in texts]
-    with pytest.raises(DataError, match="no set of items"):
+    with pytest.raises(DataError, match="not a set of items"):
         from_texts(parts, Form.WORLDS, LISTS)
 
 

@@ -1,4 +1,4 @@
-"""Two published tables: exact quasi-identifiers in groups, sensitive values apart."""
+"""Two published tables: exact quasi-identifiers in groups, sensitive values by group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mottle import (
     anonymize,
     read_release,
 )
-from mottle.release.two_tables import check_published_apart, publish_apart
+from mottle.release.two_tables import check_two_tables, publish_two_tables
 
 FILES = [
     "certificate.json",
@@ -37,7 +37,7 @@ FILES = [
 
 
 @pytest.fixture(scope="module")
-def apart(people: tuple[pa.Table, Schema]) -> Release:
+def anatomy(people: tuple[pa.Table, Schema]) -> Release:
     return anonymize(*people, LDiversity(3), method="anatomy", seed=1)
 
 
@@ -45,20 +45,22 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_first_table_has_the_exact_records_and_their_groups(people, apart: Release):
+def test_first_table_has_the_exact_records_and_their_groups(people, anatomy: Release):
     table, _ = people
     exact = ["age", "sex", "size", "born", "place", "note"]
-    assert apart.table.column_names == [*exact, "group"]
-    originals = pa.array(apart.links.original_of_row)
-    assert apart.table.select(exact).to_pylist() == table.select(exact).take(originals).to_pylist()
+    assert anatomy.table.column_names == [*exact, "group"]
+    originals = pa.array(anatomy.links.original_of_row)
+    assert (
+        anatomy.table.select(exact).to_pylist() == table.select(exact).take(originals).to_pylist()
+    )
 
 
-def test_second_table_has_the_values_of_every_group(people, apart: Release):
+def test_second_table_has_the_values_of_every_group(people, anatomy: Release):
     table, _ = people
-    assert apart.sensitive.column_names == ["group", "diagnosis", "count"]
-    diagnosis = table.column("diagnosis").take(pa.array(apart.links.original_of_row)).to_pylist()
-    expected = Counter(zip(apart.table.column("group").to_pylist(), diagnosis, strict=True))
-    rows = apart.sensitive.to_pylist()
+    assert anatomy.sensitive.column_names == ["group", "diagnosis", "count"]
+    diagnosis = table.column("diagnosis").take(pa.array(anatomy.links.original_of_row)).to_pylist()
+    expected = Counter(zip(anatomy.table.column("group").to_pylist(), diagnosis, strict=True))
+    rows = anatomy.sensitive.to_pylist()
     assert {(row["group"], row["diagnosis"]): row["count"] for row in rows} == expected
     assert len(rows) == len(expected)
     for group in range(1, 14):
@@ -67,32 +69,32 @@ def test_second_table_has_the_values_of_every_group(people, apart: Release):
         assert all(row["count"] == 1 for row in values)
 
 
-def test_groups_are_numbered_as_they_first_appear_in_rows_of_random_order(people, apart: Release):
-    numbers = apart.table.column("group").to_pylist()
+def test_groups_are_numbered_as_they_first_appear_in_rows_of_random_order(people, anatomy: Release):
+    numbers = anatomy.table.column("group").to_pylist()
     assert list(dict.fromkeys(numbers)) == list(range(1, len(set(numbers)) + 1))
     other = anonymize(*people, LDiversity(3), method="anatomy", seed=2)
-    assert other.links.original_of_row.tolist() != apart.links.original_of_row.tolist()
+    assert other.links.original_of_row.tolist() != anatomy.links.original_of_row.tolist()
 
 
-def test_values_within_a_group_stand_in_an_order_that_tells_nothing(apart: Release):
-    """By value: the same whoever has which."""
-    rows = apart.sensitive.to_pylist()
+def test_values_within_a_group_are_in_an_order_that_reveals_nothing(anatomy: Release):
+    """They are ordered by value, which does not depend on who has which value."""
+    rows = anatomy.sensitive.to_pylist()
     keys = [(row["group"], row["diagnosis"] is not None, row["diagnosis"] or "") for row in rows]
     assert keys == sorted(keys)
 
 
-def test_certificate_says_plainly_that_presence_is_disclosed(apart: Release):
-    certificate = apart.certificate
+def test_certificate_says_plainly_that_presence_is_disclosed(anatomy: Release):
+    certificate = anatomy.certificate
     assert certificate.notes[0].startswith("PRESENCE IS DISCLOSED.")
     assert "as if they were generalized" in certificate.notes[1]
     assert "learns that the person is in the table" in certificate.guarantee.statement
     assert certificate.parameters.draw == "apart"
     checks = {check.invariant: check.measured for check in certificate.checks}
     assert sorted(checks) == [1, 2, 3, 4, 5]
-    assert checks[2].measured_only is True
-    assert checks[2].published_instead.startswith("exact quasi-identifiers")
+    assert checks[2].facts["measured_only"] is True
+    assert checks[2].facts["published_instead"].startswith("exact quasi-identifiers")
     assert checks[4].individuals == 40
-    assert checks[5].groups == 13
+    assert checks[5].facts["groups"] == 13
     assert 0 < certificate.gcp <= 1
 
 
@@ -124,46 +126,46 @@ def test_binned_numbers_are_published_as_they_are():
 
 
 @pytest.mark.parametrize("what", ["", "release.parquet", "release.csv"])
-def test_both_tables_are_read_back(apart: Release, tmp_path: Path, what: str):
-    written = apart.save(tmp_path / "out")
+def test_both_tables_are_read_back(anatomy: Release, tmp_path: Path, what: str):
+    written = anatomy.save(tmp_path / "out")
     assert names(tmp_path / "out") == FILES
-    apart_from = ("certificate.json", "report.html")
-    assert sorted(written.sha256) == [name for name in FILES if name not in apart_from]
+    unchecked = ("certificate.json", "report.html")
+    assert sorted(written.sha256) == [name for name in FILES if name not in unchecked]
     back = read_release(tmp_path / "out" / what)
-    assert back.table.equals(apart.table)
-    assert back.sensitive.equals(apart.sensitive)
-    assert back.columns == apart.columns
+    assert back.table.equals(anatomy.table)
+    assert back.sensitive.equals(anatomy.sensitive)
+    assert back.columns == anatomy.columns
 
 
-def test_text_files_alone_are_read_back(apart: Release, tmp_path: Path):
-    apart.save(tmp_path / "out")
+def test_text_files_alone_are_read_back(anatomy: Release, tmp_path: Path):
+    anatomy.save(tmp_path / "out")
     for name in ("release.parquet", "sensitive.parquet"):
         (tmp_path / "out" / name).unlink()
     back = read_release(tmp_path / "out")
-    assert back.table.to_pylist() == apart.table.to_pylist()
-    assert back.sensitive.to_pylist() == apart.sensitive.to_pylist()
+    assert back.table.to_pylist() == anatomy.table.to_pylist()
+    assert back.sensitive.to_pylist() == anatomy.sensitive.to_pylist()
     back.save(tmp_path / "again")
     assert names(tmp_path / "again") == FILES
 
 
-def test_release_without_its_second_table_is_refused(apart: Release, tmp_path: Path):
-    apart.save(tmp_path / "out")
+def test_release_without_its_second_table_is_refused(anatomy: Release, tmp_path: Path):
+    anatomy.save(tmp_path / "out")
     for name in ("sensitive.parquet", "sensitive.csv"):
         (tmp_path / "out" / name).unlink()
     with pytest.raises(StorageError, match="lacks the release's table of sensitive values"):
         read_release(tmp_path / "out")
 
 
-def test_changed_second_table_is_refused(apart: Release, tmp_path: Path):
-    apart.save(tmp_path / "out")
+def test_changed_second_table_is_refused(anatomy: Release, tmp_path: Path):
+    anatomy.save(tmp_path / "out")
     with open(tmp_path / "out" / "sensitive.parquet", "ab") as file:
         file.write(b" ")
     with pytest.raises(DataError, match="checksums differ"):
         read_release(tmp_path / "out")
 
 
-def test_second_table_does_not_outlive_its_release(apart: Release, release: Release, tmp_path):
-    apart.save(tmp_path / "out")
+def test_second_table_does_not_outlive_its_release(anatomy: Release, release: Release, tmp_path):
+    anatomy.save(tmp_path / "out")
     release.save(tmp_path / "out", overwrite=True)
     assert names(tmp_path / "out") == [
         "certificate.json",
@@ -173,7 +175,7 @@ def test_second_table_does_not_outlive_its_release(apart: Release, release: Rele
     ]
 
 
-def test_second_table_of_another_release_is_not_left_beside_a_new_one(release, tmp_path: Path):
+def test_second_table_of_another_release_is_not_left_next_to_a_new_one(release, tmp_path: Path):
     (tmp_path / "sensitive.csv").write_text("mine")
     with pytest.raises(StorageError, match=r"already holds sensitive\.csv"):
         release.save(tmp_path)
@@ -181,44 +183,45 @@ def test_second_table_of_another_release_is_not_left_beside_a_new_one(release, t
     assert (tmp_path / "sensitive.csv").read_text() == "mine"
 
 
-def test_failed_replacement_puts_the_second_table_back(apart: Release, release, tmp_path: Path):
-    apart.save(tmp_path / "out")
+def test_failed_replacement_puts_the_second_table_back(anatomy: Release, release, tmp_path: Path):
+    anatomy.save(tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    unwritable = replace(release, certified=release.certificate.with_changes(rows=object()))
+    odd = release.certificate.with_changes(seconds={"odd": object()})
+    unwritable = replace(release, certified=odd)
     with pytest.raises(PydanticSerializationError):
         unwritable.save(tmp_path / "out", overwrite=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
-def test_private_links_have_the_edges_of_the_groups(apart: Release, tmp_path: Path):
-    apart.save(tmp_path / "out", private=tmp_path / "links.parquet")
+def test_private_links_have_the_edges_of_the_groups(anatomy: Release, tmp_path: Path):
+    anatomy.save(tmp_path / "out", private=tmp_path / "links.parquet")
     edges = pq.read_table(tmp_path / "links.parquet").to_pandas()
-    numbers = apart.table.column("group").to_numpy()
-    row_of = np.argsort(apart.links.original_of_row)
+    numbers = anatomy.table.column("group").to_numpy()
+    row_of = np.argsort(anatomy.links.original_of_row)
     assert (numbers[edges["published"]] == numbers[row_of[edges["original"]]]).all()
     assert len(edges) == sum(size**2 for size in Counter(numbers.tolist()).values())
     true = edges[edges["true"]].sort_values("published")
-    assert true["original"].tolist() == apart.links.original_of_row.tolist()
+    assert true["original"].tolist() == anatomy.links.original_of_row.tolist()
 
 
 # ------------------------------------------------------------------------- planted violations
 
 
-def test_planted_violations_are_caught(people, apart: Release):
+def test_planted_violations_are_caught(people, anatomy: Release):
     table, schema = people
     schema = schema.covering(table.column_names)
-    links = apart.links
-    released, _, values = publish_apart(table, schema, links)
-    check_published_apart(schema, released, values, links)
+    links = anatomy.links
+    released, _, values = publish_two_tables(table, schema, links)
+    check_two_tables(schema, released, values, links)
     rows = table.num_rows
 
     def caught(words: str, published=released, sensitive=values, by=links) -> None:
         with pytest.raises(PrivacyError, match=words):
-            check_published_apart(schema, published, sensitive, by)
+            check_two_tables(schema, published, sensitive, by)
 
     leak = pa.array(["x"] * rows)
     caught("identifying column", published=released.add_column(0, "name", leak))
-    caught("beside the quasi-identifiers", published=released.add_column(0, "diagnosis", leak))
+    caught("next to the quasi-identifiers", published=released.add_column(0, "diagnosis", leak))
     caught("agree on the sizes", sensitive=values.slice(1))
     caught("not an order", by=replace(links, position_of_row=np.zeros(rows, np.int64)))
     turned = replace(links, position_of_row=np.roll(links.position_of_row, 1))

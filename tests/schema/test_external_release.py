@@ -46,7 +46,7 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_a_short_table_has_the_ways_of_its_tool(tmp_path):
     schema = read(tmp_path, '[release]\ntool = "anonypy"\n[columns.a]\nrole = "quasi-identifying"')
     assert schema.release.count_column == "count"
-    assert schema.release.words_for_anything == ("*",)
+    assert schema.release.suppression_markers == ("*",)
     assert Schema.read(tmp_path / "mottle.toml") == schema
     schema.write(tmp_path / "again.toml")
     assert Schema.read(tmp_path / "again.toml") == schema

@@ -1,4 +1,4 @@
-"""Schemas say in words what is wrong with them, and survive being written and read."""
+"""Schemas state what is wrong with them, and stay the same when written and read."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_comments_do_not_change_the_schema(tmp_path: Path):
     assert read(tmp_path, text) == schema
 
 
-def test_hierarchy_is_looked_for_beside_the_schema(tmp_path: Path, monkeypatch):
+def test_hierarchy_is_looked_for_next_to_the_schema(tmp_path: Path, monkeypatch):
     (tmp_path / "schema" / "trees").mkdir(parents=True)
     (tmp_path / "schema" / "trees" / "sex.csv").write_text("f;*\nm;*\n", encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()

@@ -17,7 +17,7 @@ from mottle.audit.view import build_view_and_evidence
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
-from mottle.io.external.read import is_foreign, read_external
+from mottle.io.external.read import is_external, read_external
 from mottle.io.read_release import load_release
 from mottle.io.read_table import as_table
 from mottle.release.data import ReleaseData
@@ -132,7 +132,7 @@ def _as_release(release: object, table: pa.Table, schema: Schema | None) -> Rele
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
-        if is_foreign(path, schema):
+        if is_external(path, schema):
             return read_external(path, table, schema)
         released = load_release(path)
     else:

@@ -2,7 +2,7 @@
 
 Published records of a complete block are identical, so cells are kept once per *row* of the cover
 and ``row_of`` says which row each published record has. The form of a column (`mottle.kinds.forms`)
-decides what covers its preimages; here is what all forms need of the graph.
+decides what covers its preimages; this module gives all forms what they need from the graph.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def cover(graph: Graph, codes: Codes) -> Cover:
 
 
 def check_covers(graph: Graph, codes: Codes, published: Cover) -> int:
-    """Invariant 2: every published cell contains the values of all its preimages.
+    """Check invariant 2: every published cell contains the values of all its preimages.
 
-    Returns the number of cell-preimage pairs looked at, or raises `PrivacyError`.
+    Returns the number of cell-preimage pairs checked, or raises `PrivacyError`.
     """
     stated = (published.row_of, published.block_of, published.place_of)
     if not all(map(np.array_equal, rows_of(graph), stated)):
@@ -143,20 +143,20 @@ class _ColumnPreimages:
         return offsets, np.concatenate([values for _, values in parts])
 
     def votes(self, sets: Sets, present: BoolArray) -> tuple[Votes, Int32Array]:
-        """What the preimages of every row say about items, and how many preimages it has."""
+        """Return the preimages' votes on items, row by row, and the number of preimages."""
         votes = vote(self.rows.graph, sets, present)
         return votes, self.rows.graph.degrees[votes.block_of]
 
     def outside_extents(
         self, missing: int, lowest: Int32Array, highest: Int32Array, possible: BoolArray
     ) -> int:
-        """How many rows have a preimage that is not between their ends, or missing unsaid."""
+        """Count rows with a preimage outside their ends, or with an unreported missing one."""
         return self._outside(
             self.rows.ordered, self.column, missing, lowest, highest, possible, *_NO_SETS
         )
 
     def outside_sets(self, offsets: Int64Array, values: Int32Array) -> int:
-        """How many rows have a preimage that is not in their set."""
+        """Count rows that have a preimage that is not in their set."""
         return self._outside(self.rows.ordered, self.column, -1, *_NO_EXTENTS, offsets, values)
 
     def check_votes(
@@ -180,8 +180,8 @@ class _ColumnPreimages:
         )
         check_worlds(self.rows.graph, sets, votes, present)
 
-    def unsaid_missing(self, present: BoolArray, missing: BoolArray) -> int:
-        """How many rows have a preimage without a set and do not say so."""
+    def unreported_missing(self, present: BoolArray, missing: BoolArray) -> int:
+        """Count rows that have a preimage without a set and do not report it."""
         has_set = np.where(present, 1, 0)[self.rows.graph.members, None]
         anything = np.ones(len(missing), np.int32)
         return self._outside(
@@ -286,9 +286,9 @@ def _cover_sets(
 
 @njit(cache=True, nogil=True)
 def _sort_distinct(codes: Int32Array) -> int:
-    """Sort ``codes`` in place, distinct ones to the front; returns how many there are."""
+    """Sort ``codes`` in place, distinct ones to the front; return the number of distinct codes."""
     distinct = 0
-    if codes.size <= 64:  # insertion into the sorted front: few distinct values are the rule
+    if codes.size <= 64:  # insertion into the sorted front: most rows have few distinct values
         for code in codes.copy():
             place = distinct
             while place > 0 and codes[place - 1] > code:
@@ -310,7 +310,7 @@ def _sort_distinct(codes: Int32Array) -> int:
 
 @njit(cache=True, nogil=True)
 def _sort(codes: Int32Array) -> None:
-    """Shell's sort: NumPy's own takes seconds to compile, this a fraction, and sets are small."""
+    """Shellsort: NumPy's sort takes seconds to compile, this a fraction, and sets are small."""
     gap = codes.size
     while gap > 1:
         gap = max(gap * 5 // 11, 1)

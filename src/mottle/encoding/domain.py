@@ -1,4 +1,4 @@
-"""The values of quasi-identifiers as integers: what a code means, and what its cells look like."""
+"""The values of quasi-identifiers as integer codes, and the domains that give codes a meaning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Codes:
 
     domains: tuple[Domain, ...]
     matrix: Int32Array  # [n, d]: the code of every record in every quasi-identifier
-    notes: tuple[str, ...] = ()  # what was done to the values on the way; for the certificate
+    notes: tuple[str, ...] = ()  # how values were converted; for the certificate
 
     @property
     def records(self) -> int:

@@ -1,4 +1,4 @@
-"""Arrow columns → small integer codes: what methods compute on.
+"""Converting Arrow columns to small integer codes, on which methods compute.
 
 A code is the position of a value in its column's *domain*, as the column's kind orders it
 (`mottle.kinds`): numbers and dates ascending, ordered categories in their order, hierarchy leaves
@@ -44,16 +44,16 @@ def encode(table: pa.Table, schema: Schema, representation: Representation) -> C
 def encode_column(
     values: pa.ChunkedArray, column: Column, representation: Representation
 ) -> tuple[Domain, Int32Array]:
-    """The domain of one column and the codes of its rows."""
+    """Code a column: return its domain and the code of every row."""
     kind = kind_of(values.type, column)
     described = column.model_copy(update={"kind": kind})
     return kind.encode_values(values, described, representation)
 
 
 def along_orders(codes: Codes) -> Codes:
-    """The same codes with sets taken for values on a line: for methods that count no votes.
+    """Return the codes with sets as values on a line, for methods that do not count votes.
 
-    A set lies as far from the one before it in Gray order as items differ.
+    The distance of a set from the one before it in Gray order is the number of items that differ.
     """
     domains = tuple(domain.form.along_a_line(domain) for domain in codes.domains)
     if all(new is old for new, old in zip(domains, codes.domains, strict=True)):
@@ -62,7 +62,7 @@ def along_orders(codes: Codes) -> Codes:
 
 
 def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32Array:
-    """Codes of some rows in a domain that is already known, such as that of a larger table.
+    """Code rows in a domain that is already known, such as that of a larger table.
 
     >>> age = Column(name="age", role=Role.QUASI_IDENTIFYING)
     >>> domain, _ = encode_column(pa.chunked_array([[20, 30, 40]]), age, Representation.RANGE)
@@ -73,12 +73,12 @@ def encode_in(values: pa.ChunkedArray, domain: Domain) -> Int32Array:
 
 
 def codes_of_values(values: pa.ChunkedArray, column: Column) -> tuple[Int32Array, pa.Array]:
-    """Codes of a column that is not generalized, by rank of the value; -1 for missing."""
+    """Code a column that is not generalized by the rank of its values; -1 for missing."""
     return codes_of_distinct(comparable(values, column))
 
 
 def kind_of(data_type: pa.DataType, column: Column) -> Kind:
-    """The kind the schema gives a column, or the one its type suggests; checks that they fit."""
+    """Return the kind from the schema or from the column's type; check that they fit."""
     if column.kind is not None:
         column.kind.check_type(data_type, column.name)
         return column.kind
@@ -89,8 +89,8 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
 
 
 def comparable(values: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
-    """Values whose order and equality mean what they should: dates as days, NaN as missing.
+    """Convert values so that they compare correctly: dates as days, NaN as missing.
 
-    Values of a column without a kind are taken as they are.
+    A column without a kind is treated as a category.
     """
     return (column.kind or Kind.CATEGORY).comparable(values, column.name)

@@ -1,4 +1,4 @@
-"""Sensitive columns as codes: their values, how often each occurs, and their joint value."""
+"""Sensitive columns as codes: their values, the count of each value, and their joint value."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MISSING = "(missing)"
 class SensitiveValues:
     """The values of a sensitive column, or the joint values of several, as codes."""
 
-    columns: tuple[str, ...]  # several for the joint value
+    columns: tuple[str, ...]  # one name, or several for the joint value
     codes: Int32Array  # [n]
     counts: Int64Array  # [values]
     labels: tuple[pa.Array, ...]  # per column: text by code of the column
     parts: Int32Array  # [values, columns]: the joint value's code in each column
-    binned: str = ""  # how numbers were put together, for the certificate
+    binned: str = ""  # how numbers were binned, for the certificate
 
     @property
     def rows(self) -> int:
@@ -41,21 +41,21 @@ class SensitiveValues:
         return len(self.columns) > 1
 
     def label(self, value: int) -> str:
-        """A value as text; for its owner only."""
-        words = [
+        """Return a value as text; for the owner of the data only."""
+        texts = [
             labels[int(code)].as_py()
             for labels, code in zip(self.labels, self.parts[value], strict=True)
         ]
-        return ", ".join(words)
+        return ", ".join(texts)
 
     def describe(self, value: int) -> str:
-        """A value and where it stands, for the message that refuses it."""
+        """Return a value and its columns, for the message that refuses it."""
         columns = " × ".join(f"'{column}'" for column in self.columns)
         return f"'{self.label(value)}' of column {columns}"
 
 
 def encode_sensitive(table: pa.Table, schema: Schema) -> tuple[SensitiveValues, ...]:
-    """The only sensitive column; or the joint value of all of them, and then each by itself.
+    """Code the sensitive columns; if there are several, the joint value first, then each column.
 
     >>> table = pa.table({"illness": ["flu", "cold", "flu"], "pay": [1.5, 9.0, 3.0]})
     >>> schema = Schema.of(quasi_identifying=[], sensitive=["illness"], rest="insensitive")
@@ -90,7 +90,7 @@ def _encode_column(values: pa.ChunkedArray, column: Column) -> SensitiveValues:
 
 
 def _binned(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, str]:
-    """Numbers as the number of their bin, and how they were binned."""
+    """Numbers as the names of their bins, and how they were binned."""
     numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if not (numeric or pa.types.is_decimal(values.type)):
         raise DataError(
@@ -127,11 +127,11 @@ def _joint(single: Sequence[SensitiveValues]) -> SensitiveValues:
     )
 
 
-# ------------------------------------------------------- tables of which only counts are in memory
+# ---------------------------------------------------- tables of which only counts are in memory
 
 
 def count_values(values: pa.Array, counts: Int64Array, column: Column) -> SensitiveValues:
-    """A sensitive column of which only the distinct values and their counts are known.
+    """Code a sensitive column of which only the distinct values and their counts are known.
 
     The result has one code per distinct *coded* value instead of one per row.
 
@@ -147,10 +147,10 @@ def count_values(values: pa.Array, counts: Int64Array, column: Column) -> Sensit
 
 
 def with_breaks(values: pa.Array, counts: Int64Array, column: Column) -> Column:
-    """The column with its quantile bins as breaks, which need no further look at the table."""
+    """Return the column with its quantile bins as breaks, which do not depend on the table."""
     numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if column.bins is None or not (numeric or pa.types.is_decimal(values.type)):
-        return column  # a column of other values is refused when it is coded
+        return column  # a column of other values is rejected when it is coded
     floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
     present = ~np.isnan(floats)
     order = np.argsort(floats[present])
@@ -159,7 +159,7 @@ def with_breaks(values: pa.Array, counts: Int64Array, column: Column) -> Column:
 
 
 def _quantiles(values: NDArray[np.float64], counts: Int64Array, bins: int) -> NDArray[np.float64]:
-    """Distinct inner quantiles of values that occur so often; as np.quantile on all of them."""
+    """Distinct inner quantiles of values with counts; as np.quantile on the repeated values."""
     if len(values) == 0:
         return np.empty(0)
     last = np.cumsum(counts) - 1  # the place of each value's last copy
@@ -172,7 +172,7 @@ def _quantiles(values: NDArray[np.float64], counts: Int64Array, bins: int) -> ND
 
 
 def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues) -> Int32Array:
-    """Codes of some rows of a column among the values of the whole table.
+    """Code some rows of a column among the values of the whole table.
 
     ``column`` has breaks instead of bins, see `with_breaks`.
     """
@@ -185,7 +185,7 @@ def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues)
     if np.isnan(codes[~missing]).any() or (missing.any() and labels[-1].as_py() != MISSING):
         raise DataError(
             f"Column '{column.name}' has values that were not there when it was first read.",
-            "Let nobody change the data while they are anonymized.",
+            "The input changed during the run: make sure nothing modifies it, then try again.",
         )
     return np.where(missing, len(labels) - 1, codes).astype(np.int32)
 
@@ -193,7 +193,10 @@ def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues)
 def join_counts(
     single: Sequence[SensitiveValues], combinations: Int32Array, counts: Int64Array
 ) -> tuple[SensitiveValues, ...]:
-    """What `encode_sensitive` gives, one row per combination of codes [combinations, columns]."""
+    """Return what `encode_sensitive` returns, for combinations of codes with their counts.
+
+    ``combinations`` is [combinations, columns]; the result has one row for each of them.
+    """
     if len(single) == 1:
         return tuple(single)
     each = [

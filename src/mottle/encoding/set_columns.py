@@ -1,6 +1,6 @@
-"""Columns of sets of items in a table: those that a schema takes for sets, as lists of text.
+"""Columns of a table that a schema declares as sets of items, converted to lists of text.
 
-How such columns are read, coded and written is in `mottle.itemsets.columns`.
+Reading, coding and writing such columns is in `mottle.itemsets.columns`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mottle.utils.arrow import is_plain
 
 
 def sets_as_lists(table: pa.Table, schema: Schema) -> pa.Table:
-    """The table with the columns that a schema takes for sets as lists of text."""
+    """Convert the columns that a schema declares as sets of items to lists of text."""
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
         values = table.column(column.name)
         if column.kind is not None and column.kind.form.has_items and is_plain(values.type):

@@ -1,8 +1,8 @@
 """The owner's private link file: every edge of the graph, which edges are true, and the blocks.
 
 Rows are ``published, original, true``, one per edge, a record's preimages in the order of the
-graph's layers. The block of every released row lies in the file's metadata: some draws are made
-once per block, and what one known link gives away then depends on the block.
+graph's layers. The block of every released row is in the file's metadata: some draws are made once
+per block, and what one known link reveals then depends on the block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROWS_PER_BATCH = 1 << 20
 
 
 def private_file(path: Path) -> None:
-    """Make an empty file that only its owner can read."""
+    """Create an empty file that only its owner can read."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
@@ -48,10 +48,20 @@ def write_links(links: Links, path: Path) -> None:
 class LinkFile:
     """A link file: its rows in batches, and the block of every released row.
 
-    Raises `StorageError` when there is no such file and `DataError` when it is something else.
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    StorageError
+        There is no such file.
+    DataError
+        The file is not a link file.
     """
 
-    blocks: NDArray[np.int32] | None  # None when the file does not say
+    blocks: NDArray[np.int32] | None  # None when the file does not hold them
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -64,26 +74,26 @@ class LinkFile:
             if packed is not None:
                 blocks = zlib.decompress(b64decode(packed, validate=True))
                 self.blocks = np.frombuffer(blocks, "<i4")
-            whole = all(name in schema.names for name in COLUMNS)
+            is_link_file = all(name in schema.names for name in COLUMNS)
         except (pa.ArrowException, OSError, ValueError, zlib.error):
-            whole = False
-        if not whole:
-            raise self._strange()
+            is_link_file = False
+        if not is_link_file:
+            raise self._not_a_link_file()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows published, original and true."""
+        """Iterate over the rows with the columns published, original and true."""
         try:
             with pq.ParquetFile(self._path) as file:
                 for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(COLUMNS)):
                     typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
                     if any(column.null_count for column in typed.columns):
-                        raise self._strange()
+                        raise self._not_a_link_file()
                     yield from typed.to_batches()
         except (pa.ArrowException, OSError):
-            raise self._strange() from None
+            raise self._not_a_link_file() from None
 
-    def _strange(self) -> DataError:
+    def _not_a_link_file(self) -> DataError:
         return DataError(
-            f"{self._path} is no private link file.",
+            f"{self._path} is not a private link file.",
             f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",
         )

@@ -34,15 +34,22 @@ def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
 
     Parameters
     ----------
-    path
+    path : str or Path
         Its folder, its ``release.parquet`` or its ``release.csv``.
-    in_memory
+    in_memory : bool, optional
         Whether the rows are read now; otherwise those of a Parquet file stay there.
 
     Returns
     -------
     ReleaseData
-        Without links.
+        The release, without links.
+
+    Raises
+    ------
+    StorageError
+        There is no complete release.
+    DataError
+        The files are damaged or changed, or hold a release of sets.
     """
     file, certificate = find_release(path)
     if certificate is not None and certificate.kind is ReleaseKind.SETS:
@@ -67,8 +74,8 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
 
     Parameters
     ----------
-    path
-        A folder, which has to hold a certificate, or a file of rows, which may lie without one.
+    path : str or Path
+        A folder, which has to hold a certificate, or a file of rows, which may be without one.
 
     Returns
     -------
@@ -87,7 +94,7 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
         names = [name for name in (PARQUET, CSV) if (path / name).exists()]
         if not names or not (path / CERTIFICATE).exists():
             raise StorageError(
-                f"{path} holds no complete release.",
+                f"{path} does not hold a complete release.",
                 f"A release has {PARQUET} or {CSV} and {CERTIFICATE}.",
             )
         path = path / names[0]
@@ -113,7 +120,7 @@ def read_certificate(file: Path) -> Certificate:
 
 
 def check_unchanged(path: Path, certificate: Certificate) -> None:
-    """Refuse a file that has another checksum than its certificate says."""
+    """Raise `DataError` if a file does not have the checksum that its certificate states."""
     stated = certificate.sha256.get(path.name)
     if stated is not None and stated != sha256_of(path):
         raise DataError(
@@ -123,7 +130,7 @@ def check_unchanged(path: Path, certificate: Certificate) -> None:
 
 
 def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | None:
-    """The table of sensitive values, when the release has published them separately."""
+    """The table of sensitive values of a release of two tables; None for other releases."""
     written = () if certificate is None else certificate.sha256
     names = [name for name in (SENSITIVE_PARQUET, SENSITIVE_CSV) if name in written]
     if certificate is None or not names:
@@ -168,7 +175,7 @@ def _read_csv(
     described: Sequence[ColumnFacts],
     certificate: Certificate | None,
 ) -> tuple[pa.Table, _Columns]:
-    """Read text cells; their columns are those of ``parquet`` beside it or, else, as described."""
+    """Read text cells; the columns are those of ``parquet`` next to it, or else as described."""
     columns = _described_columns(path, parquet, described, certificate)
     types = {
         name: _type_in_csv(column)
@@ -188,7 +195,7 @@ _LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be lon
 
 
 def read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """The columns of a released CSV file; a cell is missing if it is empty and not quoted."""
+    """Read the columns of a released CSV file; a cell is missing if it is empty and not quoted."""
     return pyarrow.csv.read_csv(
         path,
         read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
@@ -203,7 +210,7 @@ def read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
 
 
 def _type_in_csv(column: PublishedColumn) -> pa.DataType:
-    """The type a column is read as at first; pyarrow's reader knows no wide decimals."""
+    """The type in which a column is read first; pyarrow's reader does not know wide decimals."""
     is_text = column.form is not None or pa.types.is_decimal256(column.value_type)
     return pa.string() if is_text else column.value_type
 
@@ -224,14 +231,14 @@ def _described_columns(
     described: Sequence[ColumnFacts],
     certificate: Certificate | None,
 ) -> _Columns:
-    """What the columns of a CSV file are, by the Parquet file beside it or the certificate."""
-    beside = path.parent / parquet
-    if certificate is not None and beside.exists():
-        check_unchanged(beside, certificate)
+    """The columns of a CSV file, from the Parquet file next to it or from the certificate."""
+    typed = path.parent / parquet
+    if certificate is not None and typed.exists():
+        check_unchanged(typed, certificate)
         try:
-            return _columns_of(pq.read_schema(beside), beside)
+            return _columns_of(pq.read_schema(typed), typed)
         except (pa.ArrowException, OSError):
-            raise DataError(f"{beside} is not a release written by mottle.") from None
+            raise DataError(f"{typed} is not a release written by mottle.") from None
     try:
         columns = tuple(_column(facts) for facts in described if facts.type is not None)
     except ValueError:
@@ -240,8 +247,8 @@ def _described_columns(
         ) from None
     if not columns:
         raise DataError(
-            f"{path} cannot be read without {CERTIFICATE} beside it.",
-            "The certificate says what the columns are.",
+            f"{path} cannot be read without {CERTIFICATE} next to it.",
+            "The certificate describes the columns.",
         )
     return columns
 
@@ -258,7 +265,7 @@ def _column(facts: ColumnFacts) -> PublishedColumn:
 
 
 def type_of(text: str) -> pa.DataType:
-    """The Arrow type a certificate names; anything unusual is read as text."""
+    """Return the Arrow type that a certificate names; text for types that are not known."""
     if decimal := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", text):
         width, precision, scale = decimal.groups()
         make = pa.decimal128 if width == "128" else pa.decimal256

@@ -22,18 +22,25 @@ def load_set_release(path: str | Path) -> SetReleaseData:
 
     Parameters
     ----------
-    path
+    path : str or Path
         Its folder, its ``release.parquet`` or its ``release.csv``.
 
     Returns
     -------
     SetReleaseData
-        Without links.
+        The release, without links.
+
+    Raises
+    ------
+    StorageError
+        There is no complete release.
+    DataError
+        The files are damaged or changed, or hold a release of a table.
     """
     file, certificate = find_release(path)
     if certificate is None:
         raise StorageError(
-            f"{file.parent} holds no complete release.",
+            f"{file.parent} does not hold a complete release.",
             f"A release has {PARQUET} or {CSV} and {CERTIFICATE}.",
         )
     if certificate.kind is not ReleaseKind.SETS or file.name not in certificate.sha256:
@@ -78,13 +85,13 @@ def _read_csv(path: Path, certificate: Certificate) -> pa.Table:
 
 
 def load_any_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
-    """Read a release of a table or of sets, whichever its certificate says.
+    """Read a release of a table or of sets, depending on its certificate.
 
     Parameters
     ----------
-    path
+    path : str or Path
         Its folder or one of its files.
-    in_memory
+    in_memory : bool, optional
         As for `load_release`.
 
     Returns

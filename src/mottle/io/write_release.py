@@ -24,14 +24,14 @@ from mottle.utils import parallel
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
 SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
 REPORT = "report.html"
-# the certificate last: it says that the others are complete
+# The certificate is last: its presence means that the other files are complete.
 FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
-Page = Callable[[Certificate], str]  # HTML from the certificate as it is written
+Page = Callable[[Certificate], str]  # makes HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
-_ROWS_PER_BATCH = 1 << 14  # of CSV: no column's text comes near Arrow's limit of 2 GB
+_ROWS_PER_BATCH = 1 << 14  # of CSV: keeps the text of a column far below Arrow's limit of 2 GB
 
 
-Secret = tuple[Path, Callable[[Path, Certificate], None]]  # a file of the owner's, its writer
+Secret = tuple[Path, Callable[[Path, Certificate], None]]  # a file for the owner, and its writer
 
 
 def save_release(
@@ -45,8 +45,25 @@ def save_release(
 ) -> Certificate:
     """Write the files of a release, all or none; see `Release.save`.
 
-    ``report`` gives the text of report.html for the certificate as written; ``internal`` is the
-    owner's own report and where it goes.
+    Parameters
+    ----------
+    release : ReleaseData
+        The release.
+    folder : Path
+        Where its files go.
+    private : str or Path or None
+        The private link file; None to write none.
+    overwrite : bool
+        Whether existing files are replaced.
+    report : callable, optional
+        Returns the text of ``report.html`` for the certificate as written.
+    internal : tuple of Path and callable, optional
+        The file of the owner's own report, and the function that returns its text.
+
+    Returns
+    -------
+    Certificate
+        The certificate as written, with the checksums of the files.
     """
     secrets: list[Secret] = []
     if private is not None:
@@ -72,7 +89,7 @@ def save_release(
 
 
 def write_secretly(text: str, path: Path) -> None:
-    """Write a text that only its owner may read."""
+    """Write a text file that only its owner can read."""
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
 
@@ -81,7 +98,7 @@ def write_secretly(text: str, path: Path) -> None:
 def private_links(
     release: ReleaseData, private: str | Path | None, *, overwrite: bool
 ) -> Iterator[None]:
-    """Write the link file of a release that is stored elsewhere; it appears if that succeeds."""
+    """Write the link file of a release that is stored elsewhere; keep it only if that succeeds."""
     if private is None:
         yield
         return
@@ -100,7 +117,7 @@ def _links_of(release: ReleaseData) -> Links:
 def check_paths(
     folder: Path, private: Path | None, *, overwrite: bool, internal: Path | None = None
 ) -> None:
-    """Raise before a long run what `save_release` would raise after it."""
+    """Raise, before a long run, the errors about paths that `save_release` would raise after it."""
     ensure_absent(folder, FILES, overwrite=overwrite)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
@@ -121,7 +138,7 @@ def _staged(
     afterwards: Sequence[Move],
     report: Page | None,
 ) -> AbstractContextManager[Path]:
-    """Where to write the files this release has; those of an earlier one go."""
+    """The staging folder for the files of this release; removes other files of an earlier one."""
     without = [] if release.sensitive is not None else [SENSITIVE_PARQUET, SENSITIVE_CSV]
     without += [] if report is not None else [REPORT]
     names = [name for name in FILES if name not in without]
@@ -160,23 +177,23 @@ def write_rows(
 
     Parameters
     ----------
-    tables
+    tables : iterable of pyarrow.Table
         The rows, in the order of the release.
-    schema
+    schema : pyarrow.Schema
         Their columns.
-    text_of
+    text_of : callable
         Returns rows with cells that can be cast to text.
-    folder
+    folder : Path
         Where the files go.
-    text
+    text : bool, optional
         Whether the CSV file is written.
-    on_progress
+    on_progress : callable, optional
         Called with the number of rows written so far.
 
     Returns
     -------
     int
-        How many rows were written.
+        The number of rows written.
     """
     written = 0
     with ExitStack() as opened:
@@ -227,7 +244,7 @@ def _lines(columns: list[pa.Array]) -> pa.Buffer:
         fields = [pc.if_else(pc.equal(fields[0], ""), '""', fields[0])]
     fields[-1] = pc.binary_join_element_wise(fields[-1], _text("\n"), _text(""))
     lines = pc.binary_join_element_wise(*fields, _text(","))
-    _, offsets, content = lines.buffers()  # the lines lie one after the other in memory already
+    _, offsets, content = lines.buffers()  # the lines are already contiguous in memory
     return content.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)]))
 
 
@@ -236,7 +253,7 @@ def _text(text: str) -> pa.Scalar:
 
 
 def _quoted(column: pa.Array) -> pa.Array:
-    """Fields of CSV; quoted also where a reader would take U+FEFF for a byte order mark."""
+    """Fields of CSV; also quoted where a reader would take U+FEFF for a byte order mark."""
     texts = pc.cast(column, pa.large_string())
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         doubled = pc.replace_substring(texts, '"', '""')
@@ -248,10 +265,10 @@ def _quoted(column: pa.Array) -> pa.Array:
 
 
 def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> None:
-    """Refuse a place for a file of the owner's that would be published, or that is taken."""
+    """Raise an error if a file for the owner would be published, or exists already."""
     if folder.resolve() in (link_file.resolve(), *link_file.resolve().parents):
         raise UsageError(
-            f"{link_file}, which is for the owner only, would lie in the release folder {folder}.",
+            f"{link_file}, which is for the owner only, would be in the release folder {folder}.",
             "It would be published with the release: keep it elsewhere.",
         )
     if link_file.is_dir():
@@ -263,6 +280,6 @@ def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> Non
 
 
 def sha256_of(path: Path) -> str:
-    """Checksum of a file, in hexadecimal."""
+    """Return the SHA-256 checksum of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,8 @@
 """PyArrow for kinds and forms, imported when it is first used.
 
 A schema needs the names and options of all kinds, and errors in a schema or in the options of a
-command must not wait for PyArrow (see `mottle.utils.lazy`). So no module of this package uses it
-while it is imported.
+command must be reported without loading PyArrow first (see `mottle.utils.lazy`). Therefore no
+module of this package uses PyArrow while it is imported.
 """
 
 from __future__ import annotations

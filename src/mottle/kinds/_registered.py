@@ -24,7 +24,23 @@ class Registered(str):
 
     @classmethod
     def named(cls, name: object) -> Any:
-        """Look a registered object up, or raise ValueError as an enumeration does."""
+        """Look up a registered object, as an enumeration looks up a member by its value.
+
+        Parameters
+        ----------
+        name : object
+            The name, or the object itself.
+
+        Returns
+        -------
+        Kind or Form
+            The one object of that name.
+
+        Raises
+        ------
+        ValueError
+            No object of this family has that name.
+        """
         found = cls.registry.get(name) if isinstance(name, str) else None
         if found is None:
             raise ValueError(f"{name!r} is not a valid {cls.__name__}")
@@ -36,18 +52,21 @@ class Registered(str):
 
 
 class Family(type):
-    """The class of a class of registered objects: its members are attributes and can be listed."""
+    """The metaclass of a family of registered objects.
+
+    It makes the members attributes of the class and lets a loop over the class list them.
+    """
 
     registry: Registry[Any]
 
     def member(cls, attribute: str) -> Any:
-        """The object called ``NAME``, or AttributeError."""
+        """Return the object called ``NAME``, or raise AttributeError."""
         if attribute.isupper() and attribute.lower() in cls.registry:
             return cls.registry[attribute.lower()]
         raise AttributeError(f"{cls.__name__} has no attribute {attribute!r}")
 
     def members(cls) -> Iterator[Any]:
-        """All objects, by name."""
+        """Iterate over all objects, ordered by name."""
         return iter(cls.registry.values())
 
     def __len__(cls) -> int:

@@ -1,7 +1,8 @@
-"""What every kind of column offers: how values become codes, and what the codes mean.
+"""The interface of all kinds of columns: how values become codes, and what the codes mean.
 
 A kind is one module of this package with one class, registered by `register`. The class names its
-form and overrides what differs from a plain category: everything here has a default.
+form and overrides the methods in which it differs from a plain category: all but `Kind.tree`, which
+only kinds with a tree need, have a default.
 """
 
 from __future__ import annotations
@@ -55,11 +56,17 @@ class Kind(Registered, metaclass=KindFamily):
     Notes
     -----
     A new kind is a class in a module of its own in `mottle.kinds`, with `name`, `form` and `usage`,
-    under the decorator `register`. It overrides the methods in which it differs from a category. In
-    these, ``values`` is a column of the table as it comes, ``name`` the column's name for messages,
-    ``column`` the column as the schema or the release describes it, ``domain`` its coded values,
-    ``known`` the value of every code and ``form`` the form of the cells: that of the kind, or
-    `Form.SET` in the representation of that name.
+    under the decorator `register`. It overrides the methods in which it differs from a category.
+    The methods come in three groups, in the order in which a run calls them:
+
+    - reading the schema and the table: `is_natural_for`, `check_options`, `check_type`, and
+      `proposal` for ``mottle inspect``;
+    - coding the values: `comparable` or `coded_values` for most kinds; `code`, `tree` and `heights`
+      for kinds with an order or a tree of their own; `encode_values` only where the domain holds
+      more than distinct values;
+    - describing the release: `published_order`, `tree_facts` and `tree_of_facts` for what a reader
+      needs in the metadata, `schema_options` to make the column again, `describe_cells` and
+      `width_in_words` for reports.
 
     Examples
     --------
@@ -72,16 +79,16 @@ class Kind(Registered, metaclass=KindFamily):
     registry: ClassVar[Registry[Kind]] = Registry("kind", "mottle.kinds")
     form: ClassVar[Form]  # of its cells, unless the representation is sets
     usage: ClassVar[str]  # how a mottle.toml names it, with its options
-    options: ClassVar[tuple[str, ...]] = ()  # of the schema that only columns of such kinds take
-    implied_by: ClassVar[str | None] = None  # the option that makes a column one of this kind
-    is_measured: ClassVar[bool] = False  # differences between values mean something: numbers, days
-    has_order: ClassVar[bool] = False  # values are ordered by a list, not by themselves
-    is_unordered: ClassVar[bool] = False  # the order of values means nothing
-    streams: ClassVar[bool] = True  # values of a batch can be coded without those of all others
-    external_form: ClassVar[Form | None]  # of cells that other tools write; None if none can
+    options: ClassVar[tuple[str, ...]] = ()  # options of the schema that only such kinds accept
+    implied_by: ClassVar[str | None] = None  # the option that gives a column this kind
+    is_measured: ClassVar[bool] = False  # differences between values are meaningful: numbers, days
+    has_order: ClassVar[bool] = False  # a list orders the values, not their own comparison
+    is_unordered: ClassVar[bool] = False  # the order of the values has no meaning
+    streams: ClassVar[bool] = True  # a batch can be coded without the values of all other batches
+    external_form: ClassVar[Form | None]  # of cells that other tools write; None if unsupported
 
     def __new__(cls, name: str = "") -> Kind:
-        """Look a kind up by its name; a kind itself is made without one."""
+        """Look up a kind by its name; the one object of a kind is made without a name."""
         if cls is Kind:
             found: Kind = cls.named(name)
             return found
@@ -92,20 +99,71 @@ class Kind(Registered, metaclass=KindFamily):
 
     @classmethod
     def of_type(cls, data_type: pa.DataType) -> Kind:
-        """The kind of a column for which the schema names none."""
+        """Return the kind of a column for which the schema names none.
+
+        Parameters
+        ----------
+        data_type : pyarrow.DataType
+            The type of the column in the table.
+
+        Returns
+        -------
+        Kind
+            The kind that `is_natural_for` the type, or else `Kind.CATEGORY`.
+        """
         return next((kind for kind in Kind if kind.is_natural_for(data_type)), Kind.CATEGORY)
 
     # ------------------------------------------------------------------------- schema and inspect
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
-        """Whether columns of a type have this kind where the schema names none."""
+        """Return whether columns of a type have this kind where the schema names none.
+
+        Parameters
+        ----------
+        data_type : pyarrow.DataType
+            The type of a column.
+
+        Returns
+        -------
+        bool
+            False by default. At most one kind may return True for a type.
+        """
         return False
 
     def check_options(self, column: SchemaColumn) -> None:
-        """Raise ValueError where options of the schema are missing or make no sense."""
+        """Check the options that the schema gives a column of this kind.
+
+        Parameters
+        ----------
+        column : SchemaColumn
+            The column as the schema describes it.
+
+        Raises
+        ------
+        ValueError
+            An option is missing or invalid. The message becomes part of a `SchemaError`, which adds
+            the name of the column. By default no option is wrong.
+        """
 
     def check_type(self, data_type: pa.DataType, name: str) -> None:
-        """Raise `DataError` or `SchemaError` where a column cannot have this kind."""
+        """Check that a column of the table can have this kind.
+
+        Parameters
+        ----------
+        data_type : pyarrow.DataType
+            The type of the column.
+        name : str
+            Its name, for messages.
+
+        Raises
+        ------
+        SchemaError
+            No column of that type can be a quasi-identifier of this kind: by default lists,
+            structures, durations and other types that are not single plain values.
+        DataError
+            Kinds that override this raise it where the values do not fit the kind, such as text in
+            a column of numbers; see `check_holds`.
+        """
         if pa.types.is_nested(data_type):
             raise SchemaError(
                 f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier"
@@ -115,48 +173,112 @@ class Kind(Registered, metaclass=KindFamily):
         check_plain(data_type, name)
 
     def proposal(self, name: str, values: pa.ChunkedArray) -> str | None:
-        """Why 'mottle inspect' proposes this kind for a column; None if it does not.
+        """Return why ``mottle inspect`` proposes this kind for a column.
 
-        Kinds that are natural for a type need no proposal.
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+        values : pyarrow.ChunkedArray
+            Its values.
+
+        Returns
+        -------
+        str or None
+            The reason, without any value of the column; None where the kind is not proposed. A kind
+            that `is_natural_for` the type needs no proposal.
         """
         return None
 
     # -------------------------------------------------------------------------------------- codes
 
     def canonical(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Values in the type that is published: dates as days."""
+        """Convert values to the type that is published: dates to days, codes to text.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            A column of the table.
+        name : str
+            Its name, for messages.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            The same values without dictionary encoding, in the published type.
+        """
         return without_dictionary(values)
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Values whose order and equality mean what they should; NaN as missing."""
+        """Convert values so that comparing them gives the right order and equality.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            A column of the table.
+        name : str
+            Its name, for messages.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            The values with NaN as missing, -0.0 as 0.0, and bytes and times as text.
+        """
         return plain_values(values, name)
 
     def coded_values(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Values in the type in which the domain holds them."""
+        """Convert values to the type in which the domain holds them.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            A column of the table.
+        name : str
+            Its name, for messages.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            By default as `comparable`; kinds with a tree convert to text, as its leaves are.
+        """
         return self.comparable(values, name)
 
     def form_in(self, representation: str) -> Form:
-        """The form of the cells in a representation."""
+        """Return the form of the cells in a representation.
+
+        Parameters
+        ----------
+        representation : str
+            ``range`` or ``set``.
+
+        Returns
+        -------
+        Form
+            `Form.SET` for ``set``, otherwise the form of the kind.
+        """
         return Form.SET if representation == "set" else self.form
 
     def encode_values(
         self, values: pa.ChunkedArray, column: SchemaColumn, representation: str
     ) -> tuple[Domain, Int32Array]:
-        """The domain of one column and the codes of its rows.
+        """Code a column: find its domain and the code of every row.
 
         Parameters
         ----------
-        values : pa.ChunkedArray
+        values : pyarrow.ChunkedArray
             The column of the table.
         column : SchemaColumn
-            As the schema describes it, with this kind.
+            The column as the schema describes it, with this kind.
         representation : str
             ``range`` or ``set``, for a column that does not state its own.
 
         Returns
         -------
-        tuple of Domain and Int32Array
-            The missing value, where it occurs, is one more value with the last code.
+        domain : Domain
+            The values that have a code. The missing value, where it occurs, is one more value with
+            the last code.
+        codes : Int32Array
+            The code of every row.
         """
         form = self.form_in(column.representation or representation)
         codes, known = self.code(values, column, form)
@@ -173,16 +295,45 @@ class Kind(Registered, metaclass=KindFamily):
     def code(
         self, values: pa.ChunkedArray, column: SchemaColumn, form: Form
     ) -> tuple[Int32Array, pa.Array]:
-        """Codes of the rows, -1 for missing, and the value of every code."""
+        """Give every row a code, and every code a value.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            The column of the table.
+        column : SchemaColumn
+            The column as the schema describes it.
+        form : Form
+            The form of the cells: that of the kind, or `Form.SET` in that representation.
+
+        Returns
+        -------
+        codes : Int32Array
+            The code of every row, -1 for missing.
+        known : pyarrow.Array
+            The value of every code; by default the distinct values in ascending order.
+        """
         return codes_of_distinct(self.coded_values(values, column.name))
 
     def encode_more(self, values: pa.ChunkedArray, domain: Domain) -> Int32Array:
-        """Codes of some rows in a domain that is already known.
+        """Code rows in a domain that is already known, such as that of a larger table.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            Some rows of the column.
+        domain : Domain
+            The domain of the whole column.
+
+        Returns
+        -------
+        Int32Array
+            The code of every row.
 
         Raises
         ------
         DataError
-            Some values are not in the domain.
+            Some values are not in the domain, because the input changed during the run.
         """
         values = self.coded_values(values, domain.name)
         if pa.types.is_null(values.type):
@@ -193,18 +344,43 @@ class Kind(Registered, metaclass=KindFamily):
         if unknown or (domain.missing < 0 and values.null_count):
             raise DataError(
                 f"Column '{domain.name}' has values that were not there when it was first read.",
-                "Let nobody change the data while they are anonymized.",
+                "The input changed during the run: make sure nothing modifies it, then try again.",
             )
         return np.where(codes < 0, np.int32(domain.missing), codes) if values.null_count else codes
 
     def tree(self, known: pa.Array, column: SchemaColumn) -> Hierarchy:
-        """The tree whose leaves are the known values, for cells that are nodes."""
+        """Return the tree of the values, for cells that are its nodes.
+
+        Kinds whose form has a tree have to define this.
+
+        Parameters
+        ----------
+        known : pyarrow.Array
+            The value of every code, as `code` returned it.
+        column : SchemaColumn
+            The column as the schema describes it.
+
+        Returns
+        -------
+        Hierarchy
+            Its leaves are the known values, in the order of their codes.
+        """
         raise NotImplementedError
 
     def positions(self, known: pa.Array) -> Float64Array:
-        """Where each value lies between the lowest (0) and the highest (1); 0 for the missing one.
+        """Return the position of each value between the lowest (0) and the highest (1).
 
-        Numbers lie at their value, days by count, ordered values by rank.
+        Numbers and days are placed by value, ordered categories by rank; see `heights`.
+
+        Parameters
+        ----------
+        known : pyarrow.Array
+            The value of every code in ascending order; null for the missing one, which is last.
+
+        Returns
+        -------
+        Float64Array
+            One position per code; 0 for the missing value.
         """
         present = known.drop_null()
         positions = np.zeros(len(known))
@@ -214,13 +390,35 @@ class Kind(Registered, metaclass=KindFamily):
         return positions
 
     def heights(self, present: pa.Array) -> Float64Array:
-        """How far above the lowest each of the ascending values lies, in any unit."""
+        """Return the distance of each value from the lowest one.
+
+        Parameters
+        ----------
+        present : pyarrow.Array
+            The values in ascending order, without the missing one.
+
+        Returns
+        -------
+        Float64Array
+            The distances, in any unit, because `positions` divides them by the largest.
+        """
         return positions_by_value(present)
 
     def notes(self, values: pa.ChunkedArray, domain: Domain) -> list[str]:
-        """What was done to values on the way, for the certificate: when NaN is taken for missing.
+        """Return notes for the certificate about how values were converted.
 
-        No value is named.
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            The column of the table.
+        domain : Domain
+            Its domain.
+
+        Returns
+        -------
+        list of str
+            One sentence per conversion, without any value of the column; by default how many NaN
+            were taken for missing, if any.
         """
         if not pa.types.is_floating(values.type):
             return []
@@ -230,28 +428,99 @@ class Kind(Registered, metaclass=KindFamily):
     # ------------------------------------------------------------------------------------ release
 
     def published_order(self, domain: Domain) -> tuple[str, ...] | None:
-        """The order of the values, where a reader of the release has to know it."""
+        """Return the order of the values, where a reader of the release has to know it.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+
+        Returns
+        -------
+        tuple of str or None
+            All values as text from lowest to highest; None where values have no order, or compare
+            by themselves.
+        """
         return None
 
     def tree_facts(self, tree: Hierarchy) -> Mapping[str, Any]:
-        """A tree as it stands in the metadata of a release."""
+        """Return the entries that describe a tree in the metadata of a release.
+
+        Parameters
+        ----------
+        tree : Hierarchy
+            The tree of a published column.
+
+        Returns
+        -------
+        Mapping
+            Entries that JSON can hold, by key; by default the rows of the tree under ``hierarchy``.
+        """
         return {"hierarchy": tree.rows()}
 
     def tree_of_facts(self, facts: Mapping[str, Any], name: str) -> Hierarchy | None:
-        """The inverse of `tree_facts`; None where the metadata hold no tree."""
+        """Read the tree back from the metadata; the inverse of `tree_facts`.
+
+        Parameters
+        ----------
+        facts : Mapping
+            All entries in the metadata of a column.
+        name : str
+            The name of the column, for messages.
+
+        Returns
+        -------
+        Hierarchy or None
+            The tree; None where the metadata holds none.
+        """
         rows = facts.get("hierarchy")
         return Hierarchy.from_rows(rows, name=name) if rows else None
 
     def schema_options(self, column: ReleasedColumn) -> dict[str, Any]:
-        """What a schema has to say of a published column so that it is made again."""
+        """Return the options of a schema that makes a published column again.
+
+        Parameters
+        ----------
+        column : ReleasedColumn
+            The column as the release describes it.
+
+        Returns
+        -------
+        dict
+            Keyword arguments of `mottle.Column`; by default the kind alone.
+        """
         return {"kind": self}
 
     def describe_cells(self, form: Form) -> str:
-        """How a report names the cells of such a column."""
+        """Return how a report names the cells of such a column.
+
+        Parameters
+        ----------
+        form : Form
+            The form of the cells.
+
+        Returns
+        -------
+        str
+            A noun phrase in the plural, such as ``ranges of numbers``.
+        """
         return form.published_as
 
     def width_in_words(self, width: float, form: Form) -> str:
-        """A width above 0 of a cell, for people."""
+        """Return the width of a cell as text for a report.
+
+        Parameters
+        ----------
+        width : float
+            The width, above 0, as `Form.widths` measures it.
+        form : Form
+            The form of the cell.
+
+        Returns
+        -------
+        str
+            Such as ``12 days wide``.
+        """
         return form.width_in_words(width)
 
 
@@ -262,7 +531,7 @@ _FLATTEN = (
 
 
 def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:
-    """Raise `SchemaError` where a column of no stated kind cannot be a quasi-identifier."""
+    """Raise `SchemaError` if a column without a stated kind cannot be a quasi-identifier."""
     if pa.types.is_nested(data_type):
         raise SchemaError(
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
@@ -272,7 +541,7 @@ def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:
 
 
 def check_plain(data_type: pa.DataType, name: str) -> None:
-    """Raise `SchemaError` where values are neither numbers, days, text nor truth values."""
+    """Raise `SchemaError` unless values are numbers, days, text or truth values."""
     if not arrow.is_plain(data_type) or pa.types.is_duration(data_type):
         raise SchemaError(
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
@@ -281,13 +550,13 @@ def check_plain(data_type: pa.DataType, name: str) -> None:
 
 
 def check_holds(fits: bool, kind: Kind, data_type: pa.DataType, name: str, way_out: str) -> None:
-    """Raise `DataError` where a column's values do not fit its kind; all missing always fit."""
+    """Raise `DataError` if a column's values do not fit its kind; only missing ones always fit."""
     if not (fits or pa.types.is_null(data_type)):
         raise DataError(f"Column '{name}' has kind '{kind}' but holds {data_type} values.", way_out)
 
 
 def register(kind: type[Kind]) -> type[Kind]:
-    """Register the one object of a kind."""
+    """Register the one object of a kind; a decorator of its class."""
     if "external_form" not in vars(kind):
         kind.external_form = Form.RANGE if kind.is_measured else Form.SET
     instance: Any = kind()

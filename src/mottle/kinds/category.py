@@ -8,7 +8,7 @@ from mottle.kinds.forms.base import Form
 
 @register
 class Category(Kind):
-    """A value is coded by its rank, which means nothing."""
+    """A value is coded by its rank, which has no meaning."""
 
     name = "category"
     form = Form.SET

@@ -1,4 +1,4 @@
-"""Values to codes: what the kinds of columns have in common."""
+"""Converting values to codes: functions that several kinds of columns share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mottle.typing import Float64Array, Int32Array
 
 
 def is_number(data_type: pa.DataType) -> bool:
-    """Whether values are whole numbers, floats or decimals."""
+    """Return whether values are whole numbers, floats or decimals."""
     return bool(
         pa.types.is_integer(data_type)
         or pa.types.is_floating(data_type)
@@ -18,19 +18,19 @@ def is_number(data_type: pa.DataType) -> bool:
 
 
 def is_date(data_type: pa.DataType) -> bool:
-    """Whether values are days or moments."""
+    """Return whether values are days or points in time."""
     return bool(pa.types.is_date(data_type) or pa.types.is_timestamp(data_type))
 
 
 def without_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values themselves, where they are stored as a dictionary."""
+    """Return the values themselves where they are dictionary-encoded."""
     if pa.types.is_dictionary(values.type):
         return pc.cast(values, values.type.value_type)
     return values
 
 
 def plain_values(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Values whose equality means what it should: bytes and times as text, NaN as missing."""
+    """Convert values so that they compare correctly: bytes and times as text, NaN as missing."""
     values = without_dictionary(values)
     if pa.types.is_binary(values.type) or pa.types.is_time(values.type):
         return arrow.as_text(values, name)
@@ -41,7 +41,7 @@ def plain_values(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32Array, pa.Array]:
-    """Codes by rank among the distinct values, -1 for missing."""
+    """Code values by rank among the distinct ones, -1 for missing; return codes and values."""
     if pa.types.is_null(values.type):
         return np.full(len(values), -1, np.int32), pa.array([], values.type)
     encoded = pc.dictionary_encode(values)
@@ -61,7 +61,7 @@ def codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32Array, pa.Array]:
 
 
 def codes_in(values: pa.ChunkedArray, known: pa.Array) -> Int32Array:
-    """Codes by position in ``known``, -1 for missing."""
+    """Code values by position in ``known``, -1 for missing and for unknown values."""
     indices = pc.fill_null(pc.index_in(values, value_set=known), -1)
     codes: Int32Array = indices.to_numpy().astype(np.int32, copy=False)
     return codes
@@ -76,7 +76,7 @@ def only_present(indices: Int32Array, known: pa.Array) -> tuple[Int32Array, pa.A
 
 
 def positions_by_value(present: pa.Array) -> Float64Array:
-    """How far above the lowest each of some ascending numbers or days lies.
+    """Return the distance of each of some ascending numbers or days from the lowest.
 
     The lowest is subtracted before anything is rounded, so that neighbours far from zero stay
     separate, and floats are scaled by a power of two first, so that no difference overflows.

@@ -1,4 +1,4 @@
-"""What kinds and forms have to know of a column: as the schema and as a release describe it.
+"""What kinds and forms need to know about a column, as the schema and as a release describe it.
 
 `mottle.schema.model.Column` and `mottle.release.column.PublishedColumn` are such descriptions.
 """
@@ -28,7 +28,7 @@ class SchemaColumn(Protocol):
 
     @property
     def kind(self) -> Kind | None:
-        """Its kind; None before the data have been looked at."""
+        """Its kind; None before the data has been read."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class Domain:
     form: Form
     values: pa.Array  # [size] the value of every code; null for the missing one
     missing: int  # code of the missing value, the last one; -1 when nothing is missing
-    positions: Float64Array  # RANGE: [size] where each value lies, 0 lowest, 1 highest; else empty
+    positions: Float64Array  # RANGE: [size] from 0 for the lowest to 1 for the highest; else empty
     hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
     sets: SetDomain | None = None  # WORLDS: the items of every code
 

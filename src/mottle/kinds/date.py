@@ -1,4 +1,4 @@
-"""Dates: days, published as ranges; a moment is its day."""
+"""Dates: days, published as ranges; a point in time is taken as its day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mottle.kinds.forms.base import Form
 
 @register
 class Date(Kind):
-    """A day is coded by its rank and lies at its number."""
+    """A day is coded by its rank; its position is its number of days."""
 
     name = "date"
     form = Form.RANGE
@@ -18,7 +18,7 @@ class Date(Kind):
     is_measured = True
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
-        """Columns of days or moments."""
+        """Columns of days or points in time."""
         return is_date(data_type)
 
     def check_type(self, data_type: pa.DataType, name: str) -> None:
@@ -33,12 +33,12 @@ class Date(Kind):
         )
 
     def canonical(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Moments as days."""
+        """Points in time as days."""
         values = without_dictionary(values)
         return values if pa.types.is_null(values.type) else arrow.as_days(values, name)
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Moments as days."""
+        """Points in time as days."""
         return plain_values(self.canonical(values, name), name)
 
     def describe_cells(self, form: Form) -> str:

@@ -1,4 +1,4 @@
-"""Values with a hierarchy that the schema gives, published as its nodes."""
+"""Values with a hierarchy from the schema, published as nodes of the hierarchy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WithHierarchy(Kind):
         return column.hierarchy
 
     def schema_options(self, column: ReleasedColumn) -> dict[str, object]:
-        """The hierarchy as well; without it a category, which in sets is the same."""
+        """The hierarchy as well; without one a category, which has the same sets as cells."""
         if column.hierarchy is None:
             return {"kind": Kind.CATEGORY}
         file = Path(f"{column.name}.csv".replace("/", "-"))

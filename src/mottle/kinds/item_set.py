@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     item_columns = lazy_module("mottle.itemsets.columns")
 
-_SEPARATED = 0.1  # share of cells with a separator from which on text may be sets
+_SEPARATED = 0.1  # least share of cells with a separator for which text may be sets of items
 
 
 @register
@@ -50,7 +50,7 @@ class ItemSet(Kind):
             super().check_type(data_type, name)
 
     def proposal(self, name: str, values: pa.ChunkedArray) -> str | None:
-        """Text with separators between few items that come again."""
+        """Text with separators between few items that recur."""
         if not pa.types.is_string(values.type) or values.null_count == len(values):
             return None
         if pc.mean(pc.match_substring(values, SEPARATOR)).as_py() < _SEPARATED:

@@ -11,7 +11,7 @@ from mottle.kinds.forms.base import Form
 
 @register
 class Number(Kind):
-    """A value is coded by its rank and lies at itself."""
+    """A value is coded by its rank; its position is the value itself."""
 
     name = "number"
     form = Form.RANGE
@@ -35,7 +35,7 @@ class Number(Kind):
         )
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Numbers as they are; no range can hold infinite ones."""
+        """Numbers unchanged; infinite ones are refused, because no range can hold them."""
         comparable = plain_values(values, name)
         if pa.types.is_floating(comparable.type):
             infinite = pc.sum(pc.is_inf(comparable)).as_py() or 0

@@ -1,4 +1,4 @@
-"""Ordered categories: values with an order that the schema or the data give, as ranges."""
+"""Ordered categories: values with an order from the schema or the data, published as ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mottle.typing import Float64Array, Int32Array
 
 @register
 class Ordered(Kind):
-    """A value is coded by its place in the order and lies at its rank."""
+    """A value is coded by its place in the order; its position is its rank."""
 
     name = "ordered"
     form = Form.RANGE
@@ -35,7 +35,7 @@ class Ordered(Kind):
             raise ValueError("the order is empty or lists a value twice")
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Values as they are; where all are missing, the order tells their type, which is text."""
+        """Values unchanged; where all are missing, text, because the values of an order are."""
         values = without_dictionary(values)
         if pa.types.is_null(values.type):
             return arrow.as_text(values, name)
@@ -45,16 +45,16 @@ class Ordered(Kind):
         self, values: pa.ChunkedArray, column: SchemaColumn, form: Form
     ) -> tuple[Int32Array, pa.Array]:
         """Places in the order of the schema, or else of the data."""
-        brings = pa.types.is_dictionary(values.type) and values.type.ordered and values.num_chunks
+        is_ordered = pa.types.is_dictionary(values.type) and values.type.ordered
         compared = self.comparable(values, column.name)
-        if column.order is None and brings:
+        if column.order is None and is_ordered and values.num_chunks:
             known = self.comparable(arrow.dictionary_order(values, column.name), column.name)
         else:
             known = _stated_order(compared, column)
         return codes_in(compared, known), known
 
     def heights(self, present: pa.Array) -> Float64Array:
-        """Values lie at their rank."""
+        """The position of a value is its rank."""
         return np.arange(len(present), dtype=np.float64)
 
     def published_order(self, domain: Domain) -> tuple[str, ...] | None:
@@ -73,7 +73,7 @@ class Ordered(Kind):
 
 
 def _stated_order(values: pa.ChunkedArray, column: SchemaColumn) -> pa.Array:
-    """The order the schema gives, in the type of the values; checks that it has them all."""
+    """The order that the schema gives, in the type of the values; checks that it is complete."""
     if column.order is None:
         raise SchemaError(
             f"Column '{column.name}' has kind 'ordered' but no order.",
@@ -92,10 +92,10 @@ def _stated_order(values: pa.ChunkedArray, column: SchemaColumn) -> pa.Array:
             f"The order of column '{column.name}' lists a value twice, in two spellings.",
             "List every value once.",
         )
-    strangers = pc.sum(pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, value_set=known))))
-    if strangers.as_py():
+    unlisted = pc.sum(pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, value_set=known))))
+    if unlisted.as_py():
         raise DataError(
-            f"Column '{column.name}' has {strangers.as_py()} cells that are not in its order.",
+            f"Column '{column.name}' has {unlisted.as_py()} cells that are not in its order.",
             "Add the values to the order.",
         )
     return known

@@ -1,8 +1,8 @@
-"""Codes that say more the longer they are: postcodes, ICD, ISCO, NUTS; generalized by shortening.
+"""Codes whose prefixes are broader codes (postcodes, ICD, ISCO, NUTS); generalized by shortening.
 
 A cell shows the longest common prefix of its possible values and a mask for the rest: ``751**``,
-with as many ``*`` as the longest value below has further characters. ``*`` alone is any value, a
-missing one too. The loss of a cell is that of a hierarchy's node: the share of the column's
+with as many ``*`` as the longest value below has further characters. ``*`` alone is any value,
+including a missing one. The loss of a cell is that of a hierarchy's node: the share of the column's
 distinct values that begin with the prefix.
 
 Labels are unambiguous because no value contains the character of the mask: where one contains
@@ -32,9 +32,9 @@ from mottle.kinds.columns import SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.typing import Int32Array
 
-_MASKS = "*•○"  # then characters of the private use area of Unicode
+_MASKS = "*•○"  # tried in this order, then characters of Unicode's private use area
 _PRIVATE_USE = 0xE000
-_FEW_VALUES = 20  # below this, values need not be shortened
+_FEW_VALUES = 20  # with fewer distinct values, shortening is not proposed
 _LONGEST_CODE = 12
 _NAMES_A_CODE = re.compile(
     r"(^|[^a-z])(zip|zipcode|plz|postleitzahl|post ?code|postal ?code|icd|isco|nuts|nace|naics|isic"
@@ -46,7 +46,7 @@ _DIGITS = r"^[0-9]+$"
 
 
 class PrefixTree(Hierarchy):
-    """The prefixes of some values; every mask, however long, finds the values that begin alike."""
+    """The tree of the prefixes of values; a prefix with a mask of any length can be looked up."""
 
     def leaf_range(self, label: str) -> tuple[int, int] | None:
         """Positions of the first and the last value below a label or a masked prefix.
@@ -199,7 +199,7 @@ class Prefix(Kind):
     def code(
         self, values: pa.ChunkedArray, column: SchemaColumn, form: Form
     ) -> tuple[Int32Array, pa.Array]:
-        """Ranks of the values; where all are missing, a tree still needs a leaf: the empty text."""
+        """Ranks of the values; where all are missing, the tree's one leaf is the empty text."""
         codes, known = codes_of_distinct(self.coded_values(values, column.name))
         return codes, known if len(known) else pa.array([""], pa.string())
 

@@ -5,19 +5,20 @@ For a published cell of attribute A the normalized certainty penalty is
 - range:  (highest - lowest) / (max A - min A)                        (FAST07 §2.1, HKA15 eq. 1)
 - set:    (count - 1) / (|A| - 1)                                     (NH10 Def. 8, HKA15 eq. 2)
 - node u: 0 for a leaf, else (leaves below u) / |A|                   (FAST07 §2.1)
-- worlds: items told wrongly of a preimage / items that a record holds, means over the preimages of
+- worlds: misreported items of a preimage / items that a record holds, means over the preimages of
   the cell and over all records                                       (after SET12's error rate)
 
-and GCP is the weighted mean of all cells' NCP: 0 for the original, 1 when nothing is left.
+and GCP is the weighted mean of all cells' NCP: 0 for the original, 1 when no information is left.
 
 A missing value counts as one more value. In a set it is a member like any other; in a hierarchy it
-hangs below the root; beside a range it lies one mean step g = (max A - min A) / (|A| - 1) away, so
-that NCP = (highest - lowest + g·[value or missing]) / (max A - min A + g), which for whole numbers
-without gaps is the set formula again. In a column of sets, being missing is one more item.
+is a child of the root; its distance from a range is one mean step g = (max A - min A) / (|A| - 1),
+so that NCP = (highest - lowest + g·[value or missing]) / (max A - min A + g), which for whole
+numbers without gaps equals the formula of sets. In a column of sets of items, being missing is one
+more item.
 
-Of worlds, a single cell may lose more than 1, where many items are told wrongly of people who hold
-more than others do. Their mean over a release never does, since at most half of the preimages vote
-against what is told: over all cells, no more items are told wrongly than are held.
+A single cell of worlds may lose more than 1, where many items are misreported of people who hold
+more items than others. The mean over a release is at most 1, since at most half of the preimages
+vote against what is reported: over all cells, no more items are misreported than held.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ class Loss:
 
 
 def measure(published: Cover, codes: Codes) -> Loss:
-    """NCP by column and GCP of published cells. Cost O(n · d)."""
+    """Measure NCP by column and GCP of published cells. Cost O(n · d)."""
     share = published.multiplicity / len(published.row_of)
     by_column = [
-        min(float(share @ cells.ncp(domain)), 1.0)  # rounding may add up to more
+        min(float(share @ cells.ncp(domain)), 1.0)  # rounding errors may add up to more than 1
         for cells, domain in zip(published.cells, codes.domains, strict=True)
     ]
     weights = np.array([domain.column.weight for domain in codes.domains])

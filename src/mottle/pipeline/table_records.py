@@ -16,7 +16,7 @@ from mottle.methods.base import Arrangement, Draw, Method, MethodContext
 from mottle.pipeline.spine import Loss, Published
 from mottle.release.links import Links
 from mottle.release.publish import check_published, publish
-from mottle.release.two_tables import INSTEAD, check_published_apart, publish_apart
+from mottle.release.two_tables import INSTEAD, check_two_tables, publish_two_tables
 from mottle.schema.model import Schema
 
 
@@ -60,7 +60,7 @@ class TableRecords:
     def publish(self, covered: Cover, links: Links, draw: Draw) -> Published:
         """Generalized cells and the true records' other columns; or two tables."""
         if draw is Draw.APART:
-            return Published(*publish_apart(self.table, self.schema, links))
+            return Published(*publish_two_tables(self.table, self.schema, links))
         return Published(
             *publish(self.table, self.schema, self.codes, covered, links, self.least_total)
         )
@@ -68,5 +68,5 @@ class TableRecords:
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
         """Invariant 5: nothing identifies, and the row order is random."""
         if published.sensitive is not None:
-            return check_published_apart(self.schema, published.table, published.sensitive, links)
+            return check_two_tables(self.schema, published.table, published.sensitive, links)
         return check_published(self.schema, published.columns, links)

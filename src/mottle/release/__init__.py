@@ -1,1 +1,1 @@
-"""What is published: the table, its columns, its certificate, the owner's links."""
+"""Releases: the published table, its columns, its certificate, and the owner's links."""

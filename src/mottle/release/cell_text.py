@@ -1,7 +1,7 @@
 """Published cells as typed Arrow columns and as text.
 
-Every form knows its own cells (`mottle.kinds.forms`), in the one grammar of
-`mottle.kinds.forms.grammar`; these functions are what readers and writers of releases call.
+Every form converts its own cells (`mottle.kinds.forms`), in the common grammar of
+`mottle.kinds.forms.grammar`; readers and writers of releases call the functions of this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mottle.kinds.forms.worlds import PARTS as PARTS
 
 
 def published_type(form: Form, value_type: pa.DataType) -> pa.DataType:
-    """The Arrow type of a published column whose original values have ``value_type``.
+    """Return the Arrow type of a published column whose original values have ``value_type``.
 
     >>> published_type(Form.RANGE, pa.int64())
     StructType(struct<lo: int64, hi: int64, missing: bool>)
@@ -26,7 +26,7 @@ def published_type(form: Form, value_type: pa.DataType) -> pa.DataType:
 
 
 def text_columns(name: str, form: Form | None) -> tuple[str, ...]:
-    """The columns of a CSV file that hold the cells of a published column.
+    """Return the columns of a CSV file that hold the cells of a published column.
 
     >>> text_columns("diagnoses", Form.WORLDS)
     ('diagnoses.base', 'diagnoses.uncertain', 'diagnoses.distance')
@@ -35,19 +35,19 @@ def text_columns(name: str, form: Form | None) -> tuple[str, ...]:
 
 
 def to_texts(cells: pa.Array, form: Form) -> tuple[pa.Array, ...]:
-    """Typed cells as text, an array for each of the columns that `text_columns` names."""
+    """Convert typed cells to text, one array for each of the `text_columns`."""
     return form.texts(cells)
 
 
 def from_texts(texts: Sequence[pa.Array], form: Form, value_type: pa.DataType) -> pa.Array:
-    """The inverse of `to_texts`. Raises `DataError` on other text."""
+    """Read typed cells from text; the inverse of `to_texts`. Raises `DataError` on other text."""
     return form.from_texts(texts, value_type)
 
 
 def to_text(cells: pa.Array, form: Form) -> pa.Array:
-    """Typed cells as text, to be read by people; null where only missing is possible.
+    """Convert each typed cell to one text, for display; null where only missing is possible.
 
-    All but sets of items can be read back from it.
+    `from_text` reads it back, except for sets of items.
 
     >>> cells = pa.array([["a", "b"], ["x|y"], ["c", None], [None]])
     >>> to_text(cells, Form.SET).to_pylist()
@@ -57,7 +57,7 @@ def to_text(cells: pa.Array, form: Form) -> pa.Array:
 
 
 def from_text(texts: pa.Array, form: Form, value_type: pa.DataType) -> pa.Array:
-    """Text cells as typed cells; the inverse of `to_text`. Raises `DataError` on other text.
+    """Read typed cells from text; the inverse of `to_text`. Raises `DataError` on other text.
 
     >>> from_text(pa.array(["1..5", "{7|}", ""]), Form.RANGE, pa.int64()).to_pylist()
     [{'lo': 1, 'hi': 5, 'missing': False}, {'lo': 7, 'hi': 7, 'missing': True},

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import DataError
 from mottle.schema.model import Role
@@ -40,12 +40,21 @@ __all__ = [
     "certificate_schema",
 ]
 
-AUDITS = ("basic", "full")  # by what the run measured, or by all adversaries
-FORMAT = 2  # of certificate.json; files without a format, written before it was stated, are 1
+AUDITS = ("basic", "full")  # from the run's own measurements, or by playing all adversaries
+FORMAT = 2  # of certificate.json; files that do not state a format have format 1
+
+
+def _as_json(content: object) -> object:
+    """Return nested content with tuples as lists, as it is read back from a file."""
+    if isinstance(content, Mapping):
+        return {key: _as_json(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_as_json(value) for value in content]
+    return content
 
 
 class ReleaseKind(StrEnum):
-    """What a release folder holds."""
+    """The kinds of release that a folder can hold."""
 
     TABLE = "table"  # one table with generalized cells
     TWO_TABLES = "two tables"  # exact quasi-identifiers in groups, sensitive values by group
@@ -58,12 +67,12 @@ class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the part as it stands in the file.
+        """Return the part as it is written to the file.
 
         Returns
         -------
         dict
-            Only types of JSON; entries that were not given are left out.
+            Only types of JSON; entries that were not set are left out.
         """
         return self.model_dump(mode="json", exclude_unset=True)
 
@@ -73,6 +82,11 @@ class _OpenFacts(_Facts):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _json_types(cls, content: object) -> object:
+        return _as_json(content)
+
     @property
     def facts(self) -> dict[str, Any]:
         """The entries beyond those that every part of this kind has."""
@@ -80,46 +94,46 @@ class _OpenFacts(_Facts):
 
 
 class GuaranteeClaim(_OpenFacts):
-    """A guarantee in words, with its parameters (k, l, beta …) as further entries."""
+    """A guarantee as a statement, with its parameters (k, l, beta …) as further entries."""
 
     name: str
     short: str
     statement: str
-    parts: tuple[GuaranteeClaim, ...] | None = None  # of several guarantees at once
+    parts: tuple[GuaranteeClaim, ...] | None = None  # the guarantees of a combination
 
     @property
     def each(self) -> tuple[GuaranteeClaim, ...]:
-        """The single guarantees it is made of."""
+        """The single guarantees of a combination, or this one alone."""
         return self.parts or (self,)
 
 
 class MethodFacts(_OpenFacts):
-    """The method that made a release, and what it says of its own decisions."""
+    """The method that made a release, and what it states about its own decisions."""
 
     name: str
     title: str
     paper: str
     picked: str | None = None  # the method that 'auto' chose
-    decides_by: str | None = None  # what its decisions look at
-    mixed_decision: str | None = None  # the decision that looks at both
+    decides_by: str | None = None  # the data on which its decisions depend
+    mixed_decision: str | None = None  # the decision that depends on sensitive values as well
 
     @property
     def used(self) -> str:
-        """The method that did the work."""
+        """The method that arranged the records."""
         return self.picked or self.name
 
 
 class RunParameters(_Facts):
-    """Options of the run that a reader has to know."""
+    """Options of the run that a reader needs to know."""
 
     representation: str | None = None  # None for sets
     draw: str  # how the true assignment was drawn
-    effort: float | None = None  # seconds of improving; None: until it was no longer worthwhile
-    least_total: int | None = None  # fewest records that a published total counts; None: no totals
+    effort: float | None = None  # time limit in seconds; None: until improving no longer paid
+    least_total: int | None = None  # fewest records of a published total; None: no totals
 
 
 class EngineFacts(_Facts):
-    """How a table was worked on in chunks."""
+    """The engine that processed a table in chunks."""
 
     name: str
     version: str | None = None
@@ -141,7 +155,7 @@ class ColumnFacts(_Facts):
 
 
 class SensitiveFacts(_Facts):
-    """Sensitive values that have a cap, in numbers."""
+    """Counts about sensitive values that are protected by a cap."""
 
     columns: tuple[str, ...]
     values: int
@@ -150,22 +164,22 @@ class SensitiveFacts(_Facts):
 
 
 class SensitiveTable(_Facts):
-    """The second table of two: sensitive values by group."""
+    """The second table of a release of two tables: sensitive values by group."""
 
     rows: int
     columns: tuple[ColumnFacts, ...]
 
 
 class Degrees(_Facts):
-    """How many originals stand behind published records."""
+    """The number of originals that published records may stand for."""
 
     min: int
     max: int
-    records: tuple[tuple[int, int], ...] = ()  # (degree, how many records have it)
+    records: tuple[tuple[int, int], ...] = ()  # (degree, number of records that have it)
 
 
 class Measured(_OpenFacts):
-    """What a check measured; further entries by check."""
+    """The measurements of a check; checks add entries of their own."""
 
     blocks: int | None = None
     capped_values: int | None = None
@@ -183,7 +197,7 @@ class Check(_Facts):
 
 
 class FindingFacts(_Facts):
-    """What one adversary of the audit achieved."""
+    """The result of one adversary of the audit."""
 
     adversary: str
     title: str
@@ -194,9 +208,14 @@ class FindingFacts(_Facts):
     passed: bool | None
     details: Mapping[str, Any]
 
+    @field_validator("details", mode="before")
+    @classmethod
+    def _json_types(cls, content: object) -> object:
+        return _as_json(content)
+
 
 class AuditSummary(_Facts):
-    """The audit: by what the run measured (basic) or by all adversaries (full)."""
+    """The audit, from the run's own measurements (basic) or by all adversaries (full)."""
 
     level: str
     passed: bool
@@ -205,7 +224,7 @@ class AuditSummary(_Facts):
 
 
 class Certificate(_Facts):
-    """All that is stated about a release.
+    """The certificate of a release.
 
     >>> sorted(Certificate.model_fields)[:4]
     ['audit', 'checks', 'columns', 'date']
@@ -246,13 +265,13 @@ class Certificate(_Facts):
 
         Parameters
         ----------
-        **changes
-            Entries by name.
+        **changes : object
+            The new entries, by name.
 
         Returns
         -------
         Certificate
-            The changed copy; this one stays as it is.
+            The changed copy; this object does not change.
         """
         return self.model_copy(update=changes)
 
@@ -272,15 +291,15 @@ class Certificate(_Facts):
 
         Parameters
         ----------
-        text
-            Content of a ``certificate.json``.
-        source
+        text : str
+            The content of a ``certificate.json``.
+        source : str, optional
             How messages name it.
 
         Returns
         -------
         Certificate
-            In the present format.
+            The certificate in the current format.
 
         Raises
         ------
@@ -299,15 +318,15 @@ class Certificate(_Facts):
 
         Parameters
         ----------
-        content
+        content : object
             The parsed JSON.
-        source
+        source : str, optional
             How messages name it.
 
         Returns
         -------
         Certificate
-            In the present format.
+            The certificate in the current format.
 
         Raises
         ------
@@ -333,7 +352,7 @@ class Certificate(_Facts):
 
 
 def _upgraded(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A certificate of format 1, which did not say what kind of release it is about."""
+    """Add to a certificate of format 1 the kind of release, which that format did not state."""
     if "error_rate" in content:
         kind = ReleaseKind.SETS
     else:

@@ -1,10 +1,9 @@
-"""What a reader has to know about a column of a release."""
+"""The description of a published column, and how the metadata of a file holds it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,15 +16,12 @@ from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
 
-if TYPE_CHECKING:
-    pass
-
 _METADATA_KEY = b"mottle"
 
 
 @dataclass(frozen=True)
 class PublishedColumn:
-    """What a reader has to know about a column of a release."""
+    """A column of a release, as readers need to know it."""
 
     name: str
     role: Role
@@ -34,8 +30,8 @@ class PublishedColumn:
     value_type: pa.DataType  # the type of the original values
     order: tuple[str, ...] | None = None
     hierarchy: Hierarchy | None = None
-    separator: str | None = None  # between the items of sets that the original has as text
-    totals: Totals | None = None  # how often its values occur
+    separator: str | None = None  # between items, where sets are text in the original
+    totals: Totals | None = None  # the counts of its values
 
     @classmethod
     def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
@@ -54,7 +50,7 @@ class PublishedColumn:
 
     @classmethod
     def of_unchanged(cls, name: str, role: Role, values: pa.ChunkedArray) -> PublishedColumn:
-        """Describe a column published as it is; ordered categories as values with an order."""
+        """Describe a column published unchanged; ordered categories as values with an order."""
         if not pa.types.is_dictionary(values.type):
             return cls(name, role, None, None, values.type)
         categories = pc.cast(dictionary_order(values, name), pa.string())
@@ -63,11 +59,11 @@ class PublishedColumn:
 
     @property
     def facts(self) -> ColumnFacts:
-        """A column published unchanged as it stands on the certificate."""
+        """A column that is published unchanged, as the certificate describes it."""
         return ColumnFacts(name=self.name, role=self.role, type=str(self.value_type))
 
     def field(self) -> pa.Field:
-        """The Arrow field, with everything a reader has to know in its metadata."""
+        """Return the Arrow field, with everything a reader needs to know in its metadata."""
         data_type = (
             self.value_type if self.form is None else published_type(self.form, self.value_type)
         )
@@ -85,7 +81,7 @@ class PublishedColumn:
 
     @classmethod
     def of_field(cls, described: pa.Field) -> PublishedColumn:
-        """Read a field's metadata back."""
+        """Read the description of a column from its field's metadata."""
         facts = json.loads((described.metadata or {})[_METADATA_KEY])
         form = None if facts["form"] is None else Form(facts["form"])
         kind = None if facts["kind"] is None else Kind(facts["kind"])

@@ -1,7 +1,7 @@
-"""The value at the centre: a published table, its columns, its certificate, the owner's links.
+"""The data of a release: the published table, its columns, its certificate, the owner's links.
 
-Everything below the pipeline works on `ReleaseData`; the public `mottle.Release` adds questions,
-samples, files and the audit on top of it.
+Everything below the pipeline works on `ReleaseData`; the public `mottle.Release` adds queries,
+samples, files and the audit.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class ExternalSource:
     """Where a release of another tool comes from."""
 
     tool: str
-    notes: tuple[str, ...]  # what an auditor should know about how it was read
+    notes: tuple[str, ...]  # what an auditor needs to know about how it was read
 
 
 @dataclass(frozen=True)
 class ReleaseData:
-    """A published table; its rows lie in memory or in a file.
+    """A published table; its rows are in memory or in a file.
 
     The owner's links are never pickled, copied or printed.
     """
 
     stored: Rows  # typed cells, see `mottle.release.cell_text`
     columns: tuple[PublishedColumn, ...]
-    certified: Certificate | None = None  # None: read without one, or made by another tool
+    certified: Certificate | None = None  # None: read without one, or another tool's
     links: Links | None = field(default=None, repr=False, compare=False)
     sensitive: pa.Table | None = None  # sensitive values by group, when published separately
     external: ExternalSource | None = None  # of a release that another tool made
@@ -55,13 +55,13 @@ class ReleaseData:
 
         Parameters
         ----------
-        data
+        data : ReleaseData
             Any release.
 
         Returns
         -------
         ReleaseData
-            An object of the class on which this was called.
+            An object of the class on which this method was called.
         """
         return cls(**{name: getattr(data, name) for name in cls.__dataclass_fields__})
 
@@ -115,12 +115,12 @@ class ReleaseData:
 
         Parameters
         ----------
-        size
-            Rows of each table but the last.
+        size : int, optional
+            Number of rows of each table but the last.
 
         Returns
         -------
-        iterator of pa.Table
+        iterator of pyarrow.Table
             The published columns with typed cells.
         """
         names = [column.name for column in self.columns]
@@ -131,7 +131,7 @@ class ReleaseData:
 
         Returns
         -------
-        pa.Table
+        pyarrow.Table
             The table itself, not a copy.
         """
         return self.table
@@ -141,7 +141,7 @@ class ReleaseData:
 
         Returns
         -------
-        pa.Table
+        pyarrow.Table
             One column of text for each column; three for a column of sets of items.
         """
         return self.text_of(self.table)
@@ -151,12 +151,12 @@ class ReleaseData:
 
         Parameters
         ----------
-        table
-            Rows of `table`.
+        table : pyarrow.Table
+            Rows of the attribute `table`.
 
         Returns
         -------
-        pa.Table
+        pyarrow.Table
             As `to_text`.
         """
         texts: dict[str, pa.ChunkedArray] = {}
@@ -180,13 +180,13 @@ class ReleaseData:
 
         Parameters
         ----------
-        **seconds
-            By stage.
+        **seconds : float
+            Seconds by stage.
 
         Returns
         -------
         ReleaseData
-            Of the same type.
+            A release of the same class.
         """
         taken = {stage: round(time, 4) for stage, time in seconds.items()}
         certificate = self.certificate
@@ -198,21 +198,21 @@ class ReleaseData:
 
         Parameters
         ----------
-        first
+        first : int
             Number of the first row.
-        length
-            How many rows.
+        length : int
+            Number of rows.
 
         Returns
         -------
         ReleaseData
-            Of the same type.
+            A release of the same class.
         """
         return replace(self, stored=self.table.slice(first, length), links=None)
 
 
 def _text_columns(column: pa.ChunkedArray, form: Form | None) -> list[pa.ChunkedArray]:
-    """A published column as text; columns published unchanged stay as they are."""
+    """A published column as text; a column published unchanged keeps its type."""
     if form is None:
         return [column]
     parts = zip(*(to_texts(chunk, form) for chunk in column.chunks), strict=True)

@@ -1,10 +1,10 @@
-"""The owner's secret: which originals a published record may stand for, and which it does."""
+"""The owner's secret: which originals a published record may stand for, and which is true."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,6 @@ from numba import njit
 
 from mottle.graph.model import Graph, preimage
 from mottle.typing import Int32Array, Int64Array
-
-if TYPE_CHECKING:
-    pass
 
 _EDGES_PER_BATCH = 1 << 20
 
@@ -24,24 +21,31 @@ class Links:
     """The owner's secret: every edge of the graph and which edges are true."""
 
     graph: Graph
-    position_of_row: Int64Array  # [n]: the published record (position) in each row of the release
+    position_of_row: Int64Array  # [n]: position of the published record in each row of the release
     truth: Int32Array  # [n]: position of the true original of every published record
 
     SCHEMA = pa.schema([("published", pa.int64()), ("original", pa.int64()), ("true", pa.bool_())])
 
     @property
     def original_of_row(self) -> Int32Array:
-        """The input row that each release row really comes from."""
+        """The input row that is the true original of each release row."""
         return self.graph.members[self.truth[self.position_of_row]]
 
     @property
     def block_of_row(self) -> Int64Array:
-        """The block of the graph that each release row lies in."""
+        """The block of the graph that each release row belongs to."""
         sizes = self.graph.sizes
         return np.repeat(np.arange(len(sizes)), sizes)[self.position_of_row]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """One row per edge: row of the release, row of the input, whether it is the true one."""
+        """Iterate over all edges in batches, ordered by row of the release.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            One row per edge, with the columns of `SCHEMA`: row of the release, row of the input,
+            and whether the edge is the true one.
+        """
         block_of = self.block_of_row
         ends = np.cumsum(self.graph.degrees[block_of], dtype=np.int64)
         first = 0

@@ -1,4 +1,4 @@
-"""Originals in the types in which a release publishes them, for comparing the two."""
+"""Converting originals to the types in which a release publishes them, to compare the two."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mottle.release.column import PublishedColumn
 
 
 def in_published_type(values: pa.Array, column: PublishedColumn) -> pa.Array:
-    """The originals in the type they were published in; a time is its day, NaN is missing.
+    """Convert originals to the type of the release; a time becomes its day, NaN is missing.
 
     Parameters
     ----------
-    values
+    values : pyarrow.Array
         A column of the original table.
-    column
+    column : PublishedColumn
         The same column as the release describes it.
 
     Returns
     -------
-    pa.Array
+    pyarrow.Array
         Single values, or sorted lists of items for a column of sets.
 
     Raises

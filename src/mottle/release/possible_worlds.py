@@ -11,7 +11,7 @@ from random import Random
 
 @dataclass(frozen=True)
 class PossibleWorlds:
-    """All sets that differ from ``base`` in at most ``distance`` items, uncertain ones only.
+    """All sets that differ from ``base`` in at most ``distance`` items, all of them uncertain.
 
     SET12's example, base bitmap 1100, distance bitmap 0011, threshold 1:
 
@@ -37,11 +37,11 @@ class PossibleWorlds:
                 yield self.base ^ frozenset(flipped)
 
     def count(self) -> int:
-        """How many there are; can be astronomically many."""
+        """Return the number of possible sets, which can be very large."""
         return sum(comb(len(self.uncertain), flips) for flips in range(self.distance + 1))
 
     def sample(self, random: Random) -> frozenset[str]:
-        """One of them, each equally likely."""
+        """Draw one of the possible sets, each with the same probability."""
         at = random.randrange(self.count())
         flips = 0
         while at >= comb(len(self.uncertain), flips):

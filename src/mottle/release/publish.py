@@ -1,9 +1,8 @@
-"""The published table: generalized cells, and the other columns of the true records."""
+"""Building the published table: generalized cells, and the other columns of the true records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,16 +18,14 @@ from mottle.schema.model import Kind, Role, Schema
 from mottle.typing import Int32Array
 from mottle.utils.arrow import as_text, is_plain
 
-if TYPE_CHECKING:
-    pass
-
 _ROWS_PER_CHUNK = 1 << 16
 
 
 def check_publishable(table: pa.Table, schema: Schema) -> None:
-    """Refuse columns that are to be published unchanged but cannot be written as text.
+    """Raise `SchemaError` for columns that cannot be published.
 
-    Also columns that have the name of a part of another one.
+    These are columns to be published unchanged that cannot be written as text, and columns that
+    have the name of a part of another column.
     """
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
         kind = column.kind or Kind.of_type(table.column(column.name).type)
@@ -59,9 +56,9 @@ def publish(
     links: Links,
     least_total: int | None = None,
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
-    """Put the released table together: generalized cells, and the true records' other columns.
+    """Build the released table: generalized cells, and the true records' other columns.
 
-    ``least_total``: say how often values occur as well, counting no fewer records together.
+    With ``least_total`` the counts of values are published as well, none of them smaller than that.
     """
     cover_row_of_row = published.row_of[links.position_of_row]
     original_of_row = links.original_of_row
@@ -93,8 +90,8 @@ def publish(
 def reordered(
     values: pa.ChunkedArray, value_type: pa.DataType, rows: Int32Array
 ) -> pa.ChunkedArray:
-    """The values of each released row, in chunks, none of which holds more text than 2 GB."""
-    wide = _WIDE_TYPES.get(value_type, value_type)  # all of the text together may be more
+    """Return the values of each released row, in chunks of at most 2 GB of text each."""
+    wide = _WIDE_TYPES.get(value_type, value_type)  # all of the text together may exceed 2 GB
     values = pc.cast(values, wide)
     return pa.chunked_array(
         [
@@ -122,9 +119,9 @@ def _published_cells(cells: CoverCells, domain: Domain, rows: Int32Array) -> pa.
 def check_published(
     schema: Schema, published: Sequence[PublishedColumn], links: Links
 ) -> dict[str, object]:
-    """Invariant 5: identifying columns are gone; the order of the rows tells nothing.
+    """Check invariant 5: identifying columns are removed, and rows are in uniformly random order.
 
-    Returns what was measured, or raises `PrivacyError`.
+    Such an order reveals nothing. Returns what was measured, or raises `PrivacyError`.
     """
     names = {column.name for column in published}
     identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}

@@ -1,4 +1,4 @@
-"""Rows stored in a Parquet file, read in batches and as often as needed."""
+"""Rows in memory or in a Parquet file, which can be read in batches repeatedly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Rows", "RowsElsewhere", "StoredRows", "tables_of"]
 
 
 class Rows(Protocol):
-    """What can be read in batches: a table in memory, or `StoredRows`."""
+    """Rows that can be read in batches: a table in memory, or `StoredRows`."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -87,16 +87,27 @@ class StoredRows:
 
 @dataclass(frozen=True)
 class RowsElsewhere:
-    """Rows that were written to a place from which they cannot be read here, such as a database."""
+    """Rows that were written to a place that is not read here, such as a database."""
 
     place: str
     schema: pa.Schema
     num_rows: int
 
     def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
-        """Refuse: the rows are not here."""
+        """Raise an error, because the rows cannot be read.
+
+        Parameters
+        ----------
+        max_chunksize : int
+            Not used.
+
+        Raises
+        ------
+        UsageError
+            Always.
+        """
         raise UsageError(
-            f"The rows of this release lie in {self.place}.",
+            f"The rows of this release are in {self.place}.",
             "Read them there, or save to a folder.",
         )
 

@@ -24,7 +24,7 @@ TYPE = pa.struct(
 
 
 def to_text(cells: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Typed cells as their three parts, sets as text.
+    """Convert typed cells to their three parts, sets as text.
 
     >>> cell = {"base": ["a", "b|c"], "uncertain": [], "distance": 0}
     >>> [part.to_pylist() for part in to_text(pa.array([cell], TYPE))]
@@ -35,7 +35,7 @@ def to_text(cells: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
 
 
 def from_text(base: pa.Array, uncertain: pa.Array, distance: pa.Array) -> pa.Array:
-    """Typed cells from their parts; the inverse of `to_text`. Raises `DataError` on other text.
+    """Read typed cells from their parts; the inverse of `to_text`. Raises `DataError` otherwise.
 
     >>> from_text(pa.array(["{}"]), pa.array(["{x}"]), pa.array([1])).to_pylist()
     [{'base': [], 'uncertain': ['x'], 'distance': 1}]
@@ -43,7 +43,7 @@ def from_text(base: pa.Array, uncertain: pa.Array, distance: pa.Array) -> pa.Arr
     try:
         parts = [_sets(base), _sets(uncertain), pc.cast(distance, pa.int32())]
     except (pa.ArrowException, ValueError):
-        raise DataError("A cell is no set of items.") from None
+        raise DataError("A cell is not a set of items.") from None
     return pa.StructArray.from_arrays(parts, fields=list(TYPE))
 
 

@@ -1,4 +1,4 @@
-"""Published sets: the value, its columns, and how the table of sets is put together."""
+"""Releases of sets: their data and columns, and how the published table is built."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SetReleaseData(ReleaseData):
 
         Parameters
         ----------
-        row
+        row : int
             Number of the record in the release.
 
         Returns
@@ -73,12 +73,12 @@ class SetReleaseData(ReleaseData):
 
         Parameters
         ----------
-        table
-            Rows of `table`.
+        table : pyarrow.Table
+            Rows of the attribute `table`.
 
         Returns
         -------
-        pa.Table
+        pyarrow.Table
             Three columns of text for the sets, then the labels.
         """
         names = [f"{self.column}.{part}" for part in set_cell_text.PARTS]
@@ -105,7 +105,7 @@ def describe_columns(data: ItemSets) -> tuple[PublishedColumn, ...]:
 
 
 def publish(data: ItemSets, votes: Votes, links: Links) -> pa.Table:
-    """The released table: the votes' outcome, and the true records' labels."""
+    """Build the released table: the outcome of the votes, and the true records' labels."""
     rows = votes.row_of[links.position_of_row]
     chunks = [
         _cells(data.names, votes, rows[first : first + _ROWS_PER_CHUNK])
@@ -135,20 +135,20 @@ def _lists(names: pa.Array, lists: SetCells) -> pa.Array:
 
 
 def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, object]:
-    """Invariant 5: nothing but sets and labels is there, in an order that tells nothing.
+    """Check invariant 5: only sets and labels are published, in uniformly random order.
 
-    Returns what was measured, or raises `PrivacyError`.
+    Such an order reveals nothing. Returns what was measured, or raises `PrivacyError`.
     """
     expected = [data.column] + ([] if data.labels is None else [data.label_name])
     if table.column_names != expected or table.schema.field(0).type != set_cell_text.TYPE:
-        raise PrivacyError("Invariant 5: the release holds something else than sets and labels.")
+        raise PrivacyError("Invariant 5: the release holds columns other than sets and labels.")
     if table.num_rows != data.records or not is_order(links.position_of_row):
         raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
     return {"columns": len(expected), "row_order": "uniformly random"}
 
 
 def check_names(data: ItemSets) -> None:
-    """Refuse names of columns that release.csv could not tell apart."""
+    """Raise `UsageError` if columns would have the same name in release.csv."""
     taken = {data.column, *(f"{data.column}.{part}" for part in set_cell_text.PARTS)}
     if data.labels is not None and data.label_name in taken:
         raise UsageError(

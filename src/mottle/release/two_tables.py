@@ -1,8 +1,8 @@
-"""Two published tables (Anatomy): exact quasi-identifiers in groups, sensitive values apart.
+"""Releases of two tables (Anatomy): quasi-identifiers with groups, sensitive values by group.
 
 The first table has the exact quasi-identifiers and insensitive columns of every record and the
-number of its group; the second says how often each group has which sensitive value. Who is in the
-table can be seen; which sensitive value of the group is whose cannot.
+number of its group; the second has the count of each sensitive value in each group. A reader can
+see who is in the table, but not which sensitive value of the group belongs to which record.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _NOTES = (
 )
 
 
-def publish_apart(
+def publish_two_tables(
     table: pa.Table, schema: Schema, links: Links
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...], pa.Table]:
-    """The table of quasi-identifiers, its columns, and the table of sensitive values.
+    """Build the table of quasi-identifiers, its columns, and the table of sensitive values.
 
     Groups are numbered as they first appear in the rows, whose order is random.
     """
@@ -58,10 +58,10 @@ def publish_apart(
     return released, tuple(described), _sensitive_table(table, schema, links, groups, name)
 
 
-def check_published_apart(
+def check_two_tables(
     schema: Schema, published: pa.Table, sensitive: pa.Table, links: Links
 ) -> dict[str, object]:
-    """Invariant 5 for two tables: nothing identifies, no sensitive value beside a record.
+    """Check invariant 5: no identifying column, and no sensitive value in the table of records.
 
     Returns what was measured, or raises `PrivacyError`.
     """
@@ -70,7 +70,7 @@ def check_published_apart(
         raise PrivacyError("Invariant 5: an identifying column is still in the release.")
     hidden = {column.name for column in schema.with_role(Role.SENSITIVE)}
     if hidden & set(published.column_names):
-        raise PrivacyError("Invariant 5: a sensitive column stands beside the quasi-identifiers.")
+        raise PrivacyError("Invariant 5: a sensitive column is next to the quasi-identifiers.")
     if not is_order(links.position_of_row):
         raise PrivacyError("Invariant 5: the rows of the release are not an order of the records.")
     return {
@@ -81,7 +81,7 @@ def check_published_apart(
 
 
 def _check_groups(published: pa.Table, sensitive: pa.Table, links: Links) -> int:
-    """Both tables have the groups of the method, with all their records; returns how many."""
+    """Check that both tables have the groups of the method; return the number of groups."""
     numbers = published.column(-1).to_numpy()
     sizes = np.bincount(numbers)
     counts = sensitive.column(-1).to_numpy()
@@ -95,7 +95,7 @@ def _check_groups(published: pa.Table, sensitive: pa.Table, links: Links) -> int
 
 
 def add_disclosure_notice(certificate: Certificate, sensitive: pa.Table) -> Certificate:
-    """The certificate with what two tables disclose, and what the second one is."""
+    """Return the certificate with what two tables disclose, and the facts of the second table."""
     claim = certificate.guarantee
     columns = tuple(PublishedColumn.of_field(described).facts for described in sensitive.schema)
     return certificate.with_changes(
@@ -109,7 +109,7 @@ def add_disclosure_notice(certificate: Certificate, sensitive: pa.Table) -> Cert
 def _sensitive_table(
     table: pa.Table, schema: Schema, links: Links, groups: Int64Array, name: str
 ) -> pa.Table:
-    """How often each group has which values: a row for each, by group and then by value."""
+    """The count of each value in each group: one row for each, by group and then by value."""
     columns = [
         column.model_copy(update={"kind": None}) for column in schema.with_role(Role.SENSITIVE)
     ]
@@ -144,6 +144,6 @@ def _schema_of(described: Sequence[PublishedColumn]) -> pa.Schema:
 
 
 def _unused(name: str, used: Iterable[str]) -> str:
-    """``name``, or name_2, name_3, … if a column is called that already."""
+    """``name``, or name_2, name_3, … if a column already has that name."""
     candidates = (name if number == 1 else f"{name}_{number}" for number in count(1))
     return next(candidate for candidate in candidates if candidate not in set(used))

@@ -1,9 +1,9 @@
-"""How often values of a quasi-identifier occur: published beside a release, for its analysts.
+"""Counts of the values of a quasi-identifier, published with a release for its analysts.
 
-Who knows everybody's quasi-identifiers, as the adversary of every guarantee does, learns nothing
-from counts of them. Even so no count is below 5, or k if that is more: rare values are counted
-together, neighbours with neighbours where values have an order, and all rare ones as the rest
-where they have none.
+An adversary who knows everybody's quasi-identifiers, as the adversary of every guarantee does,
+learns nothing from their counts. Even so no count is below 5, or below k if that is more: rare
+values are counted together, with their neighbours where values have an order, and otherwise as one
+group of all rare values.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mottle.guarantees.demand import Demand
 from mottle.typing import Int32Array, Int64Array
 
 MOST_GROUPS = 1000
-LEAST_TOTAL = 5  # records counted together, as statistical offices have it
+LEAST_TOTAL = 5  # fewest records of a count, as is usual in official statistics
 
 
 def least_total(demand: Demand) -> int:
-    """How many records are counted together at least."""
+    """Return the smallest number of records that a published total may count."""
     return max(demand.degree, LEAST_TOTAL)
 
 
@@ -43,12 +43,12 @@ class Totals:
 
     @classmethod
     def of(cls, domain: Domain, codes: Int32Array, least: int) -> Totals | None:
-        """Count, in groups of at least ``least`` records; None where values cannot be told."""
+        """Count in groups of at least ``least`` records; None where values cannot be published."""
         return cls.of_counts(domain, np.bincount(codes, minlength=domain.size), least)
 
     @classmethod
     def of_counts(cls, domain: Domain, counts: Int64Array, least: int) -> Totals | None:
-        """The same, from how often each code occurs."""
+        """Count as `of`, from the number of records of each code."""
         rows = int(counts.sum())
         if domain.form.has_items or rows < least:
             return None
@@ -64,12 +64,12 @@ class Totals:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As it is written."""
+        """The entries in the metadata of the column."""
         return {"values": self.values, "counts": self.counts, "missing": self.missing}
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> Totals:
-        """Read back what was written."""
+        """Read totals from the entries in the metadata."""
         return cls(tuple(facts["values"]), tuple(facts["counts"]), int(facts["missing"]))
 
 
@@ -81,10 +81,10 @@ class _Groups:
 
 
 def _count_ranges(counts: Int64Array, missing: int, least: int) -> _Groups:
-    """Neighbouring values together until there are enough; the last ones with those before."""
+    """Group neighbouring values until there are enough; add a rest to the group before it."""
     absent = int(counts[missing]) if missing >= 0 else 0
     known = counts[:missing] if missing >= 0 else counts
-    together = absent if absent < least else 0  # so few without a value count with the lowest
+    together = absent if absent < least else 0  # few missing values are counted with the lowest
     starts: list[int] = []
     sums: list[int] = []
     for code, count in enumerate(known.tolist()):
@@ -96,7 +96,7 @@ def _count_ranges(counts: Int64Array, missing: int, least: int) -> _Groups:
         last = sums.pop()
         starts.pop()
         sums[-1] += last
-    if absent >= least and sums and sums[-1] < least:  # too few known ones to be told apart
+    if absent >= least and sums and sums[-1] < least:  # too few known values for a group
         return _Groups(np.array(starts, np.int64), [sums[-1] + absent], 0)
     group = -1 if absent == 0 else 0
     if absent >= least:
@@ -106,7 +106,7 @@ def _count_ranges(counts: Int64Array, missing: int, least: int) -> _Groups:
 
 
 def _count_values(counts: Int64Array, missing: int, least: int) -> _Groups:
-    """Every value that is frequent enough, and the rest, if need be with the rarest of those."""
+    """Count frequent values singly and the rest together, if necessary with the rarest of them."""
     order = np.argsort(-counts, kind="stable")
     frequent = int(np.searchsorted(-counts[order], -least, side="right"))
     rest = int(counts[order[frequent:]].sum())
@@ -126,7 +126,7 @@ def _count_values(counts: Int64Array, missing: int, least: int) -> _Groups:
 
 
 def _as_text(values: pa.Array) -> pa.Array | None:
-    """Values as text from which they can be read back; None if they cannot."""
+    """Values as text; None if they cannot be read back from it."""
     try:
         texts = pc.cast(values, pa.string())
         again = pc.cast(texts, values.type)

@@ -1,1 +1,1 @@
-"""What each column is: roles, kinds, and the file `mottle.toml`."""
+"""The schema of a table: roles and kinds of its columns, and the file `mottle.toml`."""

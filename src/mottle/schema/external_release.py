@@ -12,7 +12,7 @@ from mottle.errors import did_you_mean
 
 
 class CellNotation(StrEnum):
-    """What the cells of a column say."""
+    """How the cells of a column are written."""
 
     INTERVAL = "interval"  # [20, 40[  (20,40]  20-40  >=65  34
     SET = "set"  # a,b  {a, b}  a
@@ -20,7 +20,7 @@ class CellNotation(StrEnum):
 
 
 class Tool(StrEnum):
-    """Tools whose ways are known."""
+    """Tools whose conventions are known."""
 
     ARX = "arx"
     SDCMICRO = "sdcmicro"
@@ -39,18 +39,18 @@ _SUPPRESSED = {
 
 
 class ExternalRelease(BaseModel):
-    """The ``[release]`` table: which tool wrote the release, and what deviates from its ways.
+    """The ``[release]`` table: the tool that wrote a release, and deviations from its conventions.
 
-    >>> ExternalRelease(tool="arx").words_for_anything
+    >>> ExternalRelease(tool="arx").suppression_markers
     ('*',)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: Tool = Tool.OTHER
-    suppressed: tuple[str, ...] | None = None  # words for a cell of which nothing is told
-    missing: tuple[str, ...] = ()  # words for a missing value, besides the empty cell
-    count: str | None = None  # a column that says for how many records a row stands
+    suppressed: tuple[str, ...] | None = None  # markers of a cell that may be any value
+    missing: tuple[str, ...] = ()  # markers of a missing value, in addition to the empty cell
+    count: str | None = None  # a column that holds the number of records of each row
 
     @field_validator("tool", mode="before")
     @classmethod
@@ -58,17 +58,17 @@ class ExternalRelease(BaseModel):
         return known_word(Tool, value)
 
     @property
-    def words_for_anything(self) -> tuple[str, ...]:
-        """Cells that may stand for any value."""
+    def suppression_markers(self) -> tuple[str, ...]:
+        """The markers of cells that may stand for any value."""
         return _SUPPRESSED[self.tool] if self.suppressed is None else self.suppressed
 
     @property
     def count_column(self) -> str | None:
-        """The column that says for how many records a row stands; anonypy calls it count."""
+        """The column that holds the number of records of each row; anonypy calls it count."""
         return "count" if self.count is None and self.tool is Tool.ANONYPY else self.count
 
     def to_toml(self) -> list[str]:
-        """The lines of the ``[release]`` table."""
+        """Return the lines of the ``[release]`` table."""
         lines = ["[release]", f"tool = {_quoted(self.tool)}"]
         if self.suppressed is not None:
             lines.append(f"suppressed = [{', '.join(map(_quoted, self.suppressed))}]")
@@ -83,7 +83,7 @@ EXTERNAL_OPTIONS = tuple(ExternalRelease.model_fields)
 
 
 def known_word(words: type[StrEnum], value: object) -> object:
-    """The member of an enumeration that a text names, or a ValueError that suggests one."""
+    """Return the member of an enumeration that a text names; ValueError suggests one."""
     if not isinstance(value, str):
         return value
     known = {str(word): word for word in words}
@@ -93,7 +93,7 @@ def known_word(words: type[StrEnum], value: object) -> object:
 
 
 def unknown_option(given: Mapping[str, object]) -> str | None:
-    """The first option that a ``[release]`` table does not have."""
+    """Return the first option that is not one of a ``[release]`` table; None if all are."""
     return next((option for option in given if option not in EXTERNAL_OPTIONS), None)
 
 

@@ -1,4 +1,4 @@
-"""What each column is: its role, its kind and its weight; read from and written to mottle.toml."""
+"""The role, kind and weight of each column; read from and written to mottle.toml."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Role(StrEnum):
 
     IDENTIFYING = "identifying"  # names the person: removed
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
-    SENSITIVE = "sensitive"  # what an adversary wants to learn: published as it is
-    INSENSITIVE = "insensitive"  # neither: published as it is
+    SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
+    INSENSITIVE = "insensitive"  # none of these: published unchanged
 
 
 class Representation(StrEnum):
     """How a generalized cell is published (NH10 §5.3)."""
 
     RANGE = "range"  # numbers, dates, ordered: range; hierarchy: node; category: set
-    SET = "set"  # every column: the set of possible values; sets of items as ever
+    SET = "set"  # every column: the set of possible values; sets of items as with RANGE
 
 
 class Column(BaseModel):
@@ -58,18 +58,17 @@ class Column(BaseModel):
 
     name: str
     role: Role
-    kind: Kind | None = None  # None: by the type of the data
+    kind: Kind | None = None  # None: chosen by the type of the data
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
     hierarchy: Hierarchy | None = None
     hierarchy_file: Path | None = None  # where the hierarchy was read from
-    separator: str | None = None  # set: what stands between two items where they are text
-    representation: Representation | None = None  # None: as the run asks
+    separator: str | None = None  # set: the text between two items, where sets are text
+    representation: Representation | None = None  # None: that of the run
     breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
-    bins: int | None = Field(default=None, ge=2)  # sensitive numbers: so many quantile bins
-    cells: CellNotation | None = (
-        None  # another tool's release: what its cells say; None: by the kind
-    )
+    bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
+    # how another tool writes the column's cells; None: chosen by the kind
+    cells: CellNotation | None = None
 
     @field_validator("role", "representation", mode="before")
     @classmethod
@@ -101,7 +100,7 @@ class Column(BaseModel):
         return self
 
     def _check_option(self, option: str) -> None:
-        """An option belongs to kinds, one of which it implies where the column states none."""
+        """Check that the kind accepts an option; set the kind it implies where none is stated."""
         if self.kind is None:
             implied = next(kind for kind in Kind if kind.implied_by == option)
             object.__setattr__(self, "kind", implied)
@@ -130,7 +129,7 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
-    ``release`` says how another tool has written a release that is to be audited.
+    ``release`` describes how another tool wrote the release that is audited.
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -173,7 +172,49 @@ class Schema(BaseModel):
         breaks: Mapping[str, Sequence[float]] | None = None,
         bins: Mapping[str, int] | None = None,
     ) -> Schema:
-        """Build a schema from lists of column names and what deviates from the defaults."""
+        """Build a schema from lists of column names, and options by column name.
+
+        Parameters
+        ----------
+        quasi_identifying : sequence of str
+            Columns that an adversary may know; they are generalized.
+        sensitive : sequence of str, optional
+            Columns that an adversary wants to learn; they are published unchanged.
+        identifying : sequence of str, optional
+            Columns that name a person; they are removed.
+        insensitive : sequence of str, optional
+            Other columns that are published unchanged.
+        rest : Role or str, optional
+            The role of all columns that are not listed. Without it, every column of the table has
+            to be listed.
+        kinds : mapping of str to Kind or str, optional
+            Kinds by column. The default is the kind that fits the type of the data.
+        weights : mapping of str to float, optional
+            How much the loss of a column counts. The default is 1.
+        orders : mapping of str to sequence of str, optional
+            The values of ordered columns, from lowest to highest.
+        hierarchies : mapping of str to Hierarchy, str or Path, optional
+            Hierarchies, or the files that hold them.
+        separators : mapping of str to str, optional
+            The text between two items of a set, where sets are text.
+        breaks : mapping of str to sequence of float, optional
+            Where bins of sensitive numbers begin.
+        bins : mapping of str to int, optional
+            Into how many quantile bins sensitive numbers are divided.
+
+        Returns
+        -------
+        Schema
+            The schema, with its columns in the order of the roles: identifying, quasi-identifying,
+            sensitive, insensitive.
+
+        Raises
+        ------
+        UsageError
+            A text is given where a list of columns is expected.
+        SchemaError
+            A column has two roles, has options but no role, or has an invalid option.
+        """
         details: dict[str, dict[str, Any]] = {}
         for role, names in (
             (Role.IDENTIFYING, identifying),
@@ -207,7 +248,25 @@ class Schema(BaseModel):
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
-        """Read a ``mottle.toml``; hierarchy files are looked for beside it."""
+        """Read a ``mottle.toml``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. Hierarchy files are found relative to its folder.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        SchemaError
+            The file is not valid TOML, or an entry is unknown or invalid.
+        """
         path = Path(path)
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -221,7 +280,20 @@ class Schema(BaseModel):
         return _validated(str(path), content, folder=path.parent)
 
     def write(self, path: str | Path) -> None:
-        """Write a ``mottle.toml`` that `read` reads back."""
+        """Write a ``mottle.toml`` that `read` reads back.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced if it exists.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written.
+        SchemaError
+            A hierarchy was not read from a file, so that the schema cannot name one.
+        """
         text = self.to_toml(folder=Path(path).parent)
         try:
             Path(path).write_text(text, encoding="utf-8")
@@ -231,9 +303,24 @@ class Schema(BaseModel):
             ) from error
 
     def to_toml(self, comments: Mapping[str, str] | None = None, folder: Path = Path()) -> str:
-        """The schema as TOML text, with an optional comment above each column.
+        """Return the schema as the text of a ``mottle.toml``.
 
-        Hierarchy files are named relative to ``folder``, where the text will lie.
+        Parameters
+        ----------
+        comments : mapping of str to str, optional
+            Comments by column, each written above its column.
+        folder : Path, optional
+            The folder for which the text is meant: hierarchy files are named relative to it.
+
+        Returns
+        -------
+        str
+            TOML, after a header that explains roles, kinds and options.
+
+        Raises
+        ------
+        SchemaError
+            A hierarchy was not read from a file, so that the text cannot name one.
         """
         lines = [_toml_header()]
         if self.rest is not None:
@@ -267,21 +354,61 @@ class Schema(BaseModel):
         return "\n".join(lines)
 
     def with_rest(self, rest: Role | str) -> Schema:
-        """The same columns with another role for those not listed."""
+        """Return a copy with another role for columns that are not listed.
+
+        Parameters
+        ----------
+        rest : Role or str
+            The role.
+
+        Returns
+        -------
+        Schema
+            The copy.
+
+        Raises
+        ------
+        SchemaError
+            There is no such role.
+        """
         try:
             return self.model_copy(update={"rest": parse_word(Role, rest)})
         except ValueError as error:
             raise SchemaError(f"rest: {error}.") from None
 
     def with_role(self, role: Role) -> tuple[Column, ...]:
-        """The columns of one role, in order."""
+        """Return the columns that have a role.
+
+        Parameters
+        ----------
+        role : Role
+            The role.
+
+        Returns
+        -------
+        tuple of Column
+            In the order of the schema.
+        """
         return tuple(column for column in self.columns if column.role is role)
 
     def covering(self, names: Sequence[str]) -> Schema:
-        """The schema with one entry for each of the table's columns, in the table's order.
+        """Return the schema with one entry for each column of a table, in the table's order.
 
-        Raises `SchemaError` on unknown columns, columns without a role and a missing
-        quasi-identifier.
+        Parameters
+        ----------
+        names : sequence of str
+            The column names of the table.
+
+        Returns
+        -------
+        Schema
+            Columns that were not listed have the role ``rest``.
+
+        Raises
+        ------
+        SchemaError
+            The table lacks a listed column, a column has no role, or no column is
+            quasi-identifying.
         """
         listed = {column.name: column for column in self.columns}
         for name in listed:
@@ -307,7 +434,7 @@ class Schema(BaseModel):
 
 
 def parse_word(words: type[Enumeration], value: str) -> Enumeration:
-    """The member of an enumeration a user means, or a ValueError that suggests one.
+    """Return the member of an enumeration that a user means; ValueError suggests one.
 
     >>> parse_word(Role, "Sensitive")
     <Role.SENSITIVE: 'sensitive'>
@@ -322,7 +449,9 @@ def _find_word(value: str, words: Sequence[Word], noun: str) -> Word:
         if word == meant:
             return word
     known = [str(word) for word in words]
-    raise ValueError(f"'{value}' is no {noun}. {did_you_mean(value, known)} ({', '.join(known)})")
+    raise ValueError(
+        f"'{value}' is not a valid {noun}. {did_you_mean(value, known)} ({', '.join(known)})"
+    )
 
 
 def _which_column(name: str, names: Sequence[str]) -> str:
@@ -331,14 +460,14 @@ def _which_column(name: str, names: Sequence[str]) -> str:
         for delimiter, word in ((",", ","), (";", ";"), ("\t", "tab"), ("|", "|")):
             if delimiter in names[0]:
                 return (
-                    f"It has only one column, '{names[0]}': is the delimiter '{word}'? "
-                    f"Say --delimiter '{word}'."
+                    f"It has only one column, '{names[0]}'. If the delimiter is '{word}', say"
+                    f" --delimiter '{word}'."
                 )
     return did_you_mean(name, names)
 
 
 def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
-    """Turn the content of a mottle.toml into a schema, or say what is wrong in words."""
+    """Turn the content of a mottle.toml into a schema; SchemaError describes what is wrong."""
     columns = content.get("columns", {})
     if not isinstance(columns, Mapping) or not all(
         isinstance(c, Mapping) for c in columns.values()
@@ -359,14 +488,14 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             validated.append(Column(name=name, **_with_hierarchy(options, folder)))
         except ValidationError as error:
             raise SchemaError(f"In {source}, column '{name}': {_first_problem(error)}.") from None
-    foreign = content.get("release")
-    if isinstance(foreign, Mapping) and (option := unknown_option(foreign)) is not None:
+    external = content.get("release")
+    if isinstance(external, Mapping) and (option := unknown_option(external)) is not None:
         raise SchemaError(
             f"In {source}, [release]: unknown option '{option}'.",
             did_you_mean(option, EXTERNAL_OPTIONS),
         )
     try:
-        return Schema(columns=tuple(validated), rest=content.get("rest"), release=foreign)
+        return Schema(columns=tuple(validated), rest=content.get("rest"), release=external)
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
@@ -386,17 +515,18 @@ def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _hierarchy_file(column: Column, folder: Path) -> str:
-    """Where a column's hierarchy lies, seen from ``folder``."""
+    """The path of a column's hierarchy file, relative to ``folder``."""
     if column.hierarchy_file is None:
         raise SchemaError(
-            f"The hierarchy of column '{column.name}' is in no file that the schema could name.",
+            f"The hierarchy of column '{column.name}' was not read from a file, so the schema"
+            " cannot name one.",
             "Write it with Hierarchy.write(FILE) and build the schema with that file.",
         )
     return Path(os.path.relpath(column.hierarchy_file, folder)).as_posix()
 
 
 def _first_problem(error: ValidationError) -> str:
-    """What pydantic found, in words and with the place."""
+    """The first error that pydantic found, with its place."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
@@ -414,7 +544,7 @@ def _quoted(text: str) -> str:
 
 
 def _toml_header() -> str:
-    """What a reader of a mottle.toml has to know, with all kinds and their options."""
+    """The explanation at the top of a mottle.toml, with all kinds and their options."""
     kinds = textwrap.wrap(
         ", ".join(kind.usage for kind in Kind), 92, break_long_words=False, break_on_hyphens=False
     )

@@ -214,7 +214,7 @@ def test_a_file_that_is_not_a_link_file_is_refused(tmp_path, case):
         tmp_path / "null.parquet",
     )
     for name in ("text", "short", "null"):
-        with pytest.raises(DataError, match="is no private link file"):
+        with pytest.raises(DataError, match="is not a private link file"):
             links(table, release, private=tmp_path / f"{name}.parquet")
     with pytest.raises(UsageError, match="A list is not a private link file"):
         links(table, release, private=[1])

@@ -172,7 +172,7 @@ def test_a_value_that_nobody_has_is_caught(written):
     assert (found.achieved, found.passed) == (1, False)
 
 
-def test_suppressed_sensitive_cells_are_no_strange_values(written):
+def test_suppressed_sensitive_cells_are_not_unknown_values(written):
     path, schema = written(ARX.replace(";flu", ";*", 1), f'[release]\ntool = "arx"\n{COLUMNS}')
     assert mottle.audit_release(ORIGINAL, path, schema=schema).of("links")[0].passed
 
@@ -184,7 +184,7 @@ def test_suppressed_sensitive_cells_are_no_strange_values(written):
         (
             "Italy;flu",
             "Itlay;flu",
-            "'place' of the release has 1 different cells that are no label",
+            "'place' of the release has 1 different cells that are not label",
         ),
         ("[20, 40[;*;Italy;flu", "[20, 40[;x;Italy;flu", "'sex' of the release has 1 different"),
     ],

@@ -29,14 +29,17 @@ _FORMS = {
 }
 
 
-def is_foreign(path: Path, schema: Schema | None) -> bool:
-    """Whether a file is to be read as another tool's release."""
+def is_external(path: Path, schema: Schema | None) -> bool:
+    """Return whether a file is to be read as another tool's release.
+
+    Raises `UsageError` for text without a certificate that the schema does not describe.
+    """
     if schema is not None and schema.release is not None:
         return True
     is_text = path.is_file() and path.suffix.lower() not in (".parquet", ".pq")
     if is_text and not (path.parent / CERTIFICATE).exists():
         raise UsageError(
-            f"{path} has no {CERTIFICATE} beside it, so it is no release of mottle.",
+            f"{path} has no {CERTIFICATE} next to it, so it is not a release of mottle.",
             'If another tool wrote it, say so in the schema: [release] with tool = "arx",'
             ' "sdcmicro", "amnesia", "anonypy" or "other".',
         )
@@ -46,14 +49,14 @@ def is_foreign(path: Path, schema: Schema | None) -> bool:
 def read_external(path: Path, original: pa.Table, schema: Schema | None) -> ReleaseData:
     """Read another tool's release of ``original``, as the schema's ``[release]`` describes it.
 
-    A cell of which nothing is told may stand for any value that the original has. Rows that the
-    tool dropped are records of which nothing at all is published.
+    A suppressed cell may stand for any value that the original has. Rows that the tool dropped are
+    records of which nothing is published.
     """
     assert schema is not None
     assert schema.release is not None
-    foreign = schema.release
+    external = schema.release
     complete = schema.covering(original.column_names)
-    table = _repeated(_read_text(path), foreign)
+    table = _repeated(_read_text(path), external)
     published = [column for column in complete.columns if column.name in table.column_names]
     if not any(column.role is Role.QUASI_IDENTIFYING for column in published):
         raise DataError(
@@ -68,7 +71,7 @@ def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Rele
     arrays, columns = [], []
     for column in published:
         cells = table.column(column.name).combine_chunks()
-        described, typed = _column(column, cells, original.column(column.name), foreign)
+        described, typed = _column(column, cells, original.column(column.name), external)
         columns.append(described)
         arrays.append(typed)
     schema_of_columns = pa.schema([column.field() for column in columns])
@@ -76,7 +79,7 @@ def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Rele
     return ReleaseData(
         pa.table(arrays, schema=schema_of_columns),
         tuple(columns),
-        external=ExternalSource(str(foreign.tool), notes),
+        external=ExternalSource(str(external.tool), notes),
     )
 
 
@@ -86,7 +89,7 @@ def _read_text(path: Path) -> pa.Table:
         table = read_table(path)
         return pa.table({name: _as_text(table.column(name)) for name in table.column_names})
     if not path.is_file():
-        raise UsageError(f"{path} is no file.", "Give the file that the other tool wrote.")
+        raise UsageError(f"{path} is not a file.", "Give the file that the other tool wrote.")
     try:
         table = read_delimited(path, typed=False)
     except (pa.ArrowException, OSError):
@@ -102,13 +105,13 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"The release has {column.type} cells, which are no text.") from None
+        raise DataError(f"The release has {column.type} cells, which are not text.") from None
 
 
-def _repeated(table: pa.Table, foreign: ExternalRelease) -> pa.Table:
-    """A row for each record, where rows say for how many records they stand."""
-    name = foreign.count_column
-    if name is None or (foreign.count is None and name not in table.column_names):
+def _repeated(table: pa.Table, external: ExternalRelease) -> pa.Table:
+    """One row for each record, where rows state their number of records."""
+    name = external.count_column
+    if name is None or (external.count is None and name not in table.column_names):
         return table
     if name not in table.column_names:
         raise SchemaError(f"The release has no column '{name}', which [release] calls count.")
@@ -123,23 +126,26 @@ def _repeated(table: pa.Table, foreign: ExternalRelease) -> pa.Table:
 
 
 def _column(
-    column: Column, texts: pa.Array, values: pa.ChunkedArray, foreign: ExternalRelease
+    column: Column, texts: pa.Array, values: pa.ChunkedArray, external: ExternalRelease
 ) -> tuple[PublishedColumn, pa.Array]:
     """One column, typed as mottle's own releases are."""
     texts = pc.utf8_trim_whitespace(texts)
     is_empty = pc.fill_null(pc.equal(texts, ""), True)
     texts = pc.if_else(is_empty, pa.scalar("", pa.string()), texts)
     cells = texts.dictionary_encode()
-    words = cells.dictionary.to_pylist()
-    anything = set(foreign.words_for_anything)
-    missing = {"", *foreign.missing} - anything
+    distinct_texts = cells.dictionary.to_pylist()
+    anything = set(external.suppression_markers)
+    missing = {"", *external.missing} - anything
     if column.role is not Role.QUASI_IDENTIFYING:
         return _unchanged(column, texts, values, anything | missing)
     form, kind = _form(column, values.type)
     known = _known(values, kind, column.name)
-    parsed = [ANYTHING if w in anything else NOTHING if w in missing else w for w in words]
-    distinct, strange = _READERS[form](parsed, column, known)
-    _refuse_strange(strange, column.name, _WANTED[form])
+    parsed = [
+        ANYTHING if text in anything else NOTHING if text in missing else text
+        for text in distinct_texts
+    ]
+    distinct, invalid = _READERS[form](parsed, column, known)
+    _check_all_valid(invalid, column.name, _WANTED[form])
     described = PublishedColumn(
         column.name,
         column.role,
@@ -152,25 +158,25 @@ def _column(
 
 
 def _read_labels(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
-    """Labels of the column's hierarchy, and how many cells are none."""
+    """Labels of the column's hierarchy, and the number of cells that are not labels."""
     assert column.hierarchy is not None
     root = column.hierarchy.labels[-1]
     labels = [root if cell is ANYTHING else None if cell is NOTHING else cell for cell in cells]
     known_labels = set(column.hierarchy.labels)
-    strange = sum(label is not None and label not in known_labels for label in labels)
-    return pa.array(labels, pa.string()), strange
+    invalid = sum(label is not None and label not in known_labels for label in labels)
+    return pa.array(labels, pa.string()), invalid
 
 
 def _read_intervals(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
-    """Ranges of values, and how many cells are none."""
-    bounds, strange = intervals(cells, known)
-    return pa.array(bounds, published_type(Form.RANGE, known.type)), strange
+    """Ranges of values, and the number of cells that are not ranges."""
+    bounds, invalid = intervals(cells, known)
+    return pa.array(bounds, published_type(Form.RANGE, known.type)), invalid
 
 
 def _read_sets(cells: Sequence[Cell], column: Column, known: pa.Array) -> tuple[pa.Array, int]:
-    """Sets of values, and how many cells are none."""
-    members, strange = sets(cells, known)
-    return pa.array(members, published_type(Form.SET, known.type)), strange
+    """Sets of values, and the number of cells that are not sets."""
+    members, invalid = sets(cells, known)
+    return pa.array(members, published_type(Form.SET, known.type)), invalid
 
 
 _READERS = {Form.RANGE: _read_intervals, Form.SET: _read_sets, Form.NODE: _read_labels}
@@ -182,7 +188,7 @@ _WANTED = {
 
 
 def _form(column: Column, data_type: pa.DataType) -> tuple[Form, Kind]:
-    """What the cells of a column are, by the schema or by its kind."""
+    """The form of a column's cells and its kind, from the schema or the type of the data."""
     kind = kind_of(data_type, column)
     if kind.external_form is None:
         raise SchemaError(
@@ -201,7 +207,7 @@ def _form(column: Column, data_type: pa.DataType) -> tuple[Form, Kind]:
 
 
 def _known(values: pa.ChunkedArray, kind: Kind, name: str) -> pa.Array:
-    """The values that the original has, ascending; a moment is its day."""
+    """The values that the original has, ascending; a point in time as its day."""
     distinct = pc.unique(kind.canonical(values, name)).drop_null()
     if pa.types.is_floating(distinct.type):
         distinct = distinct.filter(pc.is_finite(distinct))
@@ -211,7 +217,7 @@ def _known(values: pa.ChunkedArray, kind: Kind, name: str) -> pa.Array:
 def _unchanged(
     column: Column, texts: pa.Array, values: pa.ChunkedArray, missing: set[str]
 ) -> tuple[PublishedColumn, pa.Array]:
-    """A column that is published as it is, in the type of the original."""
+    """A column that is published unchanged, in the type of the original."""
     data_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     gone = pc.is_in(texts, value_set=pa.array(sorted(missing), pa.string()))
     texts = pc.if_else(gone, pa.scalar(None, pa.string()), texts)
@@ -226,10 +232,10 @@ def _unchanged(
     return PublishedColumn(column.name, column.role, None, None, data_type), typed
 
 
-def _refuse_strange(count: int, name: str, wanted: str) -> None:
+def _check_all_valid(count: int, name: str, wanted: str) -> None:
     if count:
         raise DataError(
-            f"Column '{name}' of the release has {count} different cells that are no {wanted}.",
+            f"Column '{name}' of the release has {count} different cells that are not {wanted}.",
             "Check [release] and the column's kind, cells or hierarchy in the schema.",
         )
 

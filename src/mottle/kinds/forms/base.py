@@ -1,10 +1,10 @@
-"""What every form of published cells offers, and what it asks of the layers above.
+"""The interface of all forms of published cells, and what forms need from the layers above.
 
 A form is the shape of a column's published cells: a range, a set of values, a node of a tree, or
-the possible worlds of a set of items. Several kinds of columns share a form. A form owns its cells
-in codes (`Cells`), their loss, their Arrow type and text, and what analysts read off them. What
-depends on the graph, on a database or on a query engine comes in through small protocols:
-`Preimages` and `Layout`.
+the possible worlds of a set of items. Several kinds of columns share a form. A form defines its
+cells in codes (`Cells`), their loss, their Arrow type and text, and what analysts read from them.
+What depends on the graph, on a database or on a query engine is passed in through small protocols:
+`Preimages`, `Layout` and `View`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mottle.graph.bit_voting import Votes
     from mottle.itemsets.data import Sets
 
-LARGEST_PROFILE = 100  # values or items of a column that describe where records lie
+LARGEST_PROFILE = 100  # most values or items of a column that serve as features of a record
 
-Told = TypeVar("Told", contravariant=True)
+Described = TypeVar("Described", contravariant=True)
 Stored = TypeVar("Stored", covariant=True)
 
 
@@ -50,17 +50,17 @@ class Preimages(Protocol):
         ...
 
     def votes(self, sets: Sets, present: BoolArray) -> tuple[Votes, Int32Array]:
-        """What the preimages of every row say about items, and how many preimages it has."""
+        """Return the preimages' votes on items, row by row, and the number of preimages."""
         ...
 
     def outside_extents(
         self, missing: int, lowest: Int32Array, highest: Int32Array, possible: BoolArray
     ) -> int:
-        """How many rows have a preimage that is not between their ends, or missing unsaid."""
+        """Count rows with a preimage outside their ends, or with an unreported missing one."""
         ...
 
     def outside_sets(self, offsets: Int64Array, values: Int32Array) -> int:
-        """How many rows have a preimage that is not in their set."""
+        """Count rows that have a preimage that is not in their set."""
         ...
 
     def check_votes(
@@ -74,47 +74,47 @@ class Preimages(Protocol):
         """Raise `PrivacyError` unless every preimage is a possible world of its row."""
         ...
 
-    def unsaid_missing(self, present: BoolArray, missing: BoolArray) -> int:
-        """How many rows have a preimage without a set and do not say so."""
+    def unreported_missing(self, present: BoolArray, missing: BoolArray) -> int:
+        """Count rows that have a preimage without a set and do not report it."""
         ...
 
 
-class Layout(Protocol[Told, Stored]):
+class Layout(Protocol[Described, Stored]):
     """How a database stores published columns; the form of a column chooses the method."""
 
-    def store_text(self, column: Told) -> Stored:
+    def store_text(self, column: Described) -> Stored:
         """Cells that are one text."""
         ...
 
-    def store_range(self, column: Told) -> Stored:
+    def store_range(self, column: Described) -> Stored:
         """Cells of struct<lo, hi, missing>."""
         ...
 
-    def store_list(self, column: Told) -> Stored:
+    def store_list(self, column: Described) -> Stored:
         """Cells that are lists of values."""
         ...
 
-    def store_worlds(self, column: Told) -> Stored:
+    def store_worlds(self, column: Described) -> Stored:
         """Cells of struct<base, uncertain, distance, missing>."""
         ...
 
 
-class View(Protocol[Told, Stored]):
-    """How an analysis takes published cells in; the form of a column chooses the method."""
+class View(Protocol[Described, Stored]):
+    """How an analysis reads published cells; the form of a column chooses the method."""
 
-    def of_intervals(self, cells: pa.Array, column: Told) -> Stored:
+    def of_intervals(self, cells: pa.Array, column: Described) -> Stored:
         """Cells of struct<lo, hi, missing>: all values between two ends."""
         ...
 
-    def of_members(self, cells: pa.Array, column: Told) -> Stored:
+    def of_members(self, cells: pa.Array, column: Described) -> Stored:
         """Cells that are lists of the possible values."""
         ...
 
-    def of_labels(self, cells: pa.Array, column: Told) -> Stored:
+    def of_labels(self, cells: pa.Array, column: Described) -> Stored:
         """Cells that are labels of the column's tree: all leaves below a node."""
         ...
 
-    def of_worlds(self, cells: pa.Array, column: Told) -> Stored:
+    def of_worlds(self, cells: pa.Array, column: Described) -> Stored:
         """Cells of struct<base, uncertain, distance, missing>: possible sets of items."""
         ...
 
@@ -132,7 +132,7 @@ class Cells(ABC):
 
     @abstractmethod
     def check(self, preimages: Preimages, domain: Domain) -> str | None:
-        """Invariant 2: what is wrong with cells that miss a preimage, in words; None if none do."""
+        """Check invariant 2: the error message if cells miss a preimage, None if none does."""
 
     @abstractmethod
     def ncp(self, domain: Domain) -> Float64Array:
@@ -160,10 +160,10 @@ class TreeGrowth:
 
 @dataclass(frozen=True)
 class Growth:
-    """What it costs cells of a column to take in one more value, for kernels, weighted."""
+    """The weighted cost of adding one more value to cells of a column, for kernels."""
 
-    step: float = 0.0  # of one more member, of "or missing", or of one wrong item
-    position: Float64Array | None = None  # [size] place of every value on a line
+    step: float = 0.0  # cost of one more member, of "or missing", or of one wrong item
+    position: Float64Array | None = None  # [size] position of every value on a line
     tree: TreeGrowth | None = None
     lists: tuple[Int64Array, Int32Array] | None = None  # sizes and items of the sets of all codes
 
@@ -194,10 +194,11 @@ class Form(Registered, metaclass=FormFamily):
 
     Notes
     -----
-    In the methods ``domain`` is a coded column, ``codes`` [n] are the codes of its records,
-    ``cells`` and ``others`` are published cells as Arrow arrays of `arrow_type`, ``column`` is the
-    column as the release describes it and ``value_type`` the type of its original values. Methods
-    that raise NotImplementedError here have to be defined by every form.
+    A new form is a class in a module of its own in `mottle.kinds.forms`, under the decorator
+    `register`, together with the class of its `Cells`. Methods that raise NotImplementedError here
+    have to be defined by every form; the others have a default. Those before `arrow_type` work on
+    codes and serve the methods of anonymization; the others work on published cells, as Arrow
+    arrays of `arrow_type`, and serve readers, writers, queries and reports.
 
     Examples
     --------
@@ -208,14 +209,14 @@ class Form(Registered, metaclass=FormFamily):
     """
 
     registry: ClassVar[Registry[Form]] = Registry("form of cells", "mottle.kinds.forms")
-    kernel_code: ClassVar[int]  # by which Numba kernels tell forms apart
+    kernel_code: ClassVar[int]  # by which Numba kernels distinguish forms
     has_intervals: ClassVar[bool] = False  # a cell holds all values between two ends
     has_tree: ClassVar[bool] = False  # cells are nodes of a tree
     has_items: ClassVar[bool] = False  # cells are about sets of items, not single values
     published_as: ClassVar[str]  # how a report names such cells
 
     def __new__(cls, name: str = "") -> Form:
-        """Look a form up by its name; a form itself is made without one."""
+        """Look up a form by its name; the one object of a form is made without a name."""
         if cls is Form:
             found: Form = cls.named(name)
             return found
@@ -227,69 +228,223 @@ class Form(Registered, metaclass=FormFamily):
     # ------------------------------------------------------------------------------------- codes
 
     def cover(self, preimages: Preimages, domain: Domain) -> Cells:
-        """The smallest cells that hold all preimages of every row."""
+        """Return the smallest cells that contain all preimages of every row.
+
+        Parameters
+        ----------
+        preimages : Preimages
+            The originals behind every row, seen from this column.
+        domain : Domain
+            The coded column.
+
+        Returns
+        -------
+        Cells
+            One cell for each row.
+        """
         raise NotImplementedError
 
     def growth(self, domain: Domain, weight: float, degree: int) -> Growth:
-        """The loss of a column as kernels take it; ``degree`` is the number of preimages."""
+        """Return the loss of a column as the kernels of the methods take it.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+        weight : float
+            The weight of the column, as a share of the weights of all columns.
+        degree : int
+            The number of preimages of a cell.
+
+        Returns
+        -------
+        Growth
+            What one more value costs, weighted.
+        """
         raise NotImplementedError
 
     def room(self, domain: Domain, places_of_item: int) -> int:
-        """How many places a column needs in flat arrays over all domains."""
+        """Return how many places a column needs in a kernel's flat array over all columns.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+        places_of_item : int
+            Places that a kernel needs for each item of a set.
+
+        Returns
+        -------
+        int
+            By default one place for each value.
+        """
         return domain.size
 
     def coordinates(self, domain: Domain, counts: Int64Array) -> Float64Array:
-        """Where each value lies between 0 and 1; ``counts`` is how often each occurs."""
+        """Return a coordinate between 0 and 1 for each value, for orderings in the unit cube.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+        counts : Int64Array
+            How often each value occurs.
+
+        Returns
+        -------
+        Float64Array
+            One coordinate per code; by default evenly spaced by code, or by descending frequency
+            where the order of the values has no meaning.
+        """
         coordinates = np.linspace(0.0, 1.0, domain.size)
         if domain.kind.is_unordered:
             coordinates[np.argsort(-counts, kind="stable")] = coordinates.copy()
         return coordinates
 
     def along_a_line(self, domain: Domain) -> Domain:
-        """The same domain for methods that count no votes."""
+        """Return the domain for methods that do not count votes on items.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+
+        Returns
+        -------
+        Domain
+            The same domain, except for sets of items: these become values on a line.
+        """
         return domain
 
     def has_profile(self, domain: Domain) -> bool:
-        """Whether a column is described by features; one with too many values is not."""
+        """Return whether `block_means` describes a column by features.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+
+        Returns
+        -------
+        bool
+            By default False for a column of more than `LARGEST_PROFILE` values.
+        """
         return domain.size <= LARGEST_PROFILE
 
     def block_means(self, domain: Domain, codes: Int32Array, starts: Int64Array) -> Float64Array:
-        """[blocks, features]: the shares of a column's values in every block of records."""
+        """Return the mean features of every block of records.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+        codes : Int32Array
+            The codes of the records, block after block.
+        starts : Int64Array
+            Where each block begins, and the end of the last one.
+
+        Returns
+        -------
+        Float64Array
+            [blocks, features]; by default the share of each value, times `weight`.
+        """
         lengths = np.diff(starts)
         block_of = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(block_of * domain.size + codes, minlength=len(lengths) * domain.size)
         return np.asarray(counts.reshape(-1, domain.size) / lengths[:, None] * self.weight(domain))
 
     def weight(self, domain: Domain) -> float:
-        """Columns of few values lose more by mixing them, so their features count more."""
+        """Return the weight of a column's features.
+
+        Columns of few values lose more when these are mixed, so their features count more.
+
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+
+        Returns
+        -------
+        float
+            The factor of every feature.
+        """
         return float(1 / np.sqrt(max(domain.size - 1, 1)))
 
     def as_items(
         self, domain: Domain, codes: Int32Array
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Records as holders of items: record and item of every pair, and the cost of each item.
+        """Describe records by items that they hold, for orders that split records by an item.
 
-        Here an item is to lie above one of a few thresholds.
+        Parameters
+        ----------
+        domain : Domain
+            The coded column.
+        codes : Int32Array
+            The codes of the records.
+
+        Returns
+        -------
+        held_by : Int64Array
+            The record of every pair of record and item.
+        items : Int64Array
+            The item of every pair. By default a record holds an item for each of a few thresholds
+            that its code exceeds.
+        costs : Float64Array
+            The cost of misreporting each item.
         """
         middle = np.linspace(0, 1, _THRESHOLDS + 2)[1:-1]
         thresholds = np.unique(np.quantile(codes, middle, method="lower"))
         held_by, items = np.nonzero(codes[:, None] > thresholds)
-        return held_by, items.astype(np.int64), np.full(len(thresholds), _HALVES_APART)
+        return held_by, items.astype(np.int64), np.full(len(thresholds), _DISTANCE_OF_HALVES)
 
     # ------------------------------------------------------------------------------ Arrow and text
 
     def arrow_type(self, value_type: pa.DataType) -> pa.DataType:
-        """The type of published cells whose original values have ``value_type``."""
+        """Return the type of published cells.
+
+        Parameters
+        ----------
+        value_type : pyarrow.DataType
+            The type of the original values.
+
+        Returns
+        -------
+        pyarrow.DataType
+            The type of the cells in Arrow and Parquet.
+        """
         raise NotImplementedError
 
     def value_type(self, cell_type: pa.DataType) -> pa.DataType:
-        """The inverse of `arrow_type`."""
+        """Return the type of the original values; the inverse of `arrow_type`.
+
+        Parameters
+        ----------
+        cell_type : pyarrow.DataType
+            The type of published cells.
+
+        Returns
+        -------
+        pyarrow.DataType
+            The type of the values in them.
+        """
         raise NotImplementedError
 
     def original_values(self, values: pa.Array, column: ReleasedColumn) -> pa.Array:
-        """Originals in the type in which they compare with what was published.
+        """Convert originals to the type in which they compare with published cells.
 
-        A time is its day, NaN is missing.
+        A time becomes its day, and NaN is missing.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            A column of the original table.
+        column : ReleasedColumn
+            The same column as the release describes it.
+
+        Returns
+        -------
+        pyarrow.Array
+            The values in `original_type`.
 
         Raises
         ------
@@ -299,86 +454,301 @@ class Form(Registered, metaclass=FormFamily):
         return cast_originals(values, self.original_type(column.value_type), column.name)
 
     def original_type(self, value_type: pa.DataType) -> pa.DataType:
-        """The type of originals that compare with published cells."""
+        """Return the type of originals that compare with published cells.
+
+        Parameters
+        ----------
+        value_type : pyarrow.DataType
+            The type of the original values, as the release states it.
+
+        Returns
+        -------
+        pyarrow.DataType
+            By default the same type.
+        """
         return value_type
 
     def text_columns(self, name: str) -> tuple[str, ...]:
-        """The columns of a CSV file that hold the cells of a published column."""
+        """Return the columns of a CSV file that hold the cells of a published column.
+
+        Parameters
+        ----------
+        name : str
+            The name of the published column.
+
+        Returns
+        -------
+        tuple of str
+            By default the name alone.
+        """
         return (name,)
 
     def texts(self, cells: pa.Array) -> tuple[pa.Array, ...]:
-        """Typed cells as text, an array for each of the `text_columns`."""
+        """Convert cells to text, as a CSV file holds them.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+
+        Returns
+        -------
+        tuple of pyarrow.Array
+            An array of text for each of the `text_columns`.
+        """
         return (self.text(cells),)
 
     def text(self, cells: pa.Array) -> pa.Array:
-        """Typed cells as text for people; null where only missing is possible."""
+        """Convert each cell to one text.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+
+        Returns
+        -------
+        pyarrow.Array
+            Text; null where only the missing value is possible.
+        """
         texts = self.cell_texts(cells)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
     def cell_texts(self, cells: pa.Array) -> pa.Array:
-        """Typed cells as text, the empty text for missing."""
+        """Convert each cell to one text, with the empty text for missing.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+
+        Returns
+        -------
+        pyarrow.Array
+            Text in the grammar of `mottle.kinds.forms.grammar`, without nulls.
+        """
         raise NotImplementedError
 
     def from_texts(self, texts: Sequence[pa.Array], value_type: pa.DataType) -> pa.Array:
-        """The inverse of `texts`. Raises `DataError` on other text."""
+        """Read typed cells from text; the inverse of `texts`.
+
+        Parameters
+        ----------
+        texts : sequence of pyarrow.Array
+            An array of text for each of the `text_columns`.
+        value_type : pyarrow.DataType
+            The type of the original values.
+
+        Returns
+        -------
+        pyarrow.Array
+            Typed cells.
+
+        Raises
+        ------
+        DataError
+            A text is not a cell of this form.
+        """
         (only,) = texts
         return self.from_text(only, value_type)
 
     def from_text(self, texts: pa.Array, value_type: pa.DataType) -> pa.Array:
-        """The inverse of `text`, where one text holds a cell. Raises `DataError` on other text."""
+        """Read typed cells from one text each; the inverse of `text`.
+
+        Parameters
+        ----------
+        texts : pyarrow.Array
+            The texts.
+        value_type : pyarrow.DataType
+            The type of the original values.
+
+        Returns
+        -------
+        pyarrow.Array
+            Typed cells.
+
+        Raises
+        ------
+        DataError
+            A text is not a cell of this form, or the form needs several texts for a cell.
+        """
         encoded = pc.fill_null(texts, "").dictionary_encode()
         try:
             distinct = self.parse(encoded.dictionary.to_pylist(), value_type)
         except (pa.ArrowException, ValueError):
-            raise DataError(f"A cell is no {self} of {value_type} values.") from None
+            raise DataError(f"A cell is not a {self} of {value_type} values.") from None
         return distinct.take(encoded.indices)
 
     def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
-        """Typed cells from text, or ValueError or an Arrow exception on other text."""
+        """Parse texts for `from_text`.
+
+        Parameters
+        ----------
+        texts : list of str
+            Distinct texts; the empty one for missing.
+        value_type : pyarrow.DataType
+            The type of the original values.
+
+        Returns
+        -------
+        pyarrow.Array
+            Typed cells.
+
+        Raises
+        ------
+        ValueError or pyarrow.ArrowException
+            A text is not a cell of this form; `from_text` turns it into a `DataError`.
+        """
         raise NotImplementedError
 
     # ------------------------------------------------------------------- databases and analysis
 
-    def stored_by(self, layout: Layout[Told, Stored], column: Told) -> Stored:
-        """Have a database decide how it stores a column of such cells."""
+    def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
+        """Call the method of a database's layout that stores cells of this form.
+
+        Parameters
+        ----------
+        layout : Layout
+            How the database stores columns.
+        column : object
+            The column, as the layout describes it.
+
+        Returns
+        -------
+        object
+            What the layout returns.
+        """
         raise NotImplementedError
 
-    def seen_by(self, view: View[Told, Stored], cells: pa.Array, column: Told) -> Stored:
-        """Have an analysis take in a column of such cells."""
+    def seen_by(self, view: View[Described, Stored], cells: pa.Array, column: Described) -> Stored:
+        """Call the method of an analysis's view that reads cells of this form.
+
+        Parameters
+        ----------
+        view : View
+            How the analysis reads cells.
+        cells : pyarrow.Array
+            Typed cells.
+        column : object
+            The column, as the view describes it.
+
+        Returns
+        -------
+        object
+            What the view returns.
+        """
         raise NotImplementedError
 
     def keys(self, cells: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-        """Columns that can be grouped by, equal where the cells are."""
+        """Return columns to group by that are equal exactly where the cells are equal.
+
+        Parameters
+        ----------
+        cells : pyarrow.ChunkedArray
+            Typed cells.
+
+        Returns
+        -------
+        list of pyarrow.ChunkedArray
+            Columns of plain values; by default the `texts` of the cells.
+        """
         parts = [self.texts(chunk) for chunk in (cells.chunks or [cells.combine_chunks()])]
         return [pa.chunked_array(part, pa.string()) for part in zip(*parts, strict=True)]
 
     def cells_of_keys(self, keys: list[pa.Array], value_type: pa.DataType) -> pa.Array:
-        """The inverse of `keys`."""
+        """Return the cells that have given keys; the inverse of `keys`.
+
+        Parameters
+        ----------
+        keys : list of pyarrow.Array
+            The key columns.
+        value_type : pyarrow.DataType
+            The type of the original values.
+
+        Returns
+        -------
+        pyarrow.Array
+            Typed cells.
+        """
         return self.from_texts(keys, value_type)
 
     def named_values(self, cells: pa.Array, weights: Float64Array) -> tuple[pa.Array, Float64Array]:
-        """All values that cells name, with weights."""
+        """Return all values that cells name, each with its share of the cell's weight.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+        weights : Float64Array
+            The weight of each cell.
+
+        Returns
+        -------
+        values : pyarrow.Array
+            The values: both ends of a range, the members of a set, the label of a node.
+        weights : Float64Array
+            The weight of each value.
+        """
         return cells, weights
 
     def inside(self, cells: pa.Array, others: pa.Array, column: ReleasedColumn) -> BoolArray:
-        """Whether each cell is contained in the other one of its row."""
+        """Return whether each cell is contained in the other cell of its row.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+        others : pyarrow.Array
+            As many cells of another release of the same table.
+        column : ReleasedColumn
+            The column as the release describes it.
+
+        Returns
+        -------
+        BoolArray
+            One truth value for each row.
+        """
         raise NotImplementedError
 
     def widths(self, cells: pa.Array, column: ReleasedColumn) -> Float64Array:
-        """How wide every cell is, in its column's own unit; 0 for a single value."""
+        """Return the width of every cell, in the unit of its column.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+        column : ReleasedColumn
+            The column as the release describes it.
+
+        Returns
+        -------
+        Float64Array
+            Widths; 0 for a single value.
+        """
         raise NotImplementedError
 
     def width_in_words(self, width: float) -> str:
-        """A width above 0 for people."""
+        """Return a width as text for a report.
+
+        Parameters
+        ----------
+        width : float
+            A width above 0, as `widths` measures it.
+
+        Returns
+        -------
+        str
+            Such as ``4 possible values``.
+        """
         raise NotImplementedError
 
 
-_THRESHOLDS = 8  # of a column whose codes have an order
-_HALVES_APART = 0.5  # of a column's range that two halves lie apart, about
+_THRESHOLDS = 8  # number of thresholds for a column whose codes have an order
+_DISTANCE_OF_HALVES = 0.5  # approximate distance of two halves of a column, as a share of its range
 
 
 def cast_originals(values: pa.Array, target: pa.DataType, name: str) -> pa.Array:
-    """Originals in the type in which a release holds them; a time is its day, NaN is missing."""
+    """Convert originals to the type of the release; a time becomes its day, NaN is missing."""
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -390,7 +760,7 @@ def cast_originals(values: pa.Array, target: pa.DataType, name: str) -> pa.Array
 
 
 def not_the_original(name: str, found: pa.DataType, published: str) -> DataError:
-    """The values of a table do not have the type in which a release was made from them."""
+    """Make the error for a table whose values do not have the type stated in the release."""
     return DataError(
         f"Column '{name}' holds {found} values in the original and {published} in the release.",
         "Give the table the release was made from.",
@@ -398,12 +768,12 @@ def not_the_original(name: str, found: pa.DataType, published: str) -> DataError
 
 
 def take_values(values: pa.Array, codes: Int32Array) -> pa.Array:
-    """Values by code, null for code -1."""
+    """Return values by code, null for code -1."""
     return values.take(pa.array(codes, mask=codes < 0))
 
 
 def are_lists(offsets: Int64Array, values: Int32Array, rows: int) -> bool:
-    """Whether offsets cut the values into one list for each row."""
+    """Return whether offsets divide the values into one list for each row."""
     return bool(
         len(offsets) == rows + 1
         and offsets[0] == 0
@@ -413,18 +783,18 @@ def are_lists(offsets: Int64Array, values: Int32Array, rows: int) -> bool:
 
 
 def truth(flags: pa.Array) -> BoolArray:
-    """Flags as NumPy; null is false."""
+    """Convert flags to NumPy; null is false."""
     return np.asarray(pc.fill_null(flags, False).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def members_of(cells: pa.ListArray) -> tuple[pa.Array, Int64Array]:
-    """All members of all lists, and the row of each."""
+    """Return all members of all lists, and the row of each."""
     sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy()
     return cells.flatten(), np.repeat(np.arange(len(cells)), sizes)
 
 
 def register(form: type[Form]) -> type[Form]:
-    """Register the one object of a form."""
+    """Register the one object of a form; a decorator of its class."""
     instance: Any = form()
     Form.registry.add(instance)
     return form

@@ -39,7 +39,7 @@ Member = tuple[str | None, str | None]  # (lo, hi), equal for a single value, No
 
 
 def parse_cell(text: str) -> list[Member]:
-    """Take one text cell apart, or raise ValueError when it does not follow the grammar."""
+    """Split one text cell into its members; raise ValueError if it violates the grammar."""
     if not (text.startswith("{") and text.endswith("}")):
         return [_parse_member(text)]
     inside = text[1:-1]
@@ -69,10 +69,10 @@ def _unescape(text: str) -> str:
 
 
 def single(member: Member) -> str | None:
-    """The one value of a member, or ValueError where it is a range."""
+    """Return the one value of a member; raise ValueError if it is a range."""
     lowest, highest = member
     if lowest != highest:
-        raise ValueError("a range where a value belongs")
+        raise ValueError("a range instead of a value")
     return lowest
 
 

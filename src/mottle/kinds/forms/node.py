@@ -1,7 +1,7 @@
 """Nodes of a tree: the lowest one that has all possible values below it.
 
 For a cell u of attribute A, NCP is 0 for a leaf, else (leaves below u) / |A| (FAST07 §2.1). The
-missing value hangs directly below the root.
+missing value is a child of the root.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mottle.kinds._arrow import pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
+    Described,
     Form,
     Growth,
     Layout,
     Preimages,
     Stored,
-    Told,
     TreeGrowth,
     View,
     register,
@@ -74,7 +74,7 @@ class NodeCells(Cells):
 def node_penalties(domain: Domain) -> Float64Array:
     """NCP of every node of a column's hierarchy."""
     leaves = domain.tree.cardinality.astype(np.float64)
-    leaves[domain.tree.root] = domain.size  # the missing value hangs below the root
+    leaves[domain.tree.root] = domain.size  # the missing value is a child of the root
     return np.where(leaves == 1, 0.0, leaves / domain.size)
 
 
@@ -116,7 +116,7 @@ class Node(Form):
         return Growth(tree=TreeGrowth(nodes, parents, first, last, weight * penalty))
 
     def coordinates(self, domain: Domain, counts: Int64Array) -> Float64Array:
-        """Leaves as met when frequent branches are walked first; the missing value last."""
+        """Leaves in the order of a walk that takes frequent branches first; missing last."""
         tree = domain.tree
         leaf_counts = counts[: len(tree.leaves)]
         keys = []
@@ -143,7 +143,7 @@ class Node(Form):
         return cell_type
 
     def original_type(self, value_type: pa.DataType) -> pa.DataType:
-        """The leaves are text, whatever the original values were."""
+        """Text, like the leaves, for original values of any type."""
         return pa.string()
 
     def cell_texts(self, cells: pa.Array) -> pa.Array:
@@ -154,11 +154,11 @@ class Node(Form):
         """Labels from text."""
         return pa.array([single(member) for (member,) in map(parse_cell, texts)], pa.string())
 
-    def stored_by(self, layout: Layout[Told, Stored], column: Told) -> Stored:
+    def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As text."""
         return layout.store_text(column)
 
-    def seen_by(self, view: View[Told, Stored], cells: pa.Array, column: Told) -> Stored:
+    def seen_by(self, view: View[Described, Stored], cells: pa.Array, column: Described) -> Stored:
         """As labels of a tree."""
         return view.of_labels(cells, column)
 

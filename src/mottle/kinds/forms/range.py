@@ -17,12 +17,12 @@ from mottle.kinds._arrow import pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
+    Described,
     Form,
     Growth,
     Layout,
     Preimages,
     Stored,
-    Told,
     View,
     register,
     take_values,
@@ -82,7 +82,7 @@ class RangeCells(Cells):
 
 
 def missed(uncovered: int, domain: Domain) -> str | None:
-    """What is wrong with a number of cells that miss a preimage."""
+    """Return the error message about cells that miss a preimage; None if there are none."""
     if not uncovered:
         return None
     return f"Invariant 2: {uncovered} cells of column '{domain.name}' miss a preimage."
@@ -171,11 +171,11 @@ class Range(Form):
             fields=list(self.arrow_type(value_type)),
         )
 
-    def stored_by(self, layout: Layout[Told, Stored], column: Told) -> Stored:
+    def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As a range, where the database has such a type."""
         return layout.store_range(column)
 
-    def seen_by(self, view: View[Told, Stored], cells: pa.Array, column: Told) -> Stored:
+    def seen_by(self, view: View[Described, Stored], cells: pa.Array, column: Described) -> Stored:
         """As intervals."""
         return view.of_intervals(cells, column)
 
@@ -193,7 +193,7 @@ class Range(Form):
         return ends, np.concatenate([weights, weights])
 
     def inside(self, cells: pa.Array, others: pa.Array, column: ReleasedColumn) -> BoolArray:
-        """Whether the other range begins no later and ends no earlier."""
+        """Whether the other range starts no later and ends no earlier."""
         lowest, highest, missing = cells.flatten()
         other_lowest, other_highest, other_missing = others.flatten()
         only_missing = truth(pc.is_null(lowest))
@@ -211,7 +211,7 @@ class Range(Form):
         missing = pc.fill_null(cells.field("missing"), False).to_numpy(zero_copy_only=False)
         known = ~np.isnan(low)
         widths = np.where(known, high - low, 0.0)
-        return np.asarray(widths + (missing & known) * 1e-9)  # one value or missing is not single
+        return np.asarray(widths + (missing & known) * 1e-9)  # "value or missing" is not single
 
     def width_in_words(self, width: float) -> str:
         """In the unit of the values."""

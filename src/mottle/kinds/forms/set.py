@@ -14,12 +14,12 @@ from mottle.kinds._arrow import pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
+    Described,
     Form,
     Growth,
     Layout,
     Preimages,
     Stored,
-    Told,
     View,
     are_lists,
     members_of,
@@ -115,11 +115,11 @@ class ValueSet(Form):
         values = cast_texts(members, value_type)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
-    def stored_by(self, layout: Layout[Told, Stored], column: Told) -> Stored:
+    def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As a list."""
         return layout.store_list(column)
 
-    def seen_by(self, view: View[Told, Stored], cells: pa.Array, column: Told) -> Stored:
+    def seen_by(self, view: View[Described, Stored], cells: pa.Array, column: Described) -> Stored:
         """As lists of members."""
         return view.of_members(cells, column)
 

@@ -1,10 +1,10 @@
-"""Possible worlds of a set of items: a base set, uncertain items, and how many may be otherwise.
+"""Possible worlds of a set of items: a base set, uncertain items, and how many of them may differ.
 
-NCP of a cell is the number of items misreported of a preimage by the number of items that a record
-holds, means over the preimages of the cell and over all records (after SET12's error rate). Being
-missing is one more item. A single cell may lose more than 1, where many items are misreported of
-people who hold more than others do. The mean over a release never does, since at most half of the
-preimages vote against what is reported: over all cells, no more items are misreported than held.
+NCP of a cell is the mean number of misreported items over the preimages of the cell, divided by the
+mean number of items over all records (after SET12's error rate). Being missing is one more item. A
+single cell may lose more than 1, where many items are misreported of people who hold more items
+than others. The mean over a release is at most 1, since at most half of the preimages vote against
+what is reported: over all cells, no more items are misreported than held.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     LARGEST_PROFILE,
     Cells,
+    Described,
     Form,
     Growth,
     Layout,
     Preimages,
     Stored,
-    Told,
     View,
     are_lists,
     members_of,
@@ -52,7 +52,7 @@ else:
     item_data = lazy_module("mottle.itemsets.data")
     hamming = lazy_module("mottle.itemsets.hamming")
 
-PARTS = ("base", "uncertain", "distance")  # of a cell, where each is a column
+PARTS = ("base", "uncertain", "distance")  # parts of a cell, each a column of a CSV file
 SEPARATOR = ";"  # between the items of a set that is written as text, unless the schema names one
 
 
@@ -60,10 +60,10 @@ SEPARATOR = ";"  # between the items of a set that is written as text, unless th
 class WorldCells(Cells):
     """Sets of items of one column, as bit voting publishes them (`mottle.graph.bit_voting`)."""
 
-    base: SetCells  # items that most of the preimages hold that are not missing
-    uncertain: SetCells  # items that some of these hold and others do not
-    distance: Int32Array  # [rows] how many uncertain items may be otherwise than in the base
-    known: BoolArray  # [rows] whether there is a set at all; not where only missing is possible
+    base: SetCells  # items held by most of the preimages that are not missing
+    uncertain: SetCells  # items held by some of these preimages, but not by all
+    distance: Int32Array  # [rows] how many uncertain items may differ from the base
+    known: BoolArray  # [rows] whether a set is possible; false where only missing is possible
     missing: BoolArray  # [rows] whether the missing value is possible
     wrong: NDArray[np.float64]  # [rows] items misreported of a preimage, the mean over all
 
@@ -103,7 +103,7 @@ class WorldCells(Cells):
             )
         except PrivacyError as error:
             return f"{error.problem} This is column '{domain.name}'."
-        uncovered = preimages.unsaid_missing(present, self.missing)
+        uncovered = preimages.unreported_missing(present, self.missing)
         if not uncovered:
             return None
         return (
@@ -146,7 +146,7 @@ def _sets_of_records(domain: Domain, codes: Int32Array) -> tuple[Sets, BoolArray
 
 
 def items_held(domain: Domain) -> float:
-    """Denominator of the loss of sets: the mean items of a record; 1 where nobody holds any."""
+    """Denominator of the loss of sets: the mean items of a record; 1 if no record holds any."""
     return domain.items.mean_items or 1.0
 
 
@@ -188,8 +188,8 @@ class Worlds(Form):
         """Sets as values on a line, as far from the one before in Gray order as items differ."""
         known = domain.size - (domain.missing >= 0)
         positions = np.zeros(domain.size)
-        apart = hamming.steps(domain.items.sets, np.arange(known))[: max(known - 1, 0)]
-        positions[1:known] = np.cumsum(apart) / max(apart.sum(), 1)
+        steps = hamming.steps(domain.items.sets, np.arange(known))[: max(known - 1, 0)]
+        positions[1:known] = np.cumsum(steps) / max(steps.sum(), 1)
         return replace(domain, form=Form.RANGE, positions=positions, sets=None)
 
     def has_profile(self, domain: Domain) -> bool:
@@ -267,7 +267,7 @@ class Worlds(Form):
             base, uncertain, distance = texts
             return self._typed(base, uncertain, distance, value_type)
         except (pa.ArrowException, ValueError):
-            raise DataError("A cell is no set of items.") from None
+            raise DataError("A cell is not a set of items.") from None
 
     def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
         """One text cannot be read back."""
@@ -294,20 +294,20 @@ class Worlds(Form):
             fields=list(self.arrow_type(value_type)),
         )
 
-    def stored_by(self, layout: Layout[Told, Stored], column: Told) -> Stored:
+    def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """In its parts, where the database has no such type."""
         return layout.store_worlds(column)
 
-    def seen_by(self, view: View[Told, Stored], cells: pa.Array, column: Told) -> Stored:
+    def seen_by(self, view: View[Described, Stored], cells: pa.Array, column: Described) -> Stored:
         """As possible sets of items."""
         return view.of_worlds(cells, column)
 
     def inside(self, cells: pa.Array, others: pa.Array, column: ReleasedColumn) -> BoolArray:
         """Whether every possible set of a cell is one of the other cell's.
 
-        Where bases differ, the items have to be uncertain there; and so have the cell's own
-        uncertain items. The set furthest from the other base flips as many of those in which bases
-        agree as it may.
+        The items in which the bases differ have to be uncertain in the other cell, and so do the
+        cell's own uncertain items. The possible set furthest from the other base flips as many of
+        the items in which the bases agree as its distance allows.
         """
         parts = [*cells.flatten()[:2], *others.flatten()[:2]]
         items, row_of = zip(*(members_of(part) for part in parts), strict=True)
@@ -323,27 +323,27 @@ class Worlds(Form):
         rows, universe = len(distance), max(len(coded.dictionary), 1)
         differing = np.setxor1d(base, other_base)
         doubtful = uncertain[distance[uncertain // universe] > 0]
-        strange = np.setdiff1d(np.union1d(differing, doubtful), other_uncertain)
-        apart = np.bincount(differing // universe, minlength=rows)
+        impossible = np.setdiff1d(np.union1d(differing, doubtful), other_uncertain)
+        differences = np.bincount(differing // universe, minlength=rows)
         free = np.bincount(np.setdiff1d(uncertain, differing) // universe, minlength=rows)
-        contained = apart + np.minimum(distance, free) <= other_distance
-        contained[strange // universe] = False
+        contained = differences + np.minimum(distance, free) <= other_distance
+        contained[impossible // universe] = False
         missing, other_missing = (truth(part.flatten()[3]) for part in (cells, others))
         within: BoolArray = ((distance < 0) | contained) & (~missing | other_missing)
         return within
 
     def widths(self, cells: pa.Array, column: ReleasedColumn) -> Float64Array:
-        """How many items may be otherwise."""
+        """How many items may differ from the base."""
         distance = pc.fill_null(cells.field("distance"), 0).to_numpy(zero_copy_only=False)
         return np.asarray(distance, np.float64)
 
     def width_in_words(self, width: float) -> str:
-        """How many items may be otherwise."""
+        """How many items may differ from the base."""
         return f"up to {width:,.0f} items otherwise"
 
 
 def _items(text: str | None) -> list[str | None]:
-    """The members of a set that is written with braces, however many they are."""
+    """The members of a set written with braces, of any number."""
     if text is None or not (text.startswith("{") and text.endswith("}")):
         raise ValueError("not a set")
     if text == "{}":
