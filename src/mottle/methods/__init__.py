@@ -9,6 +9,7 @@ from __future__ import annotations
 from mottle.methods.base import (
     METHODS,
     Arrangement,
+    Chunking,
     Draw,
     Method,
     MethodContext,
@@ -16,7 +17,16 @@ from mottle.methods.base import (
     registered,
 )
 
-__all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get", "registered"]
+__all__ = [
+    "Arrangement",
+    "Chunking",
+    "Draw",
+    "Method",
+    "MethodContext",
+    "SetColumns",
+    "get",
+    "registered",
+]
 
 
 def get(name: str) -> Method:

@@ -37,12 +37,12 @@ class BucketDecision:
 
     buckets: int  # of most tables
     profiles: Float64Array  # [values, features]: where values lie
-    # Where blocks begin, and the end; None when ``seats`` is given instead.
+    # Where blocks begin, and the end; None when ``slots`` is given instead.
     starts: Int64Array | None = None
-    # The seat of every record: the first seat of its table + its bucket, equally many in all
+    # The slot of every record: the first slot of its table + its bucket, equally many in all
     # buckets of a table; or -1 - the number of its plain group.
-    seats: Int64Array | None = None
-    first_seats: Int64Array | None = None  # of every table
+    slots: Int64Array | None = None
+    first_slots: Int64Array | None = None  # of every table
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class MethodContext:
     # methods that learn from what is already certain to be published.
     preview: Callable[[Graph], Int32Array] = field(default=_insecure_preview)
     # What was decided for a larger table of which these records are a part.
-    decided: BucketDecision | None = None
+    bucket_decision: BucketDecision | None = None
 
     def share(self, part: float) -> MethodContext:
         """Return a context with that part of the time, if time is limited."""
@@ -71,10 +71,17 @@ class MethodContext:
 class Draw(StrEnum):
     """How the true assignment has to be drawn for the guarantee to hold."""
 
-    WALK = "walk"  # edges know nothing of sensitive values: any of k random disjoint assignments
-    BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
-    ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
-    APART = "apart"  # nothing: complete blocks whose sensitive values are published by themselves
+    # The edges do not depend on sensitive values: one of k random disjoint assignments.
+    WALK = "walk"
+    # Each block is divided into buckets, and layer b holds preimages of bucket b: a random
+    # permutation of the buckets.
+    BUCKETS = "buckets"
+    # The layers of a block are disjoint assignments: one of them.
+    ROTATION = "rotation"
+    # Nothing is drawn: blocks are complete, and their sensitive values are published in a table of
+    # their own. The value "apart" is written on certificates and is a key of
+    # `mottle.assignment.DRAWS`, so it stays as it is.
+    TWO_TABLES = "apart"
 
 
 class SetColumns(StrEnum):
@@ -83,6 +90,16 @@ class SetColumns(StrEnum):
     REFUSED = "refused"
     ORDERED = "ordered"  # places along the Gray order of the sets
     VOTED = "voted"  # what bit voting loses is part of what it minimizes
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How a method works on a table that is too large for memory, one chunk after the other."""
+
+    bytes_per_edge: int  # memory per edge of the graph while a chunk is worked on
+    # What guarantees may require of the method in chunks, which may be less than in memory. The
+    # decisions for sensitive values are those of `buckets` (`mottle.pipeline.chunked.driver`).
+    offers: Capability
 
 
 @dataclass(frozen=True)
@@ -113,6 +130,7 @@ class Method:
     # Whether it publishes exact quasi-identifiers: everybody is then linked to a record.
     exact: bool = False
     sets: SetColumns = SetColumns.REFUSED
+    chunking: Chunking | None = None  # None: it needs the whole table in memory
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
@@ -133,6 +151,23 @@ class Method:
             Whether the method offers what the guarantee requires; see `Guarantee.met_by`.
         """
         return guarantee.met_by(self.offers, exact=self.exact)
+
+    def gives_in_chunks(self, guarantee: Guarantee) -> bool:
+        """Tell whether the method can give ``guarantee`` while it works in chunks.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
+
+        Returns
+        -------
+        bool
+            Whether the method works in chunks and then offers what the guarantee requires.
+        """
+        return self.chunking is not None and guarantee.met_by(
+            self.chunking.offers, exact=self.exact
+        )
 
     def check_gives(self, guarantee: object) -> None:
         """Check that the method can give ``guarantee``.
@@ -199,6 +234,7 @@ def register(
     dummies: Callable[[Demand], int] | None = None,
     exact: bool = False,
     sets: SetColumns = SetColumns.REFUSED,
+    chunking: Chunking | None = None,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
@@ -220,6 +256,8 @@ def register(
         Whether it publishes exact quasi-identifiers.
     sets : SetColumns
         What it makes of quasi-identifiers whose values are sets of items.
+    chunking : Chunking, optional
+        How it works in chunks; without it, it needs the whole table in memory.
 
     Returns
     -------
@@ -228,7 +266,9 @@ def register(
     """
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(Method(name, title, paper, offers, cost, arrange, dummies, exact, sets))
+        METHODS.add(
+            Method(name, title, paper, offers, cost, arrange, dummies, exact, sets, chunking)
+        )
         return arrange
 
     return add

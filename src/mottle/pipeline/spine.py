@@ -134,7 +134,7 @@ def run(
             on_progress=partial(clock.report_loss, "arrange"),
             tiebreak=partial(secret.permutation, Purpose.TIEBREAK),
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
-            decided=state,
+            bucket_decision=state,
         )
         arrangement = records.arrange(context)
         graph = arrangement.graph

@@ -59,7 +59,7 @@ class TableRecords:
 
     def publish(self, covered: Cover, links: Links, draw: Draw) -> Published:
         """Generalized cells and the true records' other columns; or two tables."""
-        if draw is Draw.APART:
+        if draw is Draw.TWO_TABLES:
             return Published(*publish_apart(self.table, self.schema, links))
         return Published(
             *publish(self.table, self.schema, self.codes, covered, links, self.least_total)

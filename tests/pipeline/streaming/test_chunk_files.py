@@ -29,7 +29,7 @@ def shuffled(folder: Path, chunks: list[list[int]], secret: Secret) -> list[int]
     files = ChunkFiles(folder, len(chunks), secret)
     for number, rows in enumerate(chunks):
         files.write(number, pa.table({"row": rows}), measured(len(rows)))
-    return [row for table in files.heaps(len(chunks)) for row in table.column("row").to_pylist()]
+    return [row for table in files.shuffled(len(chunks)) for row in table.column("row").to_pylist()]
 
 
 def test_every_order_of_the_rows_is_equally_likely(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
 
-TIEBREAK, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
+TIEBREAK, CHUNK, SLOT = "tiebreak", "chunk", "slot"  # columns in addition to the coded ones
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,11 @@ class ChunkedPlan:
         chunk is published alike whenever it is worked on.
         """
         done = self._publish(
-            number, rows, self._decided(number, rows), self.settings.effort, on_progress
+            number, rows, self._bucket_decision(number, rows), self.settings.effort, on_progress
         )
         return done.table, done.measured
 
-    def anonymize_scouts(
+    def anonymize_pilot(
         self, rows: pa.Table, buckets: int
     ) -> tuple[pa.Table, Measurements, Float64Array]:
         """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
@@ -190,18 +190,18 @@ class ChunkedPlan:
             buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
         )
         done = self._publish(0, rows, whole, pilot_seconds(self.settings.effort), lambda _: None)
-        told = records.TableRecords(done.codes).profiles_by_release(
+        found = records.TableRecords(done.codes).profiles_by_release(
             done.demand, done.graph, done.truth
         )
-        profiles = np.zeros((values, told.shape[1]))
-        profiles[: len(told)] = told
+        profiles = np.zeros((values, found.shape[1]))
+        profiles[: len(found)] = found
         return done.table, done.measured, profiles
 
     def _publish(
         self,
         number: int,
         rows: pa.Table,
-        decided: BucketDecision | None,
+        decision: BucketDecision | None,
         seconds: float | None,
         on_progress: Callable[[float], None],
     ) -> _Done:
@@ -215,7 +215,7 @@ class ChunkedPlan:
             replace(self.settings, effort=seconds),
             self.secret.part("chunk", number),
             Clock(partial(_report_arranging, on_progress)),
-            state=decided,
+            state=decision,
         )
         links = part.links
         table = pa.Table.from_arrays(part.published.table.columns, schema=self.fields)
@@ -226,7 +226,7 @@ class ChunkedPlan:
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def stretch(self, number: int, rows: pa.Table, cuts: Int64Array) -> RegionRows:
+    def section(self, number: int, rows: pa.Table, cuts: Int64Array) -> RegionRows:
         """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
 
         ``cuts``: first row of every stretch, and the end.
@@ -251,32 +251,32 @@ class ChunkedPlan:
             return rows
         return rows.filter(pa.array(self.parts(number, rows, share) == share.part))
 
-    def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
+    def with_slots(self, tier: TierDecision, section: int, rows: pa.Table) -> pa.Table:
         """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
-        _check_whole(stretch, rows, tier.share.cuts)
+        _check_whole(section, rows, tier.share.cuts)
         if tier.slots is None:
-            chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
-            seat = np.full(rows.num_rows, -1, np.int64)
+            chunk = np.full(rows.num_rows, tier.first_chunk + section, np.int64)
+            slot = np.full(rows.num_rows, -1, np.int64)
         else:
-            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", stretch)
-            chunk, seat = tier.slots.of_region(
-                stretch,
-                int(tier.share.cuts[stretch]),
+            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", section)
+            chunk, slot = tier.slots.of_region(
+                section,
+                int(tier.share.cuts[section]),
                 self.sensitive_codes(rows)[:, 0],
                 secret.permutation(Purpose.TIEBREAK, rows.num_rows),
             )
-        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
+        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SLOT, pa.array(slot))
         return rows.take(pa.array(np.argsort(chunk, kind="stable")))
 
-    def _decided(self, number: int, rows: pa.Table) -> BucketDecision | None:
+    def _bucket_decision(self, number: int, rows: pa.Table) -> BucketDecision | None:
         if self.decision is None:
             return None
         tier, profiles = self.decision.tier_of(number), self.decision.profiles
         if tier.slots is not None:
-            seats = rows.column(SEAT).to_numpy()
-            return BucketDecision(tier.buckets, profiles, None, seats, tier.slots.first_slots)
-        stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
-        starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
+            slots = rows.column(SLOT).to_numpy()
+            return BucketDecision(tier.buckets, profiles, None, slots, tier.slots.first_slots)
+        section = self.section(number - tier.first_chunk, rows, tier.share.cuts)
+        starts = tier.cut.of_region(section, tier.share.cuts, tier.buckets)
         return BucketDecision(tier.buckets, profiles, starts)
 
     def in_order(self, rows: pa.Table) -> pa.Table:

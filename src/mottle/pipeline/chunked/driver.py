@@ -41,9 +41,6 @@ from mottle.schema.model import Schema
 from mottle.typing import Float64Array, Int64Array
 from mottle.utils.csprng import Secret
 
-CHUNKED = ("nh", "freeform")  # methods that work in chunks for k-anonymity
-CHUNKED_VALUES = ("buckets",)  # and for guarantees about sensitive values
-
 
 class Engine(Protocol):
     """Who moves the rows of a table that is worked on in chunks."""
@@ -94,14 +91,30 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         The method does not work in chunks, or does not give the guarantee.
     """
     check_schema(schema)
-    methods.get(settings.method).check_gives(guarantee)
-    known = CHUNKED_VALUES if guarantee.about_values else CHUNKED
-    if settings.method not in ("auto", *known):
+    chosen = methods.get(settings.method)
+    chosen.check_gives(guarantee)
+    if chosen.name != "auto" and not chosen.gives_in_chunks(guarantee):
         raise UsageError(
-            f"Method '{settings.method}' needs the whole table in memory for"
+            f"Method '{chosen.name}' needs the whole table in memory for"
             f" {guarantee.describe()['name']}.",
-            f"In chunks: {', '.join(known)}. Or leave out --memory and --engine.",
+            f"In chunks: {', '.join(chunked_methods(guarantee))}. Or leave out --memory and"
+            " --engine.",
         )
+
+
+def chunked_methods(guarantee: Guarantee) -> list[str]:
+    """List the methods that give a guarantee in chunks, those that need the least memory first.
+
+    >>> from mottle.guarantees.k_anonymity import KAnonymity
+    >>> chunked_methods(KAnonymity(2))
+    ['nh', 'freeform']
+    """
+    able = [
+        (method.chunking.bytes_per_edge, name)
+        for name, method in methods.registered().items()
+        if method.chunking is not None and method.gives_in_chunks(guarantee)
+    ]
+    return [name for _, name in sorted(able)]
 
 
 def drive(
@@ -198,7 +211,7 @@ def _method(settings: Settings, guarantee: Guarantee, rows: int) -> str:
     if settings.method != "auto":
         return settings.method
     if guarantee.about_values:
-        return CHUNKED_VALUES[0]
+        return "buckets"
     limit = PATIENCE if settings.effort is None else settings.effort
     expected = expected_seconds(rows, guarantee.degree)
     return "nh" if settings.effort != 0 and expected > limit else "freeform"

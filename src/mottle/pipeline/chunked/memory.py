@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from mottle import methods
 from mottle.errors import UsageError
 
 _GIGABYTE = 10**9
@@ -21,7 +22,9 @@ def memory_bytes(memory: str | int) -> int:
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?", str(memory).strip().lower())
     if match is None:
-        raise UsageError(f"'{memory}' is no amount of memory.", "Write for instance --memory 4GB.")
+        raise UsageError(
+            f"'{memory}' is not a valid memory size.", "Write for instance --memory 4GB."
+        )
     number, prefix, binary = match.groups()
     step = 1024 if binary else 1000
     amount = int(float(number) * step ** " kmgt".index(prefix or " "))
@@ -39,7 +42,9 @@ def rows_per_chunk(memory: int, method: str, degree: int, columns: int, row_byte
 
     ``columns``: quasi-identifiers; ``row_bytes``: of the columns that are published as they are.
     """
-    edges = {"nh": 12, "freeform": 60, "buckets": 90}[method] * degree
+    chunking = methods.get(method).chunking
+    assert chunking is not None, "the driver picks methods that work in chunks"
+    edges = chunking.bytes_per_edge * degree
     per_row = 250 + 130 * columns + edges + 6 * row_bytes
     rows = int((memory - BASE_BYTES) * 0.8 / per_row)
     return max(min(rows, MOST_ROWS), min(FEWEST_ROWS, rows), 4 * degree)

@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from mottle.errors import PrivacyError
 from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
-from mottle.pipeline.chunked.chunk import CHUNK, SEAT, TIEBREAK, ChunkedPlan
+from mottle.pipeline.chunked.chunk import CHUNK, SLOT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
     SHARE,
     Keep,
+    assign_slots,
     grouped,
-    look_at_stretch,
+    inspect_section,
     part_region,
-    seat_stretch,
 )
 from mottle.typing import Int64Array
 
@@ -39,13 +39,13 @@ class SparkPartitions:
     def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
         """What ``work`` says about every stretch; the driver gets nothing else."""
         fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
-        look = grouped(look_at_stretch, self.plan, self.cuts, work)
-        told = self.rows.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
-        found = dict(zip(told.column(CHUNK).to_pylist(), told.column("found"), strict=True))
-        stretches = len(self.cuts) - 1
-        if sorted(found) != list(range(stretches)):
+        inspect = grouped(inspect_section, self.plan, self.cuts, work)
+        made = self.rows.groupBy(CHUNK).applyInArrow(inspect, spark_schema(fields)).toArrow()
+        found = dict(zip(made.column(CHUNK).to_pylist(), made.column("found"), strict=True))
+        sections = len(self.cuts) - 1
+        if sorted(found) != list(range(sections)):
             raise PrivacyError("Invariant 5: a region was looked at twice or not at all.")
-        return [pickle.loads(found[number].as_py()) for number in range(stretches)]
+        return [pickle.loads(found[number].as_py()) for number in range(sections)]
 
 
 class SparkParts:
@@ -83,14 +83,14 @@ class SparkParts:
             self._known[key] = self._keep(f"parts{len(self._known)}", made)
         return self._known[key]
 
-    def seated(self, plan: ChunkedPlan) -> DataFrame:
+    def with_slots(self, plan: ChunkedPlan) -> DataFrame:
         """The rows of all chunks, each with its chunk and its slot, as was decided."""
         assert plan.decision is not None
-        fields = spark_schema(arrow_schema(self._regions).append(pa.field(SEAT, pa.int64())))
+        fields = spark_schema(arrow_schema(self._regions).append(pa.field(SLOT, pa.int64())))
         tiers = [
             self.of(tier.share)
             .groupBy(CHUNK)
-            .applyInArrow(grouped(seat_stretch, plan, number), fields)
+            .applyInArrow(grouped(assign_slots, plan, number), fields)
             for number, tier in enumerate(plan.decision.tiers)
         ]
         return reduce(lambda some, more: some.union(more), tiers)

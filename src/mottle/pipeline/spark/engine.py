@@ -46,7 +46,7 @@ from mottle.pipeline.spark.tasks import (
     code_rows,
     grouped,
     publish_chunk,
-    publish_scouts,
+    publish_pilot,
     published_fields,
 )
 from mottle.release.certificate import EngineFacts
@@ -229,10 +229,10 @@ class SparkEngine:
     def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records in one worker; the driver gets what their release says."""
         fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
-        work = grouped(publish_scouts, plan, buckets)
+        work = grouped(publish_pilot, plan, buckets)
         rows = self._parts(plan).of(share)
         made = rows.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
-        made = self.keep("scouts", made)
+        made = self.keep("pilot", made)
         self.pilot = made.drop(PROFILES)
         found = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
         if found.num_rows != 1:
@@ -245,7 +245,7 @@ class SparkEngine:
         if plan.decision is None:
             self.chunks = self.ordering.in_regions(plan.cuts)
         else:
-            self.chunks = self.keep("seated", self._parts(plan).seated(plan))
+            self.chunks = self.keep("slots", self._parts(plan).with_slots(plan))
 
     def publish(self, plan: ChunkedPlan) -> list[Measurements]:
         """Publish every chunk in a worker; the driver gets one line of measurements for each."""

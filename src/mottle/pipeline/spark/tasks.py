@@ -71,15 +71,15 @@ def publish_chunk(plan: ChunkedPlan, key: tuple[pa.Scalar, ...], rows: pa.Table)
     return _numbered(plan, number, table, measured)
 
 
-def publish_scouts(
+def publish_pilot(
     plan: ChunkedPlan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
     """Publish the scouts; their first row carries also what their release tells."""
     _one_thread()
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    table, measured, profiles = plan.anonymize_scouts(ordered, buckets)
-    told = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
-    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
+    table, measured, profiles = plan.anonymize_pilot(ordered, buckets)
+    found = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
+    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, found)
 
 
 def _numbered(plan: ChunkedPlan, number: int, table: pa.Table, measured: Measurements) -> pa.Table:
@@ -103,7 +103,7 @@ def part_region(
     return rows.append_column(SHARE, pa.array(plan.parts(key[0].as_py(), rows, share)))
 
 
-def look_at_stretch(
+def inspect_section(
     plan: ChunkedPlan,
     cuts: Int64Array,
     work: Callable[[RegionRows], Any],
@@ -113,17 +113,17 @@ def look_at_stretch(
     """What ``work`` says about one stretch, as bytes."""
     _one_thread()
     number = key[0].as_py()
-    found = work(plan.stretch(number, plan.in_order(rows), cuts))
+    found = work(plan.section(number, plan.in_order(rows), cuts))
     return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 
-def seat_stretch(
+def assign_slots(
     plan: ChunkedPlan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
     """The rows of one stretch of a tier, each with its chunk and seat."""
     assert plan.decision is not None
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    return plan.seated(plan.decision.tiers[tier], key[0].as_py(), ordered)
+    return plan.with_slots(plan.decision.tiers[tier], key[0].as_py(), ordered)
 
 
 def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:

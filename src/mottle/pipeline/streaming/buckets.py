@@ -36,7 +36,7 @@ class StreamedPartitions:
         codec = self.plan.codec
         columns = [*codec.keys, *codec.values]
         return [
-            work(self.plan.stretch(number, self.read(number, columns), self.cuts))
+            work(self.plan.section(number, self.read(number, columns), self.cuts))
             for number in range(len(self.cuts) - 1)
         ]
 
@@ -58,11 +58,13 @@ class ChunkRows:
         self._plan = plan
         self._rows = rows
         self._stage = stage
-        self._seated: list[tuple[Path, list[int]]] = []  # files, and the chunks of their batches
+        self._slot_files: list[
+            tuple[Path, list[int]]
+        ] = []  # files, and the chunks of their batches
         for tier in plan.decision.tiers if plan.decision is not None else ():
             if tier.slots is not None:
-                stretches = range(len(tier.share.cuts) - 1)
-                self._seated += [self._seat(tier, stretch) for stretch in stretches]
+                sections = range(len(tier.share.cuts) - 1)
+                self._slot_files += [self._assign_slots(tier, section) for section in sections]
 
     def read(self, number: int) -> pa.Table:
         """The rows of a chunk, in order."""
@@ -71,20 +73,22 @@ class ChunkRows:
             return StreamedPartitions(self._plan, self._rows, None).read(number)
         tier = decision.tier_of(number)
         if tier.slots is None:
-            line = StreamedPartitions(self._plan, self._rows, tier.share)
-            return line.read(number - tier.first_chunk)
+            partitions = StreamedPartitions(self._plan, self._rows, tier.share)
+            return partitions.read(number - tier.first_chunk)
         batches = [
-            _batch(path, chunks.index(number)) for path, chunks in self._seated if number in chunks
+            _batch(path, chunks.index(number))
+            for path, chunks in self._slot_files
+            if number in chunks
         ]
         return pa.Table.from_batches(batches)
 
-    def _seat(self, tier: TierDecision, stretch: int) -> tuple[Path, list[int]]:
+    def _assign_slots(self, tier: TierDecision, section: int) -> tuple[Path, list[int]]:
         """Write the rows of a stretch, chunk by chunk; and the word that they are complete."""
-        path = self._stage / f"seated-{tier.share.part}-{stretch:05}.arrow"
+        path = self._stage / f"slots-{tier.share.part}-{section:05}.arrow"
         note = path.with_suffix(".json")
         if not note.exists():
-            line = StreamedPartitions(self._plan, self._rows, tier.share)
-            rows = self._plan.seated(tier, stretch, line.read(stretch))
+            partitions = StreamedPartitions(self._plan, self._rows, tier.share)
+            rows = self._plan.with_slots(tier, section, partitions.read(section))
             chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
             with (
                 pa.OSFile(str(path), "wb") as file,

@@ -24,9 +24,9 @@ from mottle.utils.csprng import Purpose, Secret
 class ChunkFiles:
     """The published chunks of a run in ``folder``, those of an earlier attempt included."""
 
-    def __init__(self, folder: Path, heaps: int, secret: Secret) -> None:
+    def __init__(self, folder: Path, partitions: int, secret: Secret) -> None:
         self._folder = folder
-        self._heaps = heaps
+        self._partitions = partitions
         self._secret = secret
 
     def measured(self, number: int) -> Measurements | None:
@@ -37,15 +37,15 @@ class ChunkFiles:
     def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
         """Keep a chunk: first its rows, then the word that they are complete."""
         secret = self._secret.part("heaps of chunk", number)
-        heap = secret.numbers(table.num_rows, bound=self._heaps)
-        by_heap = table.take(pa.array(np.argsort(heap, kind="stable")))
-        ends = np.cumsum(np.bincount(heap, minlength=self._heaps))
+        partition = secret.numbers(table.num_rows, bound=self._partitions)
+        by_partition = table.take(pa.array(np.argsort(partition, kind="stable")))
+        ends = np.cumsum(np.bincount(partition, minlength=self._partitions))
         path = self._path(number, "arrow")
         with pa.OSFile(str(path), "wb") as file:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             with pa.ipc.new_file(file, table.schema, options=options) as writer:
                 for start, end in zip([0, *ends[:-1]], ends, strict=True):
-                    rows = by_heap.slice(start, end - start).combine_chunks()
+                    rows = by_partition.slice(start, end - start).combine_chunks()
                     batches = rows.to_batches()
                     writer.write(batches[0] if batches else _empty(table.schema))
         with path.open("rb") as written:
@@ -58,9 +58,9 @@ class ChunkFiles:
             if int(path.stem.removeprefix("chunk-")) >= first:
                 path.unlink()
 
-    def heaps(self, chunks: int) -> Iterator[pa.Table]:
+    def shuffled(self, chunks: int) -> Iterator[pa.Table]:
         """The rows of the release, in their order, a heap at a time."""
-        for number in range(self._heaps):
+        for number in range(self._partitions):
             parts = [self._batch(chunk, number) for chunk in range(chunks)]
             table = pa.Table.from_batches(parts)
             order = self._secret.part("order of heap", number).permutation(
@@ -68,14 +68,14 @@ class ChunkFiles:
             )
             yield table.take(pa.array(order))
 
-    def _batch(self, chunk: int, heap: int) -> pa.RecordBatch:
+    def _batch(self, chunk: int, partition: int) -> pa.RecordBatch:
         with (
             pa.OSFile(str(self._path(chunk, "arrow"))) as file,
             pa.ipc.open_file(file) as reader,
         ):
-            if reader.num_record_batches != self._heaps:
+            if reader.num_record_batches != self._partitions:
                 raise PrivacyError(f"Invariant 5: chunk {chunk} has not been shuffled.")
-            return reader.get_batch(heap)
+            return reader.get_batch(partition)
 
     def _path(self, number: int, suffix: str) -> Path:
         return self._folder / f"chunk-{number:05}.{suffix}"

@@ -353,9 +353,9 @@ class StreamingEngine:
 
     def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records as chunk 0, once."""
-        note, files = self.stage / "scouts.json", self._files(plan)
+        note, files = self.stage / "pilot.json", self._files(plan)
         if files.measured(0) is None or not note.exists():
-            table, measured, profiles = plan.anonymize_scouts(
+            table, measured, profiles = plan.anonymize_pilot(
                 self.partitions(plan, share).read(0), buckets
             )
             write_atomic(note, json.dumps(profiles.tolist()))
@@ -370,7 +370,7 @@ class StreamingEngine:
         digest = hashlib.sha256(pickle.dumps(plan.decision)).hexdigest()
         if not note.exists() or note.read_text(encoding="utf-8") != digest:
             self._files(plan).forget(plan.decision.first_chunk)
-            for path in self.stage.glob("seated-*.json"):
+            for path in self.stage.glob("slots-*.json"):
                 path.unlink()
             write_atomic(note, digest)
 
@@ -397,7 +397,7 @@ class StreamingEngine:
 
     def rows_in_order(self, plan: ChunkedPlan) -> Iterator[pa.Table]:
         """All published rows in a uniformly random order."""
-        return self._files(plan).heaps(plan.chunks)
+        return self._files(plan).shuffled(plan.chunks)
 
     @property
     def _sorted(self) -> SortedRows:
