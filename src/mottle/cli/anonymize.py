@@ -39,7 +39,7 @@ def run(asked: Anonymize) -> None:
 
 
 def _in_memory(asked: Anonymize, began: float) -> Certificate:
-    """Work on the whole table at once; returns the certificate as written."""
+    """Anonymize the whole table at once; returns the certificate as written."""
     target = asked.destination.target
     target.check(asked.private, overwrite=asked.overwrite, internal=asked.reports.internal_report)
     source = asked.source.arguments(asked.data)
@@ -72,7 +72,7 @@ def _in_memory(asked: Anonymize, began: float) -> Certificate:
 
 
 def _in_chunks(asked: Anonymize, scale: Scale) -> Certificate:
-    """Work with another engine; returns the certificate as written."""
+    """Anonymize with another engine; returns the certificate as written."""
     options = asked.source
     text = TextOptions(
         options.delimiter, options.quote, options.encoding, tuple(options.missing or ())

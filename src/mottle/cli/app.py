@@ -21,7 +21,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Entry point of the ``mottle`` command."""
+    """Run the ``mottle`` command."""
     app(prog_name="mottle")
 
 

@@ -60,7 +60,7 @@ def run(asked: Compare) -> None:
 
 
 def show_comparison(found: Comparison, out: Console) -> None:
-    """A table of all lines for people, and why some have no numbers."""
+    """Print a table of all results, and why some have no numbers."""
     title = f"{found.rows:,} records; the other quarter of the table was held out"
     shown = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     shown.add_column("method", no_wrap=True)

@@ -34,7 +34,7 @@ def run(asked: Demo) -> None:
         return
     for title, table in (
         ("Original (generated people)", demo.table),
-        ("Release (other records, in an order that tells nothing)", release.to_text()),
+        ("Release (other records, in random order)", release.to_text()),
     ):
         shown = Table(*_SHOWN, title=title, title_justify="left", box=box.SIMPLE)
         for row in table.select(_SHOWN).slice(0, 6).to_pylist():
@@ -47,7 +47,7 @@ def run(asked: Demo) -> None:
         f"Groups of identical ranges (NH10's HP) would lose {homogeneous.gcp:.2%} instead of"
         f" {release.gcp:.2%}."
     )
-    out.print(f"The input and its schema are in {output} as well. Again, by hand:")
+    out.print(f"The input and its schema are in {output} as well. The same run as a command:")
     print_command(f"mottle anonymize {demo.data} --schema {demo.schema_file} --k {k} -o released")
 
 

@@ -17,7 +17,7 @@ from mottle.utils.arrow import as_text
 
 
 def run(asked: LintHierarchy) -> None:
-    """Name everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
+    """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
     file, column = asked.file, asked.column
     values = None
     if asked.data is not None and column is not None:

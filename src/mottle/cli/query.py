@@ -1,4 +1,4 @@
-"""The command ``mottle query``: questions in SQL to a release."""
+"""The command ``mottle query``: queries in SQL on a release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 1000  # rows of an answer on a terminal
 
 
 def run(asked: Query) -> None:
-    """Ask a release in SQL: counts, sums and averages with bounds and a standard error."""
+    """Query a release in SQL: counts, sums and averages with bounds and a standard error."""
     release = read_release(asked.release)
     answer = release.query(asked.sql, plain=asked.plain, fit=asked.fit)
     if not asked.plain:
@@ -47,7 +47,7 @@ _LEGENDS = {
 
 
 def _for_people(answer: pa.Table) -> pa.Table:
-    """Expected value and error in one column, the bounds in another."""
+    """Put expected value and error into one column, the bounds into another."""
     names = answer.column_names
     columns: dict[str, list[str]] = {}
     for name in names:
@@ -64,7 +64,7 @@ def _for_people(answer: pa.Table) -> pa.Table:
 
 
 def show_answer(answer: pa.Table, out: Console) -> None:
-    """An answer as a table for people, numbers to the right."""
+    """Print an answer as a table, numbers aligned to the right."""
     shown = Table()
     for name, kind in zip(answer.column_names, answer.schema.types, strict=True):
         numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind)

@@ -51,7 +51,7 @@ def run(asked: Report) -> None:
 
 
 def _original(asked: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:
-    """What the release was made from; a Parquet file stays where it is."""
+    """Read what the release was made from; a Parquet file is opened, not read."""
     if of_sets:
         sets = asked.sets
         return read_sets(
@@ -69,7 +69,7 @@ def _original(asked: Report, original: str, *, of_sets: bool) -> pa.Table | Sour
 
 
 def _true_originals(links: Path, rows: int) -> list[int]:
-    """The rows of the original that the first ``rows`` rows of the release really come from."""
+    """Return the true originals of the first ``rows`` rows of the release."""
     found: dict[int, int] = {}
     for batch in LinkFile(links).batches():
         wanted = pc.and_(batch.column("true"), pc.less(batch.column("published"), rows))

@@ -40,7 +40,7 @@ def get(name: str) -> Method:
     Returns
     -------
     Method
-        What it gives, where it comes from, what it costs, and the function that runs it.
+        What it gives, its paper, its cost, and the function that runs it.
 
     Raises
     ------

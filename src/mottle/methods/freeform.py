@@ -40,10 +40,10 @@ _SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders,
 
 @register(
     "freeform",
-    title="every record its own ranges: optimal matching in blocks, refined while it pays",
+    title="individual ranges for every record: optimal matching in blocks, then refinement",
     paper="mottle, after HKA15",
     offers=Capability.K_ANONYMITY,
-    cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
+    cost="O(n · k · block · d) time, refinement until the time limit; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
     chunking=Chunking(bytes_per_edge=60, offers=Capability.K_ANONYMITY),
 )

@@ -63,7 +63,7 @@ _PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
     offers=Capability.CAPS,
-    cost="O(n · μ · block · d) time, refinement as long as you let it; O(n · (μ + d)) memory",
+    cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
     chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS),
 )

@@ -1,4 +1,4 @@
-"""The regions of a streamed table as `buckets` looks at them, read from the sorted file."""
+"""The regions of a streamed table as `buckets` takes them, read from the sorted file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mottle.typing import Int64Array
 
 @dataclass(frozen=True)
 class StreamedPartitions:
-    """The sorted rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
+    """The sorted rows of a share, or all, by section: `partitioned.cuts.OrderedPartitions`."""
 
     plan: ChunkedPlan
     rows: SortedRows
@@ -28,11 +28,11 @@ class StreamedPartitions:
 
     @property
     def cuts(self) -> Int64Array:
-        """First row of every stretch, and the end."""
+        """The first row of every section, and the end."""
         return self.plan.cuts if self.share is None else self.share.cuts
 
     def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
-        """What ``work`` says about every stretch."""
+        """Return the results of ``work`` on all sections."""
         codec = self.plan.codec
         columns = [*codec.keys, *codec.values]
         return [
@@ -41,7 +41,7 @@ class StreamedPartitions:
         ]
 
     def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
-        """The coded rows of a stretch."""
+        """Read the coded rows of a section."""
         regions = [number] if self.share is None else self.share.regions(number)
         return pa.concat_tables([self._read(region, columns) for region in regions])
 
@@ -52,7 +52,7 @@ class StreamedPartitions:
 
 
 class ChunkRows:
-    """The coded rows of every chunk, which `buckets` may have put together from several regions."""
+    """The coded rows of every chunk, which `buckets` may have combined from several regions."""
 
     def __init__(self, plan: ChunkedPlan, rows: SortedRows, stage: Path) -> None:
         self._plan = plan
@@ -67,7 +67,7 @@ class ChunkRows:
                 self._slot_files += [self._assign_slots(tier, section) for section in sections]
 
     def read(self, number: int) -> pa.Table:
-        """The rows of a chunk, in order."""
+        """Read the rows of a chunk, in order."""
         decision = self._plan.decision
         if decision is None:
             return StreamedPartitions(self._plan, self._rows, None).read(number)
@@ -83,7 +83,7 @@ class ChunkRows:
         return pa.Table.from_batches(batches)
 
     def _assign_slots(self, tier: TierDecision, section: int) -> tuple[Path, list[int]]:
-        """Write the rows of a stretch, chunk by chunk; and the word that they are complete."""
+        """Write the rows of a section by chunk, then a completion marker."""
         path = self._stage / f"slots-{tier.share.part}-{section:05}.arrow"
         note = path.with_suffix(".json")
         if not note.exists():

@@ -1,9 +1,10 @@
 """Published chunks on disk, and the uniformly random order in which their rows are released.
 
-A chunk's file holds one batch for each *heap*: every row has been thrown onto one of the heaps at
-random. The release is heap after heap, each shuffled in memory. That is a uniformly random order of
-all rows: throwing a row onto a heap draws the first digits of a random number for it, shuffling the
-heap the others, and rows end up sorted by independent random numbers.
+A chunk's file holds one batch for each *shuffle partition*: every row has been assigned to one of
+the partitions at random. The release is the concatenation of the partitions, each shuffled in
+memory. That is a uniformly random order of all rows: choosing the partition of a row draws the
+first digits of a random number for it, shuffling the partition draws the others, and rows end up
+sorted by independent random numbers.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class ChunkFiles:
         self._secret = secret
 
     def measured(self, number: int) -> Measurements | None:
-        """What was measured in a chunk, if it is complete."""
+        """Return what was measured on a chunk, or None if it is not complete."""
         path = self._path(number, "json")
         return Measurements.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
-        """Keep a chunk: first its rows, then the word that they are complete."""
-        secret = self._secret.part("heaps of chunk", number)
+        """Write a chunk's rows, then its measurements as the completion marker."""
+        secret = self._secret.part("heaps of chunk", number)  # the words key the random numbers
         partition = secret.numbers(table.num_rows, bound=self._partitions)
         by_partition = table.take(pa.array(np.argsort(partition, kind="stable")))
         ends = np.cumsum(np.bincount(partition, minlength=self._partitions))
@@ -53,13 +54,13 @@ class ChunkFiles:
         write_atomic(self._path(number, "json"), measured.to_json())
 
     def forget(self, first: int) -> None:
-        """Chunks from number ``first`` on have to be worked on again."""
+        """Mark the chunks from number ``first`` on as incomplete."""
         for path in self._folder.glob("chunk-*.json"):
             if int(path.stem.removeprefix("chunk-")) >= first:
                 path.unlink()
 
     def shuffled(self, chunks: int) -> Iterator[pa.Table]:
-        """The rows of the release, in their order, a heap at a time."""
+        """Read the rows of the release in their order, one shuffle partition at a time."""
         for number in range(self._partitions):
             parts = [self._batch(chunk, number) for chunk in range(chunks)]
             table = pa.Table.from_batches(parts)
