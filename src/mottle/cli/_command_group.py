@@ -142,8 +142,8 @@ def _made(name: str, declared: type[commands.Command], summary: str) -> Any:
 
     def call(context: typer.Context, **values: Any) -> Any:
         with _errors.reporting_errors():
-            asked = declared.from_values(values)
-            return replace(asked, typed=context.meta[_ARGUMENTS]).run()
+            command = declared.from_values(values)
+            return replace(command, typed=context.meta[_ARGUMENTS]).run()
 
     call.__signature__ = _signature(declared)  # type: ignore[attr-defined]
     call.__annotations__ = {}

@@ -25,8 +25,8 @@ def main() -> None:
     app(prog_name="mottle")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"mottle {__version__}")
         raise typer.Exit
 

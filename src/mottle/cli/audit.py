@@ -15,22 +15,22 @@ BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
 _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"}
 
 
-def run(asked: Audit) -> None:
+def run(command: Audit) -> None:
     """Run adversaries against a release; exit code 6 if its guarantee is broken."""
     report = audit_release(
-        asked.source.read(asked.original),
-        asked.release,
-        schema=asked.columns.schema if asked.columns.given else None,
-        private=asked.private,
-        guarantee=asked.guarantee.guarantee,
-        adversaries=asked.adversary or None,
-        sample=asked.sample,
-        seed=asked.seed,
+        command.source.read(command.original),
+        command.release,
+        schema=command.columns.schema if command.columns.given else None,
+        private=command.private,
+        guarantee=command.guarantee.guarantee,
+        adversaries=command.adversary or None,
+        sample=command.sample,
+        seed=command.seed,
     )
-    if asked.as_json:
+    if command.as_json:
         print(report.to_json())
     else:
-        show_report(report, Console(), asked.release.name)
+        show_report(report, Console(), command.release.name)
     if not report.passed:
         raise typer.Exit(BROKEN)
 

@@ -16,20 +16,20 @@ from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
 
 
-def run(asked: Demo) -> None:
+def run(command: Demo) -> None:
     """Generate a population, anonymize it and show what happened."""
-    output, k = asked.output, asked.k
+    output, k = command.output, command.k
     guarantee = KAnonymity(k)
     began = time.perf_counter()
     with progress_bar() as on_progress:
-        demo = prepare(output, asked.rows)
+        demo = prepare(output, command.rows)
         release = anonymize(demo.table, demo.schema, guarantee, progress=on_progress)
         homogeneous = anonymize(
             demo.table, demo.schema, guarantee, method="hp", progress=on_progress
         )
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True)
-    if asked.as_json:
+    if command.as_json:
         print(certificate.to_json(), end="")
         return
     for title, table in (

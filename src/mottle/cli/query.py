@@ -18,27 +18,27 @@ _ENDINGS = ("_low", "_high", "_error")
 _SHOWN = 1000  # rows of an answer on a terminal
 
 
-def run(asked: Query) -> None:
+def run(command: Query) -> None:
     """Query a release in SQL: counts, sums and averages with bounds and a standard error."""
-    release = read_release(asked.release)
-    answer = release.query(asked.sql, plain=asked.plain, fit=asked.fit)
-    if not asked.plain:
-        for note in notes(release.queries(asked.fit), asked.sql):
+    release = read_release(command.release)
+    answer = release.query(command.sql, plain=command.plain, fit=command.fit)
+    if not command.plain:
+        for note in notes(release.queries(command.fit), command.sql):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
-    if asked.as_json:
+    if command.as_json:
         print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
-    elif asked.as_csv:
+    elif command.as_csv:
         print(_csv(answer), end="")
     else:
         out = Console()
-        show_answer(answer if asked.plain else _for_people(answer), out)
-        if not asked.plain:
-            out.print(_LEGENDS[asked.fit], highlight=False)
+        show_answer(answer if command.plain else _for_people(answer), out)
+        if not command.plain:
+            out.print(_LEGENDS[command.fit], highlight=False)
 
 
 _LEGENDS = {
-    fit: f"Expected ± standard error, if {likely}; the truth lies between the bounds, whatever the"
-    " values are."
+    fit: f"Expected ± standard error, if {likely}; the true value is between the bounds"
+    " in any case."
     for fit, likely in (
         (FITS[0], "the values in a cell are as likely as the whole release says"),
         (FITS[1], "all values in a cell are equally likely"),

@@ -71,8 +71,8 @@ class _Saved(ReleaseData):
         StorageError
             A file exists already, or cannot be written.
         UsageError
-            ``private`` is given but the release has no links, a file for the owner lies inside the
-            folder, or an internal report is asked for along with a database.
+            ``private`` is given but the release has no links, a file for the owner is inside the
+            folder, or an internal report is requested for a database.
         """
         if isinstance(output, DatabaseTable):
             if internal is not None:

@@ -75,7 +75,7 @@ class Settings:
         words = {"method": method, "representation": representation, "walk": walk, "audit": audit}
         for option, word in words.items():
             if not isinstance(word, str):
-                raise UsageError(f"The {option} must be a word, not a {type(word).__name__}.")
+                raise UsageError(f"The {option} must be a string, not {type(word).__name__}.")
         for option, word, known in (("walk", walk, WALKS), ("audit", audit, AUDITS)):
             if word not in known:
                 raise UsageError(f"There is no {option} '{word}'.", did_you_mean(word, known))

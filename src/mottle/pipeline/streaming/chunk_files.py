@@ -37,7 +37,8 @@ class ChunkFiles:
 
     def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
         """Write a chunk's rows, then its measurements as the completion marker."""
-        secret = self._secret.part("heaps of chunk", number)  # the words key the random numbers
+        # The words are part of the key of the random numbers, here and below, and must not change.
+        secret = self._secret.part("heaps of chunk", number)
         partition = secret.numbers(table.num_rows, bound=self._partitions)
         by_partition = table.take(pa.array(np.argsort(partition, kind="stable")))
         ends = np.cumsum(np.bincount(partition, minlength=self._partitions))

@@ -352,6 +352,7 @@ class StreamingEngine:
         """Yield all rows as codes, and count combinations of sensitive codes in ``counted``."""
         done = 0
         for number, table in enumerate(self.source.read()):
+            # The words are part of the key of the random numbers and must not change.
             tiebreak = secret.part("lots of batch", number).numbers(table.num_rows)
             rows = codec.code(table, tiebreak, done)
             if codec.sensitive:
