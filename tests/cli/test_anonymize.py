@@ -294,7 +294,7 @@ def test_nulls_everywhere_and_constants_are_anonymized_with_a_note(tmp_path: Pat
         "anonymize", data, "--qi", "empty,same,text", "--k", "3", "-o", tmp_path / "out"
     )
     assert result.exit_code == 0, result.output
-    assert "Column 'same' has the same value everywhere" in said(result)
+    assert "Column 'same' has the same value in all rows" in said(result)
     assert mottle.read_release(tmp_path / "out").gcp == 0
 
 
@@ -496,7 +496,7 @@ def test_methods_without_sets_and_engines_refuse_the_column(patients: Path, tmp_
     result = mottle_command(
         "anonymize", patients, *named, "--method", "mondrian", "-o", tmp_path / "out"
     )
-    refused(result, 2, "takes no sets", "'diagnoses'", "freeform")
+    refused(result, 2, "does not support sets", "'diagnoses'", "freeform")
     result = mottle_command(
         "anonymize", patients, *named, "--memory", "1GB", "-o", tmp_path / "out"
     )

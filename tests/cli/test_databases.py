@@ -70,8 +70,8 @@ def test_between_files_of_databases(tmp_path: Path) -> None:
     ("options", "exit_code", "words"),
     [
         (("-o", "out", "--to", "x.db", "--to-table", "t"), 2, "either a folder"),
-        ((), 2, "needs one place to be written to"),
-        (("--to", "x.db"), 2, "--to and --to-table go together"),
+        ((), 2, "exactly one destination"),
+        (("--to", "x.db"), 2, "--to and --to-table must be given together"),
         (("--to", "mysql://ada:s3cret@db/x", "--to-table", "t"), 2, "mysql://"),
         (("--to", "x.csv", "--to-table", "t"), 2, "not a database"),
         (("-o", "out", "--table", "people"), 2, "--table is for databases"),

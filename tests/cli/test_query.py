@@ -34,7 +34,7 @@ def test_query_shows_expected_values_and_bounds(folder: str, release: Release) -
     shown = run("query", folder, "SELECT size, count(*) FROM release GROUP BY size")
     assert "count between" in shown
     assert "±" in shown
-    assert "the truth lies between" in shown.replace("\n", " ")
+    assert "the true value is between" in shown.replace("\n", " ")
 
 
 def test_query_prints_json_and_csv(folder: str, release: Release) -> None:

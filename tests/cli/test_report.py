@@ -111,10 +111,14 @@ def test_internal_report_can_be_made_later(released: Path, people: Path, tmp_pat
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--original", "DATA"], 2, "internal report needs a file of its own"),
+        (["--original", "DATA"], 2, "must be written outside the release"),
         (["--original", "DATA", "-o", "RELEASE/i.html"], 2, "for the owner only"),
-        (["--report-examples"], 2, "who is whose record"),
-        (["--original", "DATA", "-o", "i.html", "--report-examples"], 2, "who is whose record"),
+        (["--report-examples"], 2, "needs the original and the owner's link file"),
+        (
+            ["--original", "DATA", "-o", "i.html", "--report-examples"],
+            2,
+            "needs the original and the owner's link file",
+        ),
     ],
 )
 def test_wrong_options_are_named(

@@ -135,10 +135,10 @@ def test_command_prints_and_writes_a_table(table: pa.Table, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "No guarantees are given"),
-        (["--k", "5,x"], "--k 5,x cannot be read"),
+        ([], "No guarantee is given"),
+        (["--k", "5,x"], "'5,x' of --k is not valid"),
         (["--k", "1"], "k = 1 hides nobody"),
-        (["--beta", "a"], "--beta a cannot be read"),
+        (["--beta", "a"], "'a' of --beta is not valid"),
         (["--k", "5", "--methods", "nix"], "no method 'nix'"),
     ],
 )

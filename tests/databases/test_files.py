@@ -69,7 +69,9 @@ def test_a_release_that_fails_leaves_other_tables_of_the_file_alone(
     database: LiveDatabase, release: Release
 ) -> None:
     database.run("CREATE TABLE people AS SELECT 31 AS age")
-    failing = Release(release.table, release.columns, {"rows": object()})
+    failing = Release(
+        release.table, release.columns, release.certificate.with_changes(rows=object())
+    )
     with pytest.raises(TypeError):
         mottle.write_database(failing, database.url, "open")
     assert database.tables() == ["people"]

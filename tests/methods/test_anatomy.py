@@ -26,7 +26,7 @@ def groups_of(
     demand = LDiversity(diversity).demand(len(values), encode_sensitive(table, SCHEMA))
     codes = encode(table, SCHEMA, Representation.RANGE)
     found = methods.get("anatomy").arrange(codes, demand, effort or MethodContext())
-    assert found.draw is Draw.APART
+    assert found.draw is Draw.TWO_TABLES
     graph = found.graph
     assert graph.degrees.tolist() == graph.sizes.tolist()
     return [part.tolist() for part in np.split(graph.members, graph.starts[1:-1])]

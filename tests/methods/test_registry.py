@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mottle import Guarantee, KAnonymity, UsageError, methods
+from mottle import BetaLikeness, Guarantee, KAnonymity, LDiversity, UsageError, methods
 from mottle.guarantees.capability import Capability
 from mottle.methods.base import register
 
@@ -59,3 +59,25 @@ def test_name_cannot_be_registered_twice():
 def test_registry_cannot_be_changed_through_its_listing():
     methods.registered().clear()
     assert "nh" in methods.registered()
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "able"),
+    [
+        (KAnonymity(2), {"nh", "freeform"}),
+        (LDiversity(2), {"buckets"}),  # nh gives it in memory only
+        (BetaLikeness(1), {"buckets"}),
+        (KAnonymity(2) & LDiversity(2), {"buckets"}),
+    ],
+)
+def test_methods_that_work_in_chunks_say_for_which_guarantees(guarantee: Guarantee, able: set[str]):
+    found = {name for name, each in methods.registered().items() if each.gives_in_chunks(guarantee)}
+    assert found == able
+    assert all(methods.get(name).gives(guarantee) for name in found)
+
+
+def test_nothing_in_chunks_that_a_method_does_not_give_in_memory():
+    for method in methods.registered().values():
+        if method.chunking is not None:
+            assert method.chunking.bytes_per_edge > 0
+            assert method.chunking.offers in method.offers

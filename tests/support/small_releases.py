@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from certificates import certificate
 
 import mottle
 from mottle import Form, Kind, Release, Role
@@ -19,7 +20,7 @@ def release_of(columns: Sequence[tuple[PublishedColumn, list[object]]]) -> Relea
         pa.array(cells, field.type) for field, (_, cells) in zip(fields, columns, strict=True)
     ]
     table = pa.table(arrays, schema=pa.schema(fields))
-    return Release(table, tuple(column for column, _ in columns), {"rows": table.num_rows})
+    return Release(table, tuple(column for column, _ in columns), certificate(rows=table.num_rows))
 
 
 def generalized(name: str, kind: Kind, form: str, value_type: pa.DataType) -> PublishedColumn:

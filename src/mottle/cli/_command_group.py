@@ -1,4 +1,4 @@
-"""The group of all commands: each is declared, and what it does is imported, when it is called."""
+"""The group of all commands; each is made, and its module imported, when it is called."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ else:
     commands = lazy_module("mottle.cli.commands")
 
 _ARGUMENTS = "mottle.arguments"  # of the command line, in the context's notes
-_Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # the class of all wrong usage
+_Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # the class of all usage errors
 _HELP_OPTIONS = ["-h", "--help"]
 
-# By the name of a command: its class in `mottle.cli.commands`, and what it does in one line.
+# By the name of a command: its class in `mottle.cli.commands`, and a one-line summary.
 COMMANDS: dict[str, tuple[str, str]] = {
     "anonymize": (
         "Anonymize",
@@ -33,11 +33,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "audit": (
         "Audit",
-        "Attack RELEASE with all that ORIGINAL tells; exit code 6 if the guarantee is broken.",
+        "Attack RELEASE with knowledge of ORIGINAL; exit code 6 if the guarantee is broken.",
     ),
     "query": (
         "Query",
-        "Ask RELEASE in SQL: counts, sums and averages with bounds and a standard error.",
+        "Query RELEASE in SQL: counts, sums and averages with bounds and a standard error.",
     ),
     "sample": (
         "Sample",
@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "methods": ("Methods", "List the methods: what each gives, its paper and its cost."),
     "lint-hierarchy": (
         "LintHierarchy",
-        "Name everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
+        "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
     ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
     "anonymize-sets": (
@@ -89,7 +89,7 @@ class CommandGroup(TyperGroup):
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """List the commands from `COMMANDS`, without loading them, Rich, or anything else."""
+        """List the commands from `COMMANDS` without importing them, Rich, or anything else."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         options = [param.get_help_record(ctx) for param in self.get_params(ctx)]
@@ -127,10 +127,10 @@ class _LazyCommands(MutableMapping[str, Any]):
 
 
 class _Command(TyperCommand):
-    """A command whose option ``--help`` stands among the others."""
+    """A command whose option ``--help`` is listed among the others."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option ``--help``."""
+        """Return the option ``--help``."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.rich_help_panel, option.metavar = "Output", ""
@@ -138,12 +138,12 @@ class _Command(TyperCommand):
 
 
 def _made(name: str, declared: type[commands.Command], summary: str) -> Any:
-    """The command of a declaration."""
+    """Make the command of a declaration."""
 
     def call(context: typer.Context, **values: Any) -> Any:
         with _errors.reporting_errors():
-            asked = declared.from_values(values)
-            return replace(asked, typed=context.meta[_ARGUMENTS]).run()
+            command = declared.from_values(values)
+            return replace(command, typed=context.meta[_ARGUMENTS]).run()
 
     call.__signature__ = _signature(declared)  # type: ignore[attr-defined]
     call.__annotations__ = {}

@@ -1,4 +1,4 @@
-"""Engines for more rows than memory, as ``mottle anonymize`` runs them."""
+"""Engines for tables that do not fit into memory, as ``mottle anonymize`` runs them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WAYS_OUT = {
 
 
 class Engine(StrEnum):
-    """Who moves the rows."""
+    """How rows are moved."""
 
     MEMORY = "memory"
     STREAMING = "streaming"
@@ -49,7 +49,7 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True)
 class Input:
-    """What is to be read, as the command line names it."""
+    """The input as the command line names it."""
 
     data: str
     table: str | None
@@ -57,7 +57,7 @@ class Input:
     text: TextOptions
 
     def reader(self) -> str | pa.RecordBatchReader:
-        """A path, or the batches of a database."""
+        """Return a path, or the batches of a database."""
         if not databases.is_database(self.data):
             if self.table is not None or self.query is not None:
                 raise UsageError(
@@ -69,7 +69,7 @@ class Input:
 
     @property
     def name(self) -> str:
-        """As an interrupted run is known again; without a password."""
+        """The name by which an interrupted run is recognized; without a password."""
         if not databases.is_database(self.data):
             return str(Path(self.data).resolve())
         return arguments_of_source(self.data, self.table, self.query)
@@ -77,7 +77,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Scale:
-    """How a table that is worked on in chunks is moved."""
+    """The engine for a table that is worked on in chunks, and its limits."""
 
     engine: Engine
     memory: str
@@ -87,9 +87,9 @@ class Scale:
     def of(
         cls, engine: str | None, memory: str | None, master: str | None, refused: Mapping[str, Any]
     ) -> Scale | None:
-        """From the options, or None when the table is to be worked on in memory.
+        """Read the options; return None when the table is worked on in memory.
 
-        ``refused`` are options that chunks do not know, with their values.
+        ``refused`` are options that do not work in chunks, with their values.
         """
         try:
             default = Engine.MEMORY if memory is None else Engine.STREAMING
@@ -99,7 +99,7 @@ class Scale:
         if memory is not None and chosen is not Engine.STREAMING:
             raise UsageError(
                 f"--memory is for the engine 'streaming', not for '{chosen}'.",
-                "Leave one of them out; Spark has settings of its own for memory.",
+                "Leave one of them out; Spark has its own settings for memory.",
             )
         if master is not None and chosen is not Engine.SPARK:
             raise UsageError("--master is for Spark.", "Add --engine spark.")
@@ -148,14 +148,16 @@ class Scale:
                     **options,
                 ).certificate
             except KeyboardInterrupt:
-                typer.echo("What is done is kept: the same command goes on from there.", err=True)
+                typer.echo(
+                    "Finished chunks are kept: the same command resumes from them.", err=True
+                )
                 raise
         if private is not None or (internal is not None and internal.examples):
             option = "--private" if private is not None else "--report-examples"
             raise UsageError(
-                f"{option} has to know which row of the input is whose, and rows of Spark have no"
-                " number.",
-                f"Leave {option} out, or take the engine 'streaming'.",
+                f"{option} needs the number of each row in the input, which rows in Spark do not"
+                " have.",
+                f"Leave {option} out, or use the engine 'streaming'.",
             )
         return spark.anonymize_file(
             source.reader(),
@@ -172,7 +174,7 @@ class Scale:
 
 
 class TimeEstimate:
-    """What a progress bar says about a stage whose rows come in parts."""
+    """Estimates the remaining time of a stage that works in parts, for a progress bar."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -180,11 +182,11 @@ class TimeEstimate:
         self._share = 0.0
 
     def of(self, progress: Progress) -> str:
-        """The share that is done, and about how long the rest of the stage takes."""
+        """Describe the share that is done, and about how long the rest of the stage takes."""
         now = time.monotonic()
         if progress.stage != self._stage:
             self._stage, self._began = progress.stage, now
-            self._share = progress.share or 0.0  # what an earlier run has done takes no time
+            self._share = progress.share or 0.0  # the part that an earlier run did takes no time
         if progress.share is None:
             return ""
         done = progress.share - self._share
@@ -194,7 +196,7 @@ class TimeEstimate:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Write seconds in a unit that suits their number.
 
     >>> _duration(42), _duration(200), _duration(9000)
     ('42 s', '3 min', '2.5 h')

@@ -1,4 +1,4 @@
-"""How commands report errors: what is wrong and what to do, and the exit code of the error."""
+"""Reports errors of commands: what is wrong and what to do, and the exit code of the error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the numeric kernels are compiled already, so that a first run can announce its wait."""
+"""Finds out whether the numeric kernels are compiled, so that a first run can say it will wait."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mottle.assignment.closed_walk import closed_walk
 
 
 def done_before() -> bool:
-    """Whether an earlier run left compiled kernels behind (Numba keeps them on disk).
+    """Tell whether an earlier run has compiled the kernels, which Numba caches on disk.
 
-    Looks for the cached index of the kernel a run compiles last.
+    Looks for the cached index of the kernel that a run compiles last.
     """
     folder = Path(closed_walk.stats.cache_path or ".")
     return any(folder.glob("*closed_walk*.nbi"))

@@ -35,7 +35,7 @@ class OptionGroup:
 
     @classmethod
     def parameters(cls) -> Iterator[inspect.Parameter]:
-        """The options and arguments of the group and of the groups in it, as Typer reads them."""
+        """Yield the options and arguments of the group and of the groups in it, for Typer."""
         for name, hint, default in _fields(cls):
             if _is_group(hint):
                 yield from hint.parameters()
@@ -56,21 +56,21 @@ class OptionGroup:
         return cls(**found)
 
     def check(self) -> None:
-        """Raise what is wrong with the options themselves, before anything costly is imported."""
+        """Raise `UsageError` if the options are wrong, before anything costly is imported."""
         for name, hint, _ in _fields(type(self)):
             if _is_group(hint):
                 getattr(self, name).check()
 
 
 def parameter(name: str, kind: Any, info: ParameterInfo, default: Any) -> inspect.Parameter:
-    """One parameter of a command's function."""
+    """Make one parameter of a command's function."""
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
 
 
 def as_option(kind: Any, *flags: str, text: str, panel: str) -> OptionInfo:
-    """An option that is declared elsewhere, for `parameter`; ``text`` explains it."""
+    """Make an option that is declared elsewhere, for `parameter`; ``text`` explains it."""
     info: OptionInfo = typer.Option(*flags, help=text, rich_help_panel=panel)
     return _readable(info, kind)
 
@@ -91,9 +91,9 @@ def number(text: str) -> float:
         raise typer.BadParameter("It must be a number.") from None
 
 
-# What stands for a value in ``--help``; nothing for a flag.
+# Placeholders of values in ``--help``; none for a flag.
 _METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH", bool: ""}
-# How a number is read.
+# Parsers of numbers.
 _PARSERS: dict[Any, Callable[[str], float]] = {int: whole_number, float: number}
 
 
@@ -127,7 +127,7 @@ def _shown(info: ParameterInfo, hint: Any, panel: str, name: str) -> ParameterIn
 
 
 def _readable(info: OptionInfo, kind: Any) -> OptionInfo:
-    """The option with a short word for its value, and a reader that says what is wrong with it."""
+    """Give the option a short placeholder, and a parser with a clear error message."""
     kinds = [each for each in (get_args(kind) or (kind,)) if each in _METAVARS]
     if kinds and get_origin(kind) is not list:
         info.metavar = _METAVARS[kinds[0]] if info.metavar is None else info.metavar

@@ -59,7 +59,7 @@ Seconds = Annotated[
     float | None,
     typer.Option(
         help="Seconds for improving the result.",
-        show_default="while it pays",
+        show_default="until it gains little",
         rich_help_panel=EFFORT,
     ),
 ]
@@ -71,7 +71,7 @@ WithExamples = Annotated[
     bool,
     typer.Option(
         "--report-examples",
-        help="Ten rows before and after in the internal report.",
+        help="Show ten rows before and after in the internal report.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -131,13 +131,13 @@ class SetSourceOptions(OptionGroup):
     ] = None
     separator: Annotated[
         str | None,
-        typer.Option(help="What stands between two items of a text.", show_default="blanks"),
+        typer.Option(help="Separator between items of a text.", show_default="blanks"),
     ] = None
     record: Annotated[
-        str | None, typer.Option(help="Of a table with one row per item: whose item it is.")
+        str | None, typer.Option(help="In a table with one row per item: the column of the record.")
     ] = None
     item: Annotated[
-        str | None, typer.Option(help="Of a table with one row per item: the item.")
+        str | None, typer.Option(help="In a table with one row per item: the column of the item.")
     ] = None
     label: Annotated[
         str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
@@ -146,7 +146,7 @@ class SetSourceOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions(OptionGroup):
-    """What the columns are: a mottle.toml, or lists of names and COLUMN=VALUE pairs."""
+    """Roles and kinds of the columns: a mottle.toml, or lists of names and COLUMN=VALUE pairs."""
 
     panel: ClassVar[str] = COLUMNS
     required: ClassVar[bool] = True
@@ -232,7 +232,7 @@ class ColumnOptions(OptionGroup):
 
     @property
     def given(self) -> bool:
-        """Whether anything is said about columns."""
+        """Whether any option about columns is given."""
         lists = any(self.lists.values())
         return lists or self.schema_file is not None or self.rest is not None
 
@@ -250,7 +250,7 @@ class ColumnOptions(OptionGroup):
             return schema if self.rest is None else schema.with_rest(self.rest)
         if not self.qi:
             raise UsageError(
-                "No quasi-identifiers are named: the columns that an adversary may know.",
+                "No quasi-identifiers (columns that an adversary may know) are named.",
                 "Name them with --qi a,b,c, or give --schema FILE"
                 " ('mottle inspect DATA' writes one).",
             )
@@ -284,14 +284,14 @@ class ColumnOptions(OptionGroup):
         )
 
     def check(self) -> None:
-        """Raise what is wrong with the columns."""
+        """Raise an error if the columns are wrong."""
         if self.required or self.given:
             _ = self.schema
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionalColumnOptions(ColumnOptions):
-    """Columns where the release itself usually says what they are."""
+    """Columns of a release that usually describes them itself."""
 
     required: ClassVar[bool] = False
 
@@ -312,7 +312,7 @@ class GuaranteeOptions(OptionGroup):
 
     @classmethod
     def parameters(cls) -> Iterator[inspect.Parameter]:
-        """The options of all guarantees."""
+        """Yield the options of all guarantees."""
         for kind in registered():
             for option in kind.options:
                 flags = [option.flag, *([option.short] if option.short else [])]
@@ -330,7 +330,7 @@ class GuaranteeOptions(OptionGroup):
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """All guarantees that are asked for, together; None when there are none."""
+        """All requested guarantees, combined; None when there are none."""
         made = [kind.from_options(self.values) for kind in registered()]
         return combined(each for each in made if each is not None)
 
@@ -340,18 +340,18 @@ class GuaranteeOptions(OptionGroup):
         if self.guarantee is None:
             raise UsageError(
                 "No guarantee is given.",
-                "Say for instance --k 10, --l 3 or --beta 2; they can be combined.",
+                "Write for instance --k 10, --l 3 or --beta 2; they can be combined.",
             )
         return self.guarantee
 
     def check(self) -> None:
-        """Raise what is wrong with the guarantee."""
+        """Raise `UsageError` if the guarantee is wrong or missing."""
         _ = self.needed if self.required else self.guarantee
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionalGuaranteeOptions(GuaranteeOptions):
-    """What has to hold, if it is not what the certificate states."""
+    """The guarantee to check instead of the one that the certificate states."""
 
     required: ClassVar[bool] = False
 
@@ -366,7 +366,7 @@ class GuaranteeSeriesOptions(OptionGroup):
 
     @classmethod
     def parameters(cls) -> Iterator[inspect.Parameter]:
-        """The options of the guarantees that have one parameter."""
+        """Yield the options of the guarantees that have one parameter."""
         for kind in registered():
             if kind.symbol:
                 option = kind.options[0]
@@ -385,7 +385,7 @@ class GuaranteeSeriesOptions(OptionGroup):
 
     @cached_property
     def guarantees(self) -> list[Guarantee]:
-        """Every value that is asked for, as a guarantee of its own."""
+        """A guarantee for every value of a parameter."""
         found: list[Guarantee] = []
         for kind in registered():
             if kind.symbol:
@@ -396,18 +396,18 @@ class GuaranteeSeriesOptions(OptionGroup):
                     found += [] if made is None else [made]
         if not found:
             raise UsageError(
-                "No guarantees are given to compare methods under.",
-                "Say for instance --k 5,10,20, or --beta 1,2,4.",
+                "No guarantee is given under which methods are compared.",
+                "Write for instance --k 5,10,20, or --beta 1,2,4.",
             )
         return found
 
     def check(self) -> None:
-        """Raise what is wrong with the guarantees."""
+        """Raise `UsageError` if the guarantees are wrong or missing."""
         _ = self.guarantees
 
 
 def words_of(text: str) -> list[str]:
-    """Different words with commas between them."""
+    """Split a comma-separated list into its words, each once."""
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
@@ -418,13 +418,14 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> Iterator[
         except ValueError:
             numbers = "whole numbers" if kind is int else "numbers"
             raise UsageError(
-                f"{option} {text} cannot be read.", f"Write {numbers} with commas between them."
+                f"The value '{text}' of {option} is not valid.",
+                f"Write {numbers} separated by commas.",
             ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class EffortOptions(OptionGroup):
-    """How a release is made, and for how long it is improved."""
+    """How a release is made, and how long it is improved."""
 
     panel: ClassVar[str] = EFFORT
 
@@ -439,7 +440,7 @@ class EffortOptions(OptionGroup):
         bool,
         typer.Option(
             "--unsafe-paper-randomization",
-            help="Draw by the papers' walk although it leaks sensitive values; experiments only.",
+            help="Draw by the papers' walk, which leaks sensitive values; for experiments only.",
         ),
     ] = False
 
@@ -459,28 +460,28 @@ class DestinationOptions(OptionGroup):
     to_table: Annotated[str | None, typer.Option(help="Table for the release, with --to.")] = None
 
     def check(self) -> None:
-        """Raise `UsageError` unless exactly one place is named."""
+        """Raise `UsageError` unless exactly one destination is named."""
         if (self.output is None) == (self.to is None):
             raise UsageError(
-                "The release needs one place to be written to.",
+                "The release must be written to exactly one destination.",
                 "Give either a folder, with --output, or a database, with --to and --to-table.",
             )
         if self.output is not None and _IS_URL.match(str(self.output)):
             raise UsageError(
-                "--output is a folder, not an address.", "Name a database with --to and --to-table."
+                "--output is a folder, not a URL.", "Name a database with --to and --to-table."
             )
         if (self.to is None) != (self.to_table is None):
-            raise UsageError("--to and --to-table go together.", "Give both.")
+            raise UsageError("--to and --to-table must be given together.", "Give both.")
 
     @property
     def target(self) -> _sources.Target:
-        """The place that is named."""
+        """The destination that is named."""
         return _sources.Target(self.output, self.to or "", self.to_table or "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions(OptionGroup):
-    """What a run is asked to report."""
+    """Which reports a run writes."""
 
     panel: ClassVar[str] = OUTPUT
 
@@ -488,13 +489,13 @@ class ReportOptions(OptionGroup):
     internal_report: Annotated[
         Path | None,
         typer.Option(
-            help="Also write a report for the owner only here: it compares with the original.",
+            help="Also write a report for the owner only, which compares with the original.",
         ),
     ] = None
     report_examples: WithExamples = False
 
     def check(self) -> None:
-        """Refuse examples that would not be for the owner's eyes only."""
+        """Refuse examples without an internal report, which only the owner sees."""
         if self.report_examples and self.internal_report is None:
             raise UsageError(
                 "--report-examples shows rows of the original, which report.html must not.",
@@ -504,9 +505,9 @@ class ReportOptions(OptionGroup):
     def internal(
         self, original: pa.Table | ItemSets | None, source: str, typed: Sequence[str]
     ) -> report.InternalReport | None:
-        """The internal report to write, if one was asked for.
+        """Return the internal report to write, if one was requested.
 
-        ``original`` is None for what the run itself reads, and ``typed`` the command's words.
+        ``original`` is None if the run itself reads it; ``typed`` are the words of the command.
         """
         if self.internal_report is None:
             return None
@@ -515,7 +516,7 @@ class ReportOptions(OptionGroup):
         return report.InternalReport(self.internal_report, owner, self.report_examples)
 
     def announcement(self) -> str:
-        """Where the internal report is, for people; empty when there is none."""
+        """Say where the internal report is; empty when there is none."""
         if self.internal_report is None:
             return ""
         return f"Internal report: {self.internal_report} (keep it secret)"
@@ -523,20 +524,20 @@ class ReportOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleOptions(OptionGroup):
-    """More rows than memory: which engine, and its limits."""
+    """Options for tables that do not fit into memory: the engine and its limits."""
 
     panel: ClassVar[str] = SCALE
 
     engine: Annotated[
         str | None,
         typer.Option(
-            help="memory; streaming: more rows than memory holds; spark: on a cluster.",
+            help="memory; streaming: tables larger than memory; spark: on a cluster.",
             show_default="memory, or streaming with --memory",
         ),
     ] = None
-    memory: Annotated[
-        str | None, typer.Option(help="Work in chunks, within this much memory: 4GB.")
-    ] = None
+    memory: Annotated[str | None, typer.Option(help="Work in chunks within this memory: 4GB.")] = (
+        None
+    )
     master: Annotated[
         str | None,
         typer.Option(help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"),

@@ -1,4 +1,4 @@
-"""Where commands read and write: files, folders and databases, named without their passwords."""
+"""Sources and destinations of commands: files, folders and databases, without passwords."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def read_source(data: str, options: SourceOptions) -> pa.Table:
 
 
 def title_of_source(data: str, table: str | None) -> str:
-    """A title for what was read."""
+    """Return a title for what was read."""
     if not databases.is_database(data):
         return Path(data).name
     return table if table is not None else "query"
 
 
 def arguments_of_source(data: str, table: str | None, query: str | None) -> str:
-    """The source as it is written in a command line, without its password."""
+    """Write the source as on a command line, without its password."""
     words = [databases.parse(data).shown if databases.is_database(data) else data]
     for option, value in (("--table", table), ("--query", query)):
         words += [] if value is None else [option, value]
@@ -67,7 +67,7 @@ def arguments_of_source(data: str, table: str | None, query: str | None) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a release goes: a folder or a database."""
+    """Where a release is written: a folder or a database."""
 
     folder: Path | None
     url: str
@@ -75,19 +75,19 @@ class Target:
 
     @property
     def place(self) -> Path | databases.DatabaseTable:
-        """The place as runs in chunks take it."""
+        """The destination as runs in chunks take it."""
         if self.folder is not None:
             return self.folder
         return databases.DatabaseTable(self.url, self.table)
 
     def check(self, private: Path | None, *, overwrite: bool, internal: Path | None = None) -> None:
-        """Raise before a long run what `save` would raise after it."""
+        """Raise before a long run the errors that `save` would raise after it."""
         if self.folder is not None:
             check_paths(self.folder, private, overwrite=overwrite, internal=internal)
             return
         if internal is not None:
             raise UsageError(
-                "--internal-report goes with a folder, not with a database.",
+                "--internal-report is for a release in a folder, not in a database.",
                 "Name a folder with --output, or leave the report out.",
             )
         if private is not None:
@@ -109,7 +109,7 @@ class Target:
         )
 
     def shown(self, certificate: Certificate) -> tuple[str, str]:
-        """What was written, and where, for people."""
+        """Describe what was written, and where."""
         if self.folder is not None:
             report = [REPORT] if (self.folder / REPORT).exists() else []
             files = ", ".join([*certificate.sha256, *report, CERTIFICATE])

@@ -1,4 +1,4 @@
-"""What commands show: progress, and what was released."""
+"""Shows the progress of a run and what was released."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def show_release(
 def show_result(
     certificate: Certificate, target: Target, private: Path | None, seconds: float
 ) -> None:
-    """A short table of what was done and where the files are."""
+    """Print a short table of what was done and where the files are."""
     guarantee = certificate.guarantee
     shown = Table(title="Released", title_justify="left", show_header=False)
     shown.add_row("rows", f"{certificate.rows:,}")
@@ -85,11 +85,11 @@ def show_result(
 
 
 def announce(reports: ReportOptions, as_json: bool) -> None:
-    """Say where the internal report is, to people."""
+    """Print where the internal report is, unless the output is JSON."""
     if not as_json and (text := reports.announcement()):
         out.print(text, highlight=False)
 
 
 def print_command(command: str) -> None:
-    """A command for people to copy."""
+    """Print a command for people to copy."""
     out.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)

@@ -16,83 +16,86 @@ from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 
 
-def run(asked: Anonymize) -> None:
+def run(command: Anonymize) -> None:
     """Anonymize a table and write the release, in memory or with another engine."""
     scale = Scale.of(
-        asked.scale.engine,
-        asked.scale.memory,
-        asked.scale.master,
+        command.scale.engine,
+        command.scale.memory,
+        command.scale.master,
         {
-            "--audit full": asked.audit == "full",
-            "--unsafe-paper-randomization": asked.effort.unsafe_paper_randomization,
+            "--audit full": command.audit == "full",
+            "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
         },
     )
     began = time.perf_counter()
     if scale is None:
-        certificate = _in_memory(asked, began)
+        certificate = _in_memory(command, began)
     else:
-        certificate = _in_chunks(asked, scale)
-    show_release(certificate, asked.destination.target, asked.private, began, asked.as_json)
-    announce(asked.reports, asked.as_json)
-    if asked.audit == "full" and certificate.audit is not None and not certificate.audit.passed:
+        certificate = _in_chunks(command, scale)
+    show_release(certificate, command.destination.target, command.private, began, command.as_json)
+    announce(command.reports, command.as_json)
+    audit = certificate.audit
+    if command.audit == "full" and audit is not None and not audit.passed:
         raise typer.Exit(BROKEN)
 
 
-def _in_memory(asked: Anonymize, began: float) -> Certificate:
-    """Work on the whole table at once; returns the certificate as written."""
-    target = asked.destination.target
-    target.check(asked.private, overwrite=asked.overwrite, internal=asked.reports.internal_report)
-    source = asked.source.arguments(asked.data)
+def _in_memory(command: Anonymize, began: float) -> Certificate:
+    """Anonymize the whole table at once; returns the certificate as written."""
+    target = command.destination.target
+    target.check(
+        command.private, overwrite=command.overwrite, internal=command.reports.internal_report
+    )
+    source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
-        original = asked.source.read(asked.data)
+        original = command.source.read(command.data)
         read = time.perf_counter() - began
         release = anonymize(
             original,
-            asked.columns.schema,
-            asked.guarantee.needed,
-            method=asked.method,
-            representation=asked.representation,
-            walk=asked.effort.walk,
-            effort=asked.effort.seconds,
-            seed=asked.effort.seed,
+            command.columns.schema,
+            command.guarantee.needed,
+            method=command.method,
+            representation=command.representation,
+            walk=command.effort.walk,
+            effort=command.effort.seconds,
+            seed=command.effort.seed,
             progress=on_progress,
-            unsafe_paper_randomization=asked.effort.unsafe_paper_randomization,
-            audit=asked.audit,
-            totals=not asked.no_totals,
+            unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
+            audit=command.audit,
+            totals=not command.no_totals,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.gcp))
         return target.save(
             release,
-            asked.private,
-            overwrite=asked.overwrite,
-            report=not asked.reports.no_report,
-            internal=asked.reports.internal(original, source, asked.typed),
+            command.private,
+            overwrite=command.overwrite,
+            report=not command.reports.no_report,
+            internal=command.reports.internal(original, source, command.typed),
         )
 
 
-def _in_chunks(asked: Anonymize, scale: Scale) -> Certificate:
-    """Work with another engine; returns the certificate as written."""
-    options = asked.source
+def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
+    """Anonymize with another engine; returns the certificate as written."""
+    options = command.source
     text = TextOptions(
         options.delimiter, options.quote, options.encoding, tuple(options.missing or ())
     )
-    source = options.arguments(asked.data)
+    source = options.arguments(command.data)
     with progress_bar() as on_progress:
         return scale.anonymize(
-            Input(asked.data, options.table, options.query, text),
-            asked.columns.schema,
-            asked.guarantee.needed,
-            asked.destination.target.place,
-            overwrite=asked.overwrite,
-            report=not asked.reports.no_report,
-            private=asked.private,
-            internal=asked.reports.internal(None, source, asked.typed),
+            Input(command.data, options.table, options.query, text),
+            command.columns.schema,
+            command.guarantee.needed,
+            command.destination.target.place,
+            overwrite=command.overwrite,
+            report=not command.reports.no_report,
+            private=command.private,
+            internal=command.reports.internal(None, source, command.typed),
             progress=on_progress,
-            method=asked.method,
-            representation=asked.representation,
-            walk=asked.effort.walk,
-            effort=asked.effort.seconds,
-            seed=asked.effort.seed,
-            totals=not asked.no_totals,
+            method=command.method,
+            representation=command.representation,
+            walk=command.effort.walk,
+            effort=command.effort.seconds,
+            seed=command.effort.seed,
+            totals=not command.no_totals,
         )

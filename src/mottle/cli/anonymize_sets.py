@@ -18,57 +18,60 @@ from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 
 
-def run(asked: AnonymizeSets) -> None:
+def run(command: AnonymizeSets) -> None:
     """Anonymize sets of items and write the release."""
-    reports = asked.reports
+    reports = command.reports
     check_paths(
-        asked.output, asked.private, overwrite=asked.overwrite, internal=reports.internal_report
+        command.output,
+        command.private,
+        overwrite=command.overwrite,
+        internal=reports.internal_report,
     )
     began = time.perf_counter()
     with progress_bar() as on_progress:
         sets = read_sets(
-            asked.data,
-            column=asked.source.column,
-            record=asked.source.record,
-            item=asked.source.item,
-            separator=asked.source.separator,
-            label=asked.source.label,
-            encoding=asked.encoding,
+            command.data,
+            column=command.source.column,
+            record=command.source.record,
+            item=command.source.item,
+            separator=command.source.separator,
+            label=command.source.label,
+            encoding=command.encoding,
         )
         read = time.perf_counter() - began
         release = anonymize_sets(
             sets,
-            asked.guarantee.needed,
-            method=asked.method,
-            walk=asked.effort.walk,
-            effort=asked.effort.seconds,
-            seed=asked.effort.seed,
+            command.guarantee.needed,
+            method=command.method,
+            walk=command.effort.walk,
+            effort=command.effort.seconds,
+            seed=command.effort.seed,
             progress=on_progress,
-            unsafe_paper_randomization=asked.effort.unsafe_paper_randomization,
+            unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.error_rate))
         certificate = release.save(
-            asked.output,
-            private=asked.private,
-            overwrite=asked.overwrite,
+            command.output,
+            private=command.private,
+            overwrite=command.overwrite,
             report=not reports.no_report,
-            internal=reports.internal(sets, str(asked.data), asked.typed),
+            internal=reports.internal(sets, str(command.data), command.typed),
         )
-        measured = compare_sets(sets, release) if asked.measure else None
-    if asked.as_json:
+        measured = compare_sets(sets, release) if command.measure else None
+    if command.as_json:
         more = {} if measured is None else {"measured": asdict(measured)}
         shown = certificate.to_dict() | more
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return
-    out.print(_result(asked, certificate, measured, time.perf_counter() - began))
+    out.print(_result(command, certificate, measured, time.perf_counter() - began))
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
-    announce(reports, asked.as_json)
+    announce(reports, command.as_json)
 
 
 def _result(
-    asked: AnonymizeSets,
+    command: AnonymizeSets,
     certificate: Certificate,
     measured: SetComparison | None,
     seconds: float,
@@ -90,9 +93,9 @@ def _result(
         shown.add_row("support of frequent pairs wrong by", f"{measured.pair_support_error:.2%}")
     shown.add_row("invariants", f"{passed} of {len(certificate.checks)} hold")
     shown.add_row("time", f"{seconds:.1f} s")
-    report = [] if asked.reports.no_report else [REPORT]
+    report = [] if command.reports.no_report else [REPORT]
     files = ", ".join([*certificate.sha256, *report, CERTIFICATE])
-    shown.add_row("files", f"{asked.output}/: {files}")
-    if asked.private is not None:
-        shown.add_row("private links", f"{asked.private} (keep it secret)")
+    shown.add_row("files", f"{command.output}/: {files}")
+    if command.private is not None:
+        shown.add_row("private links", f"{command.private} (keep it secret)")
     return shown

@@ -21,12 +21,12 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Entry point of the ``mottle`` command."""
+    """Run the ``mottle`` command."""
     app(prog_name="mottle")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"mottle {__version__}")
         raise typer.Exit
 

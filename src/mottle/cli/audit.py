@@ -1,4 +1,4 @@
-"""The command ``mottle audit``: play adversaries against a release and show what they achieved."""
+"""The command ``mottle audit``: run adversaries against a release and show what they achieved."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from mottle.audit import AuditReport, Finding, audit_release
 from mottle.cli.commands import Audit
 from mottle.release.certificate import AUDITS, Certificate
 
-BROKEN = 6  # exit code: an adversary got beyond the guarantee
+BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
 
 _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"}
 
 
-def run(asked: Audit) -> None:
-    """Play adversaries against a release; exit code 6 if its guarantee is broken."""
+def run(command: Audit) -> None:
+    """Run adversaries against a release; exit code 6 if its guarantee is broken."""
     report = audit_release(
-        asked.source.read(asked.original),
-        asked.release,
-        schema=asked.columns.schema if asked.columns.given else None,
-        private=asked.private,
-        guarantee=asked.guarantee.guarantee,
-        adversaries=asked.adversary or None,
-        sample=asked.sample,
-        seed=asked.seed,
+        command.source.read(command.original),
+        command.release,
+        schema=command.columns.schema if command.columns.given else None,
+        private=command.private,
+        guarantee=command.guarantee.guarantee,
+        adversaries=command.adversary or None,
+        sample=command.sample,
+        seed=command.seed,
     )
-    if asked.as_json:
+    if command.as_json:
         print(report.to_json())
     else:
-        show_report(report, Console(), asked.release.name)
+        show_report(report, Console(), command.release.name)
     if not report.passed:
         raise typer.Exit(BROKEN)
 
 
 def show_report(report: AuditReport, out: Console, title: str) -> None:
-    """A table of all findings for people, and the verdict."""
+    """Print a table of all findings, and the verdict."""
     promised = "no guarantee" if report.guarantee is None else report.guarantee["short"]
     shown = Table(title=f"{title}: {report.rows:,} people, {promised}", title_justify="left")
     for heading in ("adversary", "what it got", "achieved", "allowed", "verdict"):
@@ -72,7 +72,7 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
 
 
 def show_certified(certificate: Certificate, out: Console) -> None:
-    """What a full audit of a run found; nothing after a basic one."""
+    """Print what a full audit of a run found; nothing after a basic one."""
     audit = certificate.audit
     if audit is None or audit.level != AUDITS[1]:
         return

@@ -42,7 +42,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def names_registered_in(folder: Path) -> list[str]:
-    """The names under which the modules of a package register items, without importing them."""
+    """Find the names that the modules of a package register, without importing them."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*.py")]
     return sorted(name for text in texts for name in re.findall(r'@register\(\s*"([^"]+)"', text))
 
@@ -65,7 +65,7 @@ Fit = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Command(OptionGroup):
-    """A command as it was typed."""
+    """A command with its options, as it was typed."""
 
     module: ClassVar[str] = ""
 
@@ -100,7 +100,7 @@ class Anonymize(Command):
     audit: Annotated[
         str,
         typer.Option(
-            help="basic, or full: play all adversaries against the release.",
+            help="basic, or full: run all adversaries against the release.",
             rich_help_panel=EFFORT,
         ),
     ] = "basic"
@@ -110,7 +110,7 @@ class Anonymize(Command):
         bool,
         typer.Option(
             "--no-totals",
-            help="Do not say how often values occur (docs/queries.md).",
+            help="Do not publish how often values occur (docs/queries.md).",
             rich_help_panel=OUTPUT,
         ),
     ] = False
@@ -192,7 +192,7 @@ class Audit(Command):
     as_json: AsJson = False
 
     def check(self) -> None:
-        """Raise what is wrong with the options."""
+        """Raise `UsageError` if the options are wrong."""
         super().check()
         if self.sample < 1:
             raise UsageError("--sample must be at least 1.")
@@ -210,7 +210,7 @@ class Query(Command):
         bool,
         typer.Option(
             "--plain",
-            help="Hand the SQL to DuckDB as it is: ranges are structs, sets are lists.",
+            help="Let DuckDB evaluate the SQL itself: ranges are structs, sets are lists.",
             rich_help_panel=EFFORT,
         ),
     ] = False
@@ -229,7 +229,8 @@ class Sample(Command):
 
     release: Release
     tables: Annotated[
-        int, typer.Option("--tables", "-m", help="How many to draw.", rich_help_panel=EFFORT)
+        int,
+        typer.Option("--tables", "-m", help="Number of tables to draw.", rich_help_panel=EFFORT),
     ] = 5
     seed: Annotated[
         int | None,
@@ -257,7 +258,7 @@ class Report(Command):
     original: Annotated[
         str | None,
         typer.Option(
-            help="The table or sets it was made from: makes an internal report.",
+            help="The table or sets it was made from; writes an internal report.",
             rich_help_panel=DATA,
         ),
     ] = None
@@ -274,7 +275,7 @@ class Report(Command):
         typer.Option(
             "--output",
             "-o",
-            help="Where to write it.",
+            help="File of the report.",
             show_default="RELEASE/report.html",
             rich_help_panel=OUTPUT,
         ),
@@ -283,17 +284,17 @@ class Report(Command):
     overwrite: Overwrite = False
 
     def check(self) -> None:
-        """Raise what is wrong with the options."""
+        """Raise `UsageError` if the options are wrong."""
         super().check()
         if self.original is not None and self.output is None:
             raise UsageError(
-                "The internal report needs a file of its own.",
-                "Name a file outside the release: -o FILE.",
+                "An internal report must be written outside the release.",
+                "Name a file with -o FILE.",
             )
         if self.examples and (self.original is None or self.private is None):
             raise UsageError(
-                "--report-examples needs to know who is whose record.",
-                "Give --original, and --private with the owner's link file.",
+                "--report-examples needs the original and the owner's link file.",
+                "Give --original, and --private with the link file.",
             )
 
 
@@ -325,7 +326,7 @@ class Compare(Command):
     seconds: Seconds = None
     seed: Annotated[
         int,
-        typer.Option(help="For the split, the questions and the runs.", rich_help_panel=EFFORT),
+        typer.Option(help="For the split, the queries and the runs.", rich_help_panel=EFFORT),
     ] = 0
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the results.", rich_help_panel=OUTPUT)
@@ -359,7 +360,8 @@ class Methods(Command):
     module: ClassVar[str] = "mottle.cli.methods"
 
     sets: Annotated[
-        bool, typer.Option("--sets", help="Those for set-valued data.", rich_help_panel=DATA)
+        bool,
+        typer.Option("--sets", help="List the methods for set-valued data.", rich_help_panel=DATA),
     ] = False
     as_json: AsJson = False
 
@@ -382,10 +384,10 @@ class LintHierarchy(Command):
     as_json: AsJson = False
 
     def check(self) -> None:
-        """Raise what is wrong with the options."""
+        """Raise `UsageError` if the options are wrong."""
         super().check()
         if (self.data is None) != (self.column is None):
-            raise UsageError("--data and --column go together.")
+            raise UsageError("--data and --column must be given together.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,7 +400,10 @@ class Demo(Command):
     k: Annotated[
         int,
         typer.Option(
-            "--k", "-k", help="Everybody hides among k records.", rich_help_panel="Guarantee"
+            "--k",
+            "-k",
+            help="Every person matches at least k records.",
+            rich_help_panel="Guarantee",
         ),
     ] = 10
     output: Annotated[

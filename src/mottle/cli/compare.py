@@ -28,30 +28,30 @@ _HEADINGS = {
 }
 
 
-def run(asked: Compare) -> None:
+def run(command: Compare) -> None:
     """Run methods under every guarantee and write compare.csv and compare.html."""
-    output = asked.output
-    ensure_absent(output, [CSV, HTML], overwrite=asked.overwrite)
-    table = asked.source.read(asked.data)
+    output = command.output
+    ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
+    table = command.source.read(command.data)
     err = Console(stderr=True)
     spinner = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*spinner, console=err, transient=True, disable=not err.is_terminal) as bar:
         shown = bar.add_task("prepare")
         found = compare(
             table,
-            asked.columns.schema,
-            asked.guarantees.guarantees,
-            words_of(asked.methods),
-            target=asked.target,
-            seed=asked.seed,
-            effort=asked.seconds,
+            command.columns.schema,
+            command.guarantees.guarantees,
+            words_of(command.methods),
+            target=command.target,
+            seed=command.seed,
+            effort=command.seconds,
             on_progress=lambda what: bar.update(shown, description=what),
         )
         bar.update(shown, description="draw")
-        with staged(output, [CSV, HTML], overwrite=asked.overwrite) as stage:
+        with staged(output, [CSV, HTML], overwrite=command.overwrite) as stage:
             pyarrow.csv.write_csv(found.to_arrow(), stage / CSV)
             (stage / HTML).write_text(comparison_html(found), encoding="utf-8")
-    if asked.as_json:
+    if command.as_json:
         lines = [asdict(line) for line in found.lines]
         print(json.dumps(lines, indent=2, ensure_ascii=False))
         return
@@ -60,7 +60,7 @@ def run(asked: Compare) -> None:
 
 
 def show_comparison(found: Comparison, out: Console) -> None:
-    """A table of all lines for people, and why some have no numbers."""
+    """Print a table of all results, and why some have no numbers."""
     title = f"{found.rows:,} records; the other quarter of the table was held out"
     shown = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     shown.add_column("method", no_wrap=True)

@@ -16,25 +16,25 @@ from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
 
 
-def run(asked: Demo) -> None:
+def run(command: Demo) -> None:
     """Generate a population, anonymize it and show what happened."""
-    output, k = asked.output, asked.k
+    output, k = command.output, command.k
     guarantee = KAnonymity(k)
     began = time.perf_counter()
     with progress_bar() as on_progress:
-        demo = prepare(output, asked.rows)
+        demo = prepare(output, command.rows)
         release = anonymize(demo.table, demo.schema, guarantee, progress=on_progress)
         homogeneous = anonymize(
             demo.table, demo.schema, guarantee, method="hp", progress=on_progress
         )
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True)
-    if asked.as_json:
+    if command.as_json:
         print(certificate.to_json(), end="")
         return
     for title, table in (
         ("Original (generated people)", demo.table),
-        ("Release (other records, in an order that tells nothing)", release.to_text()),
+        ("Release (other records, in random order)", release.to_text()),
     ):
         shown = Table(*_SHOWN, title=title, title_justify="left", box=box.SIMPLE)
         for row in table.select(_SHOWN).slice(0, 6).to_pylist():
@@ -47,7 +47,7 @@ def run(asked: Demo) -> None:
         f"Groups of identical ranges (NH10's HP) would lose {homogeneous.gcp:.2%} instead of"
         f" {release.gcp:.2%}."
     )
-    out.print(f"The input and its schema are in {output} as well. Again, by hand:")
+    out.print(f"The input and its schema are in {output} as well. The same run as a command:")
     print_command(f"mottle anonymize {demo.data} --schema {demo.schema_file} --k {k} -o released")
 
 

@@ -26,7 +26,7 @@ class Demo:
 
 
 def population_schema(hierarchy: Hierarchy | Path) -> Schema:
-    """The schema of `mottle.datasets.population`.
+    """Return the schema of `mottle.datasets.population`.
 
     >>> schema = population_schema(Hierarchy.from_rows(origin_hierarchy()))
     >>> [column.name for column in schema.columns if column.role == "identifying"]

@@ -13,16 +13,16 @@ from mottle.inspection import inspect
 from mottle.io.atomic_write import staged
 
 
-def run(asked: Inspect) -> None:
+def run(command: Inspect) -> None:
     """Propose a role and a kind for every column and write a commented mottle.toml to edit."""
-    output = asked.output
-    found = inspect(asked.source.read(asked.data))
-    with staged(output.parent, [output.name], overwrite=asked.overwrite) as stage:
+    output = command.output
+    found = inspect(command.source.read(command.data))
+    with staged(output.parent, [output.name], overwrite=command.overwrite) as stage:
         (stage / output.name).write_text(found.to_toml(), encoding="utf-8")
-    if asked.as_json:
+    if command.as_json:
         print(json.dumps({**asdict(found), "schema": str(output)}, indent=2, ensure_ascii=False))
         return
-    title = f"{asked.source.title(asked.data)}: {found.rows:,} rows"
+    title = f"{command.source.title(command.data)}: {found.rows:,} rows"
     shown = Table(title=title, title_justify="left")
     for heading in ("column", "type", "distinct", "missing", "unique rows", "role", "kind"):
         shown.add_column(heading, justify="right" if heading in _NUMBERS else "left")
@@ -42,7 +42,7 @@ def run(asked: Inspect) -> None:
         f" the rows; {found.below_five_share:.1%} share theirs with fewer than four others."
     )
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)
-    source = asked.source.arguments(asked.data)
+    source = command.source.arguments(command.data)
     print_command(f"mottle anonymize {source} --schema {output} --k 10 -o released")
 
 

@@ -16,12 +16,12 @@ from mottle.schema.model import Column, Role
 from mottle.utils.arrow import as_text
 
 
-def run(asked: LintHierarchy) -> None:
-    """Name everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
-    file, column = asked.file, asked.column
+def run(command: LintHierarchy) -> None:
+    """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
+    file, column = command.file, command.column
     values = None
-    if asked.data is not None and column is not None:
-        table = asked.source.read(asked.data)
+    if command.data is not None and column is not None:
+        table = command.source.read(command.data)
         if column not in table.column_names:
             raise SchemaError(
                 f"The table has no column '{column}'.",
@@ -32,7 +32,7 @@ def run(asked: LintHierarchy) -> None:
         values = distinct.to_pylist()
     findings = validation.lint(arx.read_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]
-    if asked.as_json:
+    if command.as_json:
         print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
     else:
         for found in findings:

@@ -15,10 +15,12 @@ from mottle.methods.sets import SetMethod
 from mottle.methods.sets import registered as set_methods
 
 
-def run(asked: Methods) -> None:
+def run(command: Methods) -> None:
     """List the methods for tables or for sets."""
-    known: Mapping[str, Method | SetMethod] = set_methods() if asked.sets else methods.registered()
-    if asked.as_json:
+    known: Mapping[str, Method | SetMethod] = (
+        set_methods() if command.sets else methods.registered()
+    )
+    if command.as_json:
         described = [
             {
                 "name": method.name,

@@ -1,4 +1,4 @@
-"""The command ``mottle query``: questions in SQL to a release."""
+"""The command ``mottle query``: queries in SQL on a release."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _ENDINGS = ("_low", "_high", "_error")
 _SHOWN = 1000  # rows of an answer on a terminal
 
 
-def run(asked: Query) -> None:
-    """Ask a release in SQL: counts, sums and averages with bounds and a standard error."""
-    release = read_release(asked.release)
-    answer = release.query(asked.sql, plain=asked.plain, fit=asked.fit)
-    if not asked.plain:
-        for note in notes(release.queries(asked.fit), asked.sql):
+def run(command: Query) -> None:
+    """Query a release in SQL: counts, sums and averages with bounds and a standard error."""
+    release = read_release(command.release)
+    answer = release.query(command.sql, plain=command.plain, fit=command.fit)
+    if not command.plain:
+        for note in notes(release.queries(command.fit), command.sql):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
-    if asked.as_json:
+    if command.as_json:
         print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
-    elif asked.as_csv:
+    elif command.as_csv:
         print(_csv(answer), end="")
     else:
         out = Console()
-        show_answer(answer if asked.plain else _for_people(answer), out)
-        if not asked.plain:
-            out.print(_LEGENDS[asked.fit], highlight=False)
+        show_answer(answer if command.plain else _for_people(answer), out)
+        if not command.plain:
+            out.print(_LEGENDS[command.fit], highlight=False)
 
 
 _LEGENDS = {
-    fit: f"Expected ± standard error, if {likely}; the truth lies between the bounds, whatever the"
-    " values are."
+    fit: f"Expected ± standard error, if {likely}; the true value is between the bounds"
+    " in any case."
     for fit, likely in (
         (FITS[0], "the values in a cell are as likely as the whole release says"),
         (FITS[1], "all values in a cell are equally likely"),
@@ -47,7 +47,7 @@ _LEGENDS = {
 
 
 def _for_people(answer: pa.Table) -> pa.Table:
-    """Expected value and error in one column, the bounds in another."""
+    """Put expected value and error into one column, the bounds into another."""
     names = answer.column_names
     columns: dict[str, list[str]] = {}
     for name in names:
@@ -64,7 +64,7 @@ def _for_people(answer: pa.Table) -> pa.Table:
 
 
 def show_answer(answer: pa.Table, out: Console) -> None:
-    """An answer as a table for people, numbers to the right."""
+    """Print an answer as a table, numbers aligned to the right."""
     shown = Table()
     for name, kind in zip(answer.column_names, answer.schema.types, strict=True):
         numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind)

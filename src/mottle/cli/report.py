@@ -25,23 +25,23 @@ from mottle.release.set_release import SetReleaseData
 from mottle.report import EXAMPLES, Owner, report_html
 
 
-def run(asked: Report) -> None:
+def run(command: Report) -> None:
     """Write the report of a release again; with an original, the owner's internal one."""
-    release = asked.release
+    release = command.release
     if not release.is_dir():
         raise StorageError(f"{release} is not a folder of a release.", "Name the folder.")
-    place = asked.output or release / REPORT
-    if asked.original is not None:
-        check_private_path(place, release, overwrite=asked.overwrite)
+    place = command.output or release / REPORT
+    if command.original is not None:
+        check_private_path(place, release, overwrite=command.overwrite)
     found = load_any_release(release, in_memory=False)
     owner = None
-    if asked.original is not None:
-        links = asked.private if asked.examples else None
+    if command.original is not None:
+        links = command.private if command.examples else None
         people = None if links is None else _true_originals(links, EXAMPLES)
-        table = _original(asked, asked.original, of_sets=isinstance(found, SetReleaseData))
-        owner = Owner(table, source=asked.source.arguments(asked.original), examples=people)
+        table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
+        owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     page = report_html(found, owner=owner)
-    with staged(place.parent, [place.name], overwrite=asked.overwrite) as stage:
+    with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
         if owner is None:
             (stage / place.name).write_text(page, encoding="utf-8")
         else:
@@ -50,10 +50,10 @@ def run(asked: Report) -> None:
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
 
 
-def _original(asked: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:
-    """What the release was made from; a Parquet file stays where it is."""
+def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:
+    """Read what the release was made from; a Parquet file is opened, not read."""
     if of_sets:
-        sets = asked.sets
+        sets = command.sets
         return read_sets(
             original,
             column=sets.column,
@@ -61,15 +61,15 @@ def _original(asked: Report, original: str, *, of_sets: bool) -> pa.Table | Sour
             item=sets.item,
             separator=sets.separator,
             label=sets.label,
-            encoding=asked.source.encoding,
+            encoding=command.source.encoding,
         )
     if Path(original).suffix.lower() in (".parquet", ".pq"):
-        return parquet_source(Path(original), original, asked.source.missing or ())
-    return asked.source.read(original)
+        return parquet_source(Path(original), original, command.source.missing or ())
+    return command.source.read(original)
 
 
 def _true_originals(links: Path, rows: int) -> list[int]:
-    """The rows of the original that the first ``rows`` rows of the release really come from."""
+    """Return the true originals of the first ``rows`` rows of the release."""
     found: dict[int, int] = {}
     for batch in LinkFile(links).batches():
         wanted = pc.and_(batch.column("true"), pc.less(batch.column("published"), rows))

@@ -13,25 +13,25 @@ from mottle.io.set_columns_text import sets_as_text
 from mottle.pipeline.release import read_release
 
 
-def run(asked: Sample) -> None:
+def run(command: Sample) -> None:
     """Draw ordinary tables that a release allows: every cell becomes one of its values."""
-    if asked.format_ not in FORMATS:
+    if command.format_ not in FORMATS:
         raise UsageError(
-            f"There is no format '{asked.format_}'.", did_you_mean(asked.format_, FORMATS)
+            f"There is no format '{command.format_}'.", did_you_mean(command.format_, FORMATS)
         )
-    published = read_release(asked.release)
-    drawn = published.sample(asked.tables, seed=asked.seed, fit=asked.fit)
-    if asked.format_ == "csv":
+    published = read_release(command.release)
+    drawn = published.sample(command.tables, seed=command.seed, fit=command.fit)
+    if command.format_ == "csv":
         drawn = [sets_as_text(table, published.columns) for table in drawn]
-    names = [f"sample-{number}.{asked.format_}" for number in range(1, len(drawn) + 1)]
-    with staged(asked.output, names, overwrite=asked.overwrite) as stage:
+    names = [f"sample-{number}.{command.format_}" for number in range(1, len(drawn) + 1)]
+    with staged(command.output, names, overwrite=command.overwrite) as stage:
         for name, table in zip(names, drawn, strict=True):
-            if asked.format_ == "csv":
+            if command.format_ == "csv":
                 pyarrow.csv.write_csv(table, stage / name)
             else:
                 pq.write_table(table, stage / name, compression="zstd")
     out = Console()
-    out.print(f"Wrote {', '.join(names)} to {asked.output}.", highlight=False, soft_wrap=True)
+    out.print(f"Wrote {', '.join(names)} to {command.output}.", highlight=False, soft_wrap=True)
     if len(names) > 1:
         out.print(
             "Run the analysis on each and pool the results: mottle.queries.combine(estimates,"

@@ -1,1 +1,1 @@
-"""What a release promises: one module per guarantee, found by name in `base.GUARANTEES`."""
+"""The guarantees of a release: one module each, found by name in `base.GUARANTEES`."""

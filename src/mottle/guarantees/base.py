@@ -1,9 +1,9 @@
-"""What a release promises: typed guarantees that travel with it, and what they demand of a table.
+"""Typed guarantees that accompany a release, and what they demand of a table.
 
 Every guarantee about sensitive values is a *cap* per value: the highest share that the value may
 have among the records an individual matches. ℓ-diversity caps every value at 1/ℓ, β-likeness at
-(1 + β) times its share in the whole table, and `Caps` at what the user says. One mechanism then
-serves them all.
+(1 + β) times its share in the whole table, and `Caps` at what the user says. One mechanism serves
+all of them.
 
 A guarantee describes itself: what it requires of a method, its command-line options, how it is
 written on a certificate and read back, and how it is explained in plain words. It registers itself
@@ -41,16 +41,16 @@ class GuaranteeOption:
     type: Any  # int, float, bool for a flag, or list[str] for an option that is repeated
     help: str
     short: str = ""  # a second spelling, such as -k
-    metavar: str = ""  # what stands for the value in ``--help``; by default its type
+    metavar: str = ""  # placeholder of the value in ``--help``; by default its type
 
     @property
     def flag(self) -> str:
-        """The option as it is typed."""
+        """The option as it is typed on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
 
 class Guarantee:
-    """A promise; ``a & b`` promises both.
+    """A promise about a release; ``a & b`` promises both.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Guarantee:
         Raises
         ------
         UsageError
-            The options contradict each other or have values that promise nothing.
+            The options contradict each other, or a value is out of its range.
         """
         raise NotImplementedError
 
@@ -98,16 +98,33 @@ class Guarantee:
     def from_description(cls, described: Mapping[str, Any]) -> Guarantee | str:
         """Read the guarantee back from what `describe` wrote on a certificate.
 
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+
         Returns
         -------
         Guarantee or str
-            A note that says why, when the certificate does not hold all of it.
+            The guarantee; or a note that says why it cannot be read back, when the certificate does
+            not hold all of it.
         """
         raise NotImplementedError
 
     @classmethod
     def command(cls, described: Mapping[str, Any]) -> list[str]:
-        """Write what `describe` returned as command-line options."""
+        """Write what `describe` returned as command-line options.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+
+        Returns
+        -------
+        list of str
+            The words of the command line, such as ``["--k", "10"]``.
+        """
         raise NotImplementedError
 
     @classmethod
@@ -120,6 +137,11 @@ class Guarantee:
             The description on the certificate.
         known : str
             What an adversary knows about a person, as part of a sentence.
+
+        Returns
+        -------
+        str
+            One or more sentences.
         """
         return str(described.get("statement", ""))
 
@@ -130,21 +152,21 @@ class Guarantee:
 
     @property
     def parts(self) -> tuple[Guarantee, ...]:
-        """The guarantees that it consists of."""
+        """The single guarantees that it consists of."""
         return (self,)
 
     @property
     def degree(self) -> int:
-        """The least number of originals that each published record can stand for."""
+        """The least number of originals that every published record can stand for."""
         return 2
 
     @property
     def about_values(self) -> bool:
-        """Whether it is about sensitive values."""
+        """Whether the guarantee is about sensitive values."""
         return True
 
     def check_feasible(self, rows: int) -> None:
-        """Check that a table of this size can have the guarantee.
+        """Check that a table of some size can have the guarantee.
 
         Parameters
         ----------
@@ -165,6 +187,11 @@ class Guarantee:
     def check_values(self, sensitive: Sequence[SensitiveValues]) -> None:
         """Check that the sensitive columns have the values that the guarantee names.
 
+        Parameters
+        ----------
+        sensitive : sequence of SensitiveValues
+            As for `demand`.
+
         Raises
         ------
         UsageError
@@ -182,7 +209,7 @@ class Guarantee:
         Returns
         -------
         Float64Array
-            The highest share by value; 1 is no bound.
+            The highest share by value; 1 means that the value is not bounded.
         """
         return np.ones(len(values.counts))
 
@@ -199,13 +226,26 @@ class Guarantee:
         Returns
         -------
         callable or None
-            Gets how many of the matches carry each mark (see `Demand`), and returns whether that
-            is allowed. It can be pickled.
+            Takes how many of the matches carry each sensitive code (see `Demand`), and returns
+            whether that is allowed. It can be pickled.
         """
         return None
 
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        """Name the nearest feasible guarantee when ``value`` is too frequent in the table."""
+        """Name the nearest feasible guarantee when a value is too frequent in the table.
+
+        Parameters
+        ----------
+        values : SensitiveValues
+            The values of a sensitive column, and how often each occurs in the table.
+        value : int
+            The code of the value that is too frequent.
+
+        Returns
+        -------
+        str
+            A sentence for the error message.
+        """
         raise NotImplementedError
 
     def describe(self) -> dict[str, object]:
@@ -225,8 +265,7 @@ class Guarantee:
         """Tell whether a method that offers ``offered`` can give every part of the guarantee.
 
         A method that keeps caps also keeps the least degree, so it gives k-anonymity along with
-        a guarantee about sensitive values. It does not if it publishes quasi-identifiers as they
-        are.
+        a guarantee about sensitive values, unless it publishes exact quasi-identifiers.
 
         Parameters
         ----------
@@ -279,13 +318,13 @@ class Guarantee:
         caps = [self._eligible_caps(values) for values in sensitive]
         sizes = [len(values.counts) for values in sensitive]
         offsets = np.cumsum([0, *sizes[:-1]])
-        marks = np.stack(
+        codes = np.stack(
             [values.codes + offset for values, offset in zip(sensitive, offsets, strict=True)],
             axis=1,
         )
         return Demand(
             degree=self.degree,
-            sensitive_codes=np.ascontiguousarray(marks, np.int32),
+            sensitive_codes=np.ascontiguousarray(codes, np.int32),
             caps=np.concatenate(caps),
             counts=np.concatenate([values.counts for values in sensitive]),
             condition=self.condition(sensitive),
@@ -360,8 +399,8 @@ class _All:
         return all(condition(counts) for condition in self.conditions)
 
 
-# The guarantees by name. `exposure` registers nothing and loads Numba, which the options of the
-# command line can do without.
+# The guarantees by name. `exposure` registers nothing and loads Numba, which reading command-line
+# options does not need.
 GUARANTEES: Registry[type[Guarantee]] = Registry(
     "guarantee", "mottle.guarantees", leaving_out=("exposure",)
 )
@@ -370,23 +409,23 @@ Registered = TypeVar("Registered", bound=type[Guarantee])
 
 
 def register(guarantee: Registered) -> Registered:
-    """Make the decorated class known by its name."""
+    """Register the decorated class under its name."""
     GUARANTEES.add(guarantee)
     return guarantee
 
 
 def registered() -> tuple[type[Guarantee], ...]:
-    """All guarantees, those that require less of a method first."""
+    """Return all guarantees, those that require less of a method first."""
     return tuple(sorted(GUARANTEES.values(), key=lambda each: (each.requires.value, each.name)))
 
 
 def met_by(offered: Capability) -> tuple[type[Guarantee], ...]:
-    """The guarantees that a method with these capabilities can give by themselves."""
+    """Return the single guarantees that a method with these capabilities can give."""
     return tuple(each for each in registered() if each.requires in offered)
 
 
 def described_as(name: object) -> type[Guarantee] | None:
-    """The guarantee that certificates call ``name``, or None when mottle knows none."""
+    """Return the guarantee that certificates call ``name``, or None if there is none."""
     for each in registered():
         if name == each.name or name in each.also_called:
             return each
@@ -404,6 +443,6 @@ def check_is_guarantee(guarantee: object) -> Guarantee:
 
 
 def combined(guarantees: Iterable[Guarantee]) -> Guarantee | None:
-    """All of the guarantees at once, or None when there are none."""
+    """Combine guarantees into one that promises all of them; None when there are none."""
     found = list(guarantees)
     return reduce(lambda one, other: one & other, found) if found else None

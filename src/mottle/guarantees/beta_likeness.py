@@ -43,7 +43,9 @@ class BetaLikeness(Guarantee):
         GuaranteeOption(
             "beta", float, "Belief in a sensitive value grows by at most the factor 1 + beta."
         ),
-        GuaranteeOption("enhanced", bool, "Enhanced beta-likeness: less for frequent values."),
+        GuaranteeOption(
+            "enhanced", bool, "Enhanced beta-likeness: less growth for frequent values."
+        ),
     )
     symbol: ClassVar[str] = "β"
 
@@ -53,7 +55,7 @@ class BetaLikeness(Guarantee):
             return cls(given["beta"], bool(given.get("enhanced")))
         if given.get("enhanced"):
             raise UsageError(
-                "--enhanced belongs to --beta.", "Say for instance --beta 2 --enhanced."
+                "--enhanced belongs to --beta.", "Write for instance --beta 2 --enhanced."
             )
         return None
 
@@ -69,9 +71,9 @@ class BetaLikeness(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            "The release changes what one may suspect about a person only so far. A sensitive value"
+            "The release bounds how much more can be suspected about a person. A sensitive value"
             f" may seem at most {1 + described['beta']:g} times as likely for a certain person as"
-            " it is in the whole table; rare values stay unlikely for everybody."
+            " it is in the whole table; rare values stay unlikely for everyone."
         )
 
     @property
@@ -90,15 +92,15 @@ class BetaLikeness(Guarantee):
 
     def describe(self) -> dict[str, object]:
         called = self.also_called[0] if self.enhanced else self.name
-        grown = f"the factor {1 + self.beta:g} over its share in the whole table"
         return {
             "name": called,
             "short": f"β = {self.beta:g}",
             "beta": self.beta,
             "enhanced": self.enhanced,
             "statement": (
-                "Whoever knows the quasi-identifiers of everybody in the table, and the algorithm,"
-                f" believes in no sensitive value of a person with more than {grown}"
+                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
+                " algorithm, can infer no sensitive value of a person with a confidence above"
+                f" {1 + self.beta:g} times its share in the whole table"
                 + (" (less for frequent values)." if self.enhanced else ".")
             ),
         }

@@ -9,7 +9,7 @@ class Capability(Flag):
     """A kind of condition that a method can keep; flags are combined with ``|``.
 
     Guarantees state what they require and methods what they offer, so that neither names the
-    other: a new guarantee is given at once by every method that offers what it requires.
+    other: every method that offers what a new guarantee requires can give it without a change.
 
     >>> Capability.EQUAL_CAPS in Capability.CAPS
     True
@@ -28,8 +28,8 @@ class Capability(Flag):
     # A predicate on the sensitive values of an individual's matches, such as t-closeness. No
     # method offers it.
     BLOCK_CONDITION = auto()
-    # What a guarantee requires that does not state it; no method offers it.
+    # The default for a guarantee that does not state what it requires; no method offers it.
     UNDECLARED = auto()
 
-    # A cap per sensitive value, whatever the caps are.
+    # Any caps on sensitive values.
     CAPS = EQUAL_CAPS | SHARE_CAPS | OWN_CAPS

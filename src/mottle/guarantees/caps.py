@@ -23,17 +23,17 @@ else:
     np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
 _NOT_ON_CERTIFICATE = (
-    "The certificate does not say which sensitive values have caps of their own: give them again"
-    " (--cap, --cap-rest) to have them judged."
+    "The certificate does not say which sensitive values have caps of their own: give the caps"
+    " again (--cap, --cap-rest) to have them checked."
 )
 
 
 @register
 @dataclass(frozen=True)
 class Caps(Guarantee):
-    """The user's own bounds: no more than this belief in these sensitive values.
+    """The user's own bounds on the confidence with which sensitive values can be inferred.
 
-    ``shares`` names values as text; all others are bound by ``default``.
+    ``shares`` names values as text; all others are bounded by ``default``.
 
     >>> Caps({"HIV": 0.05}, default=0.5).shares
     {'HIV': 0.05}
@@ -48,10 +48,10 @@ class Caps(Guarantee):
         GuaranteeOption(
             "cap",
             list[str],
-            "Highest belief in a sensitive value. Repeatable.",
+            "Highest confidence in a sensitive value. Repeatable.",
             metavar="VALUE=SHARE",
         ),
-        GuaranteeOption("cap_rest", float, "Highest belief in all other sensitive values."),
+        GuaranteeOption("cap_rest", float, "Highest confidence in all other sensitive values."),
     )
 
     @classmethod
@@ -77,9 +77,10 @@ class Caps(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            f"The owner set bounds for what may be believed: {described['values']} sensitive values"
-            f" have a bound of their own (the lowest is {100 * described['lowest']:.3g} %), all"
-            f" others may be believed with {100 * described['default']:.3g} % at most."
+            "The owner set bounds for the confidence with which sensitive values can be inferred:"
+            f" {described['values']} values have a bound of their own (the lowest is"
+            f" {100 * described['lowest']:.3g} %), all others can be inferred with at most"
+            f" {100 * described['default']:.3g} %."
         )
 
     def __post_init__(self) -> None:
@@ -94,7 +95,7 @@ class Caps(Guarantee):
 
     def caps(self, values: SensitiveValues) -> Float64Array:
         if values.joint:
-            return np.ones(len(values.counts))  # each column is bound by itself
+            return np.ones(len(values.counts))  # each column has its own bounds
         labels = [values.label(value) for value in range(len(values.counts))]
         return np.array([self.shares.get(label, self.default) for label in labels], np.float64)
 
@@ -114,16 +115,16 @@ class Caps(Guarantee):
             "lowest": lowest,
             "default": self.default,
             "statement": (
-                "Whoever knows the quasi-identifiers of everybody in the table, and the algorithm,"
-                " believes in no sensitive value of a person with more than the cap the owner set"
-                f" for it ({len(self.shares)} values have their own, from {lowest:g}; all others"
-                f" {self.default:g})."
+                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
+                " algorithm, can infer no sensitive value of a person with a confidence above the"
+                f" cap that the owner set for it ({len(self.shares)} values have their own, from"
+                f" {lowest:g}; all others {self.default:g})."
             ),
         }
 
 
 def _check_known(shares: Mapping[str, float], sensitive: Sequence[SensitiveValues]) -> None:
-    """Refuse caps for values that no sensitive column has: a misspelt cap protects nobody."""
+    """Refuse caps for values that no sensitive column has: a misspelt cap protects no one."""
     single = [values for values in sensitive if not values.joint]
     known = {values.label(value) for values in single for value in range(len(values.counts))}
     for value in shares:

@@ -1,18 +1,19 @@
-"""What a method decided by, in the words of the certificate, which tell which attacks apply."""
+"""On what data a method based its decisions, as the certificate states it for the audit."""
 
 from __future__ import annotations
 
-# For methods whose decisions an adversary who knows them can use for the minimality attack.
+# For methods that decide by both: an adversary who knows the decisions can use them for the
+# minimality attack.
 DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
 
 
 def decides_by_both(decision: str) -> dict[str, str]:
-    """Facts for the certificate of a method that looks at both.
+    """Describe a decision by quasi-identifiers and sensitive values together.
 
     Parameters
     ----------
     decision : str
-        Which decision does so.
+        The decision that looks at both.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a guarantee demands of the graph of one table."""
+"""The demand of a guarantee on the graph of one table."""
 
 from __future__ import annotations
 
@@ -16,37 +16,35 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")  # the command line reads the options of guarantees without it
 
-# Added before rounding down: 1/49 of 49 records is one record, also in floating point.
+# Added before rounding down, so that 1/49 of 49 records is one record in floating point too.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a guarantee demands of the graph of one table; what methods work from.
+    """What a guarantee demands of the graph of one table, as methods take it.
 
-    Every record carries one or more *marks*: its sensitive value or, when several columns are
-    sensitive, its joint value and its value in each of them. A mark's share among the matches of
-    any individual must stay within the mark's cap. Without a guarantee about sensitive values
-    there are no marks.
+    Every record carries one or more *sensitive codes*: that of its sensitive value or, when several
+    columns are sensitive, that of its joint value and of its value in each of them. The share of a
+    code among the matches of any individual must not exceed the cap of the code. Without a
+    guarantee about sensitive values there are no codes.
     """
 
     degree: int  # least number of matches of every individual
-    sensitive_codes: Int32Array = field(
-        default_factory=lambda: np.empty((0, 0), np.int32)
-    )  # [n, attributes]
-    caps: Float64Array = field(default_factory=lambda: np.empty(0))  # by mark
-    counts: Int64Array = field(
-        default_factory=lambda: np.empty(0, np.int64)
-    )  # by mark, whole table
-    dummies: int = 0  # number of dummy records, which come last; so do their marks
-    # Whether the matches of an individual are allowed, given how many of them carry each mark; for
-    # guarantees that are no cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
+    # [n, attributes]; codes of different attributes are different.
+    sensitive_codes: Int32Array = field(default_factory=lambda: np.empty((0, 0), np.int32))
+    caps: Float64Array = field(default_factory=lambda: np.empty(0))  # by code
+    # By code: how often it occurs in the whole table.
+    counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    dummies: int = 0  # number of dummy records, which come last; so do their codes
+    # Whether the matches of an individual are allowed, given how many of them carry each code; for
+    # guarantees that are not a cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
     # keep it; `check_within_caps` enforces it on all.
     condition: Callable[[Int64Array], bool] | None = None
 
     @property
     def capped(self) -> bool:
-        """Whether it caps sensitive values."""
+        """Whether sensitive values are capped."""
         return bool(self.sensitive_codes.shape[1] > 0)
 
     @property
@@ -65,7 +63,7 @@ class Demand:
         return int(np.round(1 / self.caps.max()))
 
     def allowed(self, matches: int) -> Int64Array:
-        """Count how many of an individual's matches may carry each mark.
+        """Count how many of an individual's matches may carry each sensitive code.
 
         Parameters
         ----------
@@ -75,7 +73,7 @@ class Demand:
         Returns
         -------
         Int64Array
-            By mark: the largest number of matches that may carry it.
+            By code: the largest number of matches that may carry it.
 
         Examples
         --------
@@ -85,14 +83,24 @@ class Demand:
         return allowed(self.caps, matches)
 
     def with_dummies(self, count: int) -> Demand:
-        """Return a copy with ``count`` dummy records, each with a value of its own, uncapped.
+        """Return a copy with dummy records, each with its own uncapped value.
 
-        The counts and caps of all other values stay as they are.
+        The counts and caps of all other values do not change.
+
+        Parameters
+        ----------
+        count : int
+            The number of dummy records.
+
+        Returns
+        -------
+        Demand
+            The demand of the table with the dummy records at its end.
         """
-        marks = len(self.caps) + np.arange(count, dtype=np.int32)
+        codes = len(self.caps) + np.arange(count, dtype=np.int32)
         return Demand(
             degree=self.degree,
-            sensitive_codes=np.concatenate([self.sensitive_codes, marks[:, None]]),
+            sensitive_codes=np.concatenate([self.sensitive_codes, codes[:, None]]),
             caps=np.concatenate([self.caps, np.ones(count)]),
             counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
             dummies=count,
@@ -101,6 +109,11 @@ class Demand:
 
     def one_column(self, method: str) -> None:
         """Refuse several sensitive columns for a method that cannot keep the caps of each.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method, for the message.
 
         Raises
         ------
@@ -115,5 +128,5 @@ class Demand:
 
 
 def allowed(caps: Float64Array, matches: int) -> Int64Array:
-    """How often each mark may occur among ``matches`` matches."""
+    """Count how often each sensitive code may occur among ``matches`` matches."""
     return np.floor(caps * matches + ROUNDING).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the published sensitive values say about each individual: shares among its matches."""
+"""Shares of the published sensitive values among the matches of each individual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Exposure:
 
 
 def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
-    """Measure for every individual which marks its matches are published with, and how often.
+    """Count for every individual the sensitive codes with which its matches are published.
 
     Parameters
     ----------
@@ -34,21 +34,20 @@ def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
     truth : Int32Array
         By published record: the position of its true original.
     demand : Demand
-        The marks of all records and their caps.
+        The sensitive codes of all records and their caps.
 
     Returns
     -------
     Exposure
         Violations, the highest share of a cap, and repeats, over all individuals.
     """
-    marks = demand.sensitive_codes[
-        graph.members[truth]
-    ]  # [position, system]: what each record publishes
+    # [position, attribute]: what each record publishes
+    published = demand.sensitive_codes[graph.members[truth]]
     degrees, which = np.unique(graph.degrees, return_inverse=True)
     allowed = np.stack([demand.allowed(int(degree)) for degree in degrees])
     found = parallel.over_blocks(
         lambda first, last: _measure(
-            graph, marks, demand.caps, allowed, which.astype(np.int64), first, last
+            graph, published, demand.caps, allowed, which.astype(np.int64), first, last
         ),
         graph.starts,
     )
@@ -60,12 +59,16 @@ def exposure(graph: Graph, truth: Int32Array, demand: Demand) -> Exposure:
 
 
 def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, object]:
-    """Check invariant 4: for every individual, every mark's share among its matches is in its cap.
+    """Check invariant 4: no sensitive code exceeds its cap among the matches of any individual.
 
     Parameters
     ----------
-    graph, truth, demand
+    graph : Graph
         As for `exposure`.
+    truth : Int32Array
+        As for `exposure`.
+    demand : Demand
+        As for `exposure`; also its condition.
 
     Returns
     -------
@@ -75,7 +78,8 @@ def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[s
     Raises
     ------
     PrivacyError
-        A mark exceeds its cap among somebody's matches, or they break the demand's condition.
+        A sensitive code exceeds its cap among the matches of an individual, or the matches break
+        the demand's condition.
     """
     if not demand.capped:
         return {"capped_values": 0}
@@ -98,23 +102,23 @@ def check_within_caps(graph: Graph, truth: Int32Array, demand: Demand) -> dict[s
 
 
 def _breaking(graph: Graph, truth: Int32Array, demand: Demand) -> int:
-    """How many individuals have matches that break the demand's condition.
+    """Count the individuals whose matches break the demand's condition.
 
-    In Python, since conditions are: the time is that of one call per individual, and one per block
-    where all individuals of the block share their matches.
+    This is not compiled, because conditions are Python functions. The time is that of one call per
+    individual, or of one per block where all individuals of the block have the same matches.
     """
     assert demand.condition is not None
-    marks = demand.sensitive_codes[graph.members[truth]]
+    published = demand.sensitive_codes[graph.members[truth]]
     broken = 0
     for block, (start, end) in enumerate(pairwise(graph.starts.tolist())):
         if is_complete(graph, block):
-            counts = np.bincount(marks[start:end].ravel(), minlength=len(demand.caps))
+            counts = np.bincount(published[start:end].ravel(), minlength=len(demand.caps))
             broken += 0 if demand.condition(counts) else end - start
             continue
-        counts = np.zeros((end - start, len(demand.caps)), np.int64)  # by original and mark
+        counts = np.zeros((end - start, len(demand.caps)), np.int64)  # by original and code
         for position in range(start, end):
             for original in graph.preimages(position):
-                np.add.at(counts[original - start], marks[position], 1)
+                np.add.at(counts[original - start], published[position], 1)
         broken += sum(not demand.condition(each) for each in counts)
     return broken
 
@@ -122,7 +126,7 @@ def _breaking(graph: Graph, truth: Int32Array, demand: Demand) -> int:
 @njit(cache=True, nogil=True)
 def _measure(
     graph: Graph,
-    marks: Int32Array,
+    published: Int32Array,
     caps: Float64Array,
     allowed: Int64Array,
     which: Int64Array,
@@ -132,7 +136,7 @@ def _measure(
     """Violations, highest share of a cap and repeats among the individuals of some blocks."""
     violations, repeats = 0, 0
     nearest = 0.0
-    systems = marks.shape[1]
+    attributes = published.shape[1]
     counts = np.zeros(caps.size, np.int64)
     for block in range(first, last):
         start, size = graph.starts[block], graph.starts[block + 1] - graph.starts[block]
@@ -140,7 +144,7 @@ def _measure(
         limit = allowed[which[block]]
         if is_complete(graph, block):  # all individuals have all records of the block as matches
             exceeded, ratio, repeated = _count(
-                marks, systems, np.arange(start, start + size), counts, caps, limit
+                published, attributes, np.arange(start, start + size), counts, caps, limit
             )
             violations += size * exceeded
             repeats += size * repeated
@@ -154,7 +158,9 @@ def _measure(
                 slots[original, filled[original]] = start + place
                 filled[original] += 1
         for person in range(size):
-            exceeded, ratio, repeated = _count(marks, systems, slots[person], counts, caps, limit)
+            exceeded, ratio, repeated = _count(
+                published, attributes, slots[person], counts, caps, limit
+            )
             violations += exceeded
             repeats += repeated
             nearest = max(nearest, ratio)
@@ -163,8 +169,8 @@ def _measure(
 
 @njit(cache=True, nogil=True)
 def _count(
-    marks: Int32Array,
-    systems: int,
+    published: Int32Array,
+    attributes: int,
     positions: Int64Array,
     counts: Int64Array,
     caps: Float64Array,
@@ -174,15 +180,15 @@ def _count(
     exceeded, repeated = 0, 0
     ratio = 0.0
     for position in positions:
-        for system in range(systems):
-            mark = marks[position, system]
-            counts[mark] += 1
-            if counts[mark] > limit[mark]:
+        for attribute in range(attributes):
+            code = published[position, attribute]
+            counts[code] += 1
+            if counts[code] > limit[code]:
                 exceeded = 1
-            if system == 0 and counts[mark] > 1:
+            if attribute == 0 and counts[code] > 1:
                 repeated = 1
-            ratio = max(ratio, counts[mark] / (caps[mark] * positions.size))
+            ratio = max(ratio, counts[code] / (caps[code] * positions.size))
     for position in positions:
-        for system in range(systems):
-            counts[marks[position, system]] = 0
+        for attribute in range(attributes):
+            counts[published[position, attribute]] = 0
     return exceeded, ratio, repeated

@@ -1,4 +1,4 @@
-"""The guarantee that a certificate states, as an object again."""
+"""Reads the guarantee that a certificate states back as an object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mottle.guarantees.base import Guarantee, combined, described_as
 
 
 def parts_of(described: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The descriptions of the single guarantees that a described guarantee consists of."""
+    """Return the descriptions of the single guarantees that a guarantee consists of."""
     parts: Sequence[Mapping[str, Any]] = described.get("parts", [described])
     return parts
 
@@ -28,7 +28,7 @@ def guarantee_on(certificate: Mapping[str, Any]) -> tuple[Guarantee | None, tupl
     guarantee : Guarantee or None
         None when the certificate states none that can be read back.
     notes : tuple of str
-        What cannot be read from the certificate.
+        What cannot be read back from the certificate.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def guarantee_on(certificate: Mapping[str, Any]) -> tuple[Guarantee | None, tupl
 
 
 def _part(described: Mapping[str, Any]) -> Guarantee | str:
-    """One part, or a note on why it cannot be judged."""
+    """Read one part, or return a note that says why it cannot be checked."""
     known = described_as(described["name"])
     if known is None:
         return f"The certificate promises {described['name']}, which this audit does not know."

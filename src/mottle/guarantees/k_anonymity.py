@@ -29,7 +29,7 @@ class KAnonymity(Guarantee):
     name: ClassVar[str] = "k-anonymity"
     requires: ClassVar[Capability] = Capability.K_ANONYMITY
     options: ClassVar[tuple[GuaranteeOption, ...]] = (
-        GuaranteeOption("k", int, "Everybody hides among k records.", short="-k"),
+        GuaranteeOption("k", int, "Every person matches at least k records.", short="-k"),
     )
     symbol: ClassVar[str] = "k"
 
@@ -49,8 +49,8 @@ class KAnonymity(Guarantee):
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         k = described["k"]
         return (
-            f"Nobody can tell which record is whose. Somebody who knows that a certain person is in"
-            f" the table, and {known}, still"
+            "Nobody can tell which record belongs to whom. Anyone who knows that a certain person"
+            f" is in the table, and {known}, still"
             f" finds at least {k} records that may be theirs, and cannot do better than guess: the"
             f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
         )
@@ -85,7 +85,8 @@ class KAnonymity(Guarantee):
             "short": f"k = {self.k}",
             "k": self.k,
             "statement": (
-                f"Whoever knows the quasi-identifiers of everybody in the table, and the algorithm,"
-                f" links a person to a published record with probability at most 1/{self.k}."
+                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
+                " algorithm, links a person to a published record with probability at most"
+                f" 1/{self.k}."
             ),
         }

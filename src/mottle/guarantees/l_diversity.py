@@ -58,9 +58,9 @@ class LDiversity(Guarantee):
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
         return (
-            f"Nobody can tell what is sensitive about a person. Somebody who knows {known}"
-            " can believe in no sensitive value with"
-            f" more than 1 in {described['l']} ({100 / described['l']:.3g} %)."
+            "Nobody can tell the sensitive value of a person. Anyone who knows"
+            f" {known} can infer no sensitive value with a confidence above"
+            f" 1 in {described['l']} ({100 / described['l']:.3g} %)."
         )
 
     def __post_init__(self) -> None:
@@ -86,7 +86,8 @@ class LDiversity(Guarantee):
             "short": f"ℓ = {self.l}",
             "l": self.l,
             "statement": (
-                "Whoever knows the quasi-identifiers of everybody in the table, and the algorithm,"
-                f" believes in no sensitive value of a person with more than 1/{self.l}."
+                "Anyone who knows the quasi-identifiers of everyone in the table, and the"
+                " algorithm, can infer no sensitive value of a person with a confidence above"
+                f" 1/{self.l}."
             ),
         }

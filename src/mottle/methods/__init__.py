@@ -9,6 +9,7 @@ from __future__ import annotations
 from mottle.methods.base import (
     METHODS,
     Arrangement,
+    Chunking,
     Draw,
     Method,
     MethodContext,
@@ -16,7 +17,16 @@ from mottle.methods.base import (
     registered,
 )
 
-__all__ = ["Arrangement", "Draw", "Method", "MethodContext", "SetColumns", "get", "registered"]
+__all__ = [
+    "Arrangement",
+    "Chunking",
+    "Draw",
+    "Method",
+    "MethodContext",
+    "SetColumns",
+    "get",
+    "registered",
+]
 
 
 def get(name: str) -> Method:
@@ -30,7 +40,7 @@ def get(name: str) -> Method:
     Returns
     -------
     Method
-        What it gives, where it comes from, what it costs, and the function that runs it.
+        What it gives, its paper, its cost, and the function that runs it.
 
     Raises
     ------

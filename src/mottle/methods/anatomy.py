@@ -44,7 +44,7 @@ def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     by_group = buckets[np.argsort(group_of, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
     facts = {"decides_by": "sensitive values and a secret random order"}
-    return Arrangement(arrange(by_group, starts).graph, facts, Draw.APART)
+    return Arrangement(arrange(by_group, starts).graph, facts, Draw.TWO_TABLES)
 
 
 def _draw_groups(values: Int32Array, diversity: int, random: np.random.Generator) -> Int64Array:

@@ -1,4 +1,4 @@
-"""The registry of methods: what each gives, where it comes from and what it costs."""
+"""The registry of methods: what each gives, its paper and its cost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mottle.utils.registry import Registry
 
 
 def _insecure_tiebreak(records: int) -> Int64Array:
-    """A random order for experiments with a method alone; a run draws it from its secret."""
+    """Draw a random order for experiments with a method alone; a run uses its secret."""
     return np.random.default_rng(0).permutation(records)
 
 
 def _insecure_preview(graph: Graph) -> Int32Array:
-    """A draw for experiments with a method alone."""
+    """Draw an assignment for experiments with a method alone; a run uses its secret."""
     return assign(graph, Secret.draw(seed=0), str(Draw.BUCKETS))
 
 
@@ -37,57 +37,84 @@ class BucketDecision:
 
     buckets: int  # of most tables
     profiles: Float64Array  # [values, features]: where values lie
-    # Where blocks begin, and the end; None when ``seats`` is given instead.
+    # Where blocks begin, and the end; None when ``slots`` is given instead.
     starts: Int64Array | None = None
-    # The seat of every record: the first seat of its table + its bucket, equally many in all
+    # The slot of every record: the first slot of its table + its bucket, equally many in all
     # buckets of a table; or -1 - the number of its plain group.
-    seats: Int64Array | None = None
-    first_seats: Int64Array | None = None  # of every table
+    slots: Int64Array | None = None
+    first_slots: Int64Array | None = None  # of every table
 
 
 @dataclass(frozen=True)
 class MethodContext:
-    """How long a method may improve its graph, its randomness, and how it reports progress."""
+    """The time limit of a method, its randomness, and how it reports progress."""
 
-    seconds: float | None = None  # None: until it is no longer worth it
-    seed: int = 0  # for choices that do not matter to privacy, such as the order of improvements
-    on_progress: Callable[[float], None] = field(
-        default=lambda _: None
-    )  # called with the loss so far
+    seconds: float | None = None  # None: until a further pass gains too little
+    seed: int = 0  # for choices that do not affect privacy, such as the order of improvements
+    # Called with the loss so far.
+    on_progress: Callable[[float], None] = field(default=lambda _: None)
     # A secret, uniformly random order of n records, the same at every call: for choices among
-    # records with equal sensitive values, on which privacy does rest.
+    # records with equal sensitive values, on which privacy depends.
     tiebreak: Callable[[int], Int64Array] = field(default=_insecure_tiebreak)
-    # The true assignment of the first blocks by permuting buckets, ahead of the run's draw: for
-    # methods that learn from what is already certain to be published.
+    # The true assignment of the first blocks by permuting buckets, before the run's draw: for
+    # methods that learn from blocks whose publication is already decided.
     preview: Callable[[Graph], Int32Array] = field(default=_insecure_preview)
-    # What was decided for a larger table of which these records are a part.
-    decided: BucketDecision | None = None
+    # What `buckets` decided for a larger table of which these records are a part.
+    bucket_decision: BucketDecision | None = None
 
     def share(self, part: float) -> MethodContext:
-        """Return a context with that part of the time, if time is limited."""
+        """Return a context with a part of the time, if time is limited.
+
+        Parameters
+        ----------
+        part : float
+            The share of the time, from 0 to 1.
+
+        Returns
+        -------
+        MethodContext
+            The context; the same object if time is not limited.
+        """
         return self if self.seconds is None else replace(self, seconds=self.seconds * part)
 
 
 class Draw(StrEnum):
     """How the true assignment has to be drawn for the guarantee to hold."""
 
-    WALK = "walk"  # edges know nothing of sensitive values: any of k random disjoint assignments
-    BUCKETS = "buckets"  # each block in buckets, layer b holding preimages of bucket b: permute
-    ROTATION = "rotation"  # the layers of a block are disjoint assignments: take one of them
-    APART = "apart"  # nothing: complete blocks whose sensitive values are published by themselves
+    # The edges do not depend on sensitive values: one of k random disjoint assignments.
+    WALK = "walk"
+    # Each block is divided into buckets, and layer b holds preimages of bucket b: a random
+    # permutation of the buckets.
+    BUCKETS = "buckets"
+    # The layers of a block are disjoint assignments: one of them.
+    ROTATION = "rotation"
+    # Nothing is drawn: blocks are complete, and their sensitive values are published in a table of
+    # their own. The value "apart" is written on certificates and is a key of
+    # `mottle.assignment.DRAWS`, so it stays as it is.
+    TWO_TABLES = "apart"
 
 
 class SetColumns(StrEnum):
-    """What a method makes of a quasi-identifier whose values are sets of items."""
+    """How a method treats a quasi-identifier whose values are sets of items."""
 
-    REFUSED = "refused"
-    ORDERED = "ordered"  # places along the Gray order of the sets
-    VOTED = "voted"  # what bit voting loses is part of what it minimizes
+    REFUSED = "refused"  # it raises an error
+    ORDERED = "ordered"  # as positions along the Gray order of the sets
+    VOTED = "voted"  # the loss of bit voting is part of the loss that it minimizes
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How a method works on a table that is too large for memory, one chunk after the other."""
+
+    bytes_per_edge: int  # memory per edge of the graph while a chunk is worked on
+    # What guarantees may require of the method in chunks, which may be less than in memory. The
+    # decisions for sensitive values are those of `buckets` (`mottle.pipeline.chunked.driver`).
+    offers: Capability
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a method returns: a graph, and what the certificate should say about its making."""
+    """What a method returns: a graph, and facts about its decisions for the certificate."""
 
     graph: Graph
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -107,16 +134,17 @@ class Method:
     offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
-    # How many dummy records the paper would publish. A method that does so keeps to its paper
-    # where that is unsafe, and runs only when asked for by ``unsafe_paper_randomization``.
+    # How many dummy records the paper publishes. A method with dummy records follows its paper
+    # although that is unsafe, and runs only with ``unsafe_paper_randomization``.
     dummies: Callable[[Demand], int] | None = None
-    # Whether it publishes exact quasi-identifiers: everybody is then linked to a record.
+    # Whether it publishes exact quasi-identifiers: every person is then linked to a record.
     exact: bool = False
     sets: SetColumns = SetColumns.REFUSED
+    chunking: Chunking | None = None  # None: it needs the whole table in memory
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
-        """The guarantees that the method can give by themselves."""
+        """The single guarantees that the method can give."""
         return met_by(self.offers)
 
     def gives(self, guarantee: Guarantee) -> bool:
@@ -134,13 +162,35 @@ class Method:
         """
         return guarantee.met_by(self.offers, exact=self.exact)
 
+    def gives_in_chunks(self, guarantee: Guarantee) -> bool:
+        """Tell whether the method can give ``guarantee`` while it works in chunks.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
+
+        Returns
+        -------
+        bool
+            Whether the method works in chunks and then offers what the guarantee requires.
+        """
+        return self.chunking is not None and guarantee.met_by(
+            self.chunking.offers, exact=self.exact
+        )
+
     def check_gives(self, guarantee: object) -> None:
-        """Check that the method can give ``guarantee``.
+        """Check that the method can give a guarantee.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What is to be promised.
 
         Raises
         ------
         UsageError
-            It cannot, or ``guarantee`` is not a guarantee.
+            The method cannot give it, or ``guarantee`` is not a guarantee.
         """
         guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
@@ -159,17 +209,17 @@ class Method:
         codes : Codes
             The quasi-identifiers of all records.
         guarantee : Guarantee
-            What is to be promised; the message names methods that give it.
+            What is to be promised; an error message names methods that give it.
 
         Returns
         -------
         Codes
-            Sets of items as places along their Gray order, unless the method votes on items.
+            Sets of items as positions along their Gray order, unless the method votes on items.
 
         Raises
         ------
         UsageError
-            A quasi-identifier holds sets of items, which the method does not take.
+            A quasi-identifier holds sets of items, which the method does not support.
         """
         named = [domain.name for domain in codes.domains if domain.sets is not None]
         if named and self.sets is SetColumns.REFUSED:
@@ -179,8 +229,8 @@ class Method:
                 if other.sets is not SetColumns.REFUSED and other.gives(guarantee)
             ]
             raise UsageError(
-                f"Method '{self.name}' takes no sets of items as quasi-identifiers, which column"
-                f" '{named[0]}' has.",
+                f"Method '{self.name}' does not support sets of items as quasi-identifiers, and"
+                f" column '{named[0]}' holds sets.",
                 f"Methods that do: {', '.join(able)}. Or give the column another role or kind.",
             )
         return codes if self.sets is SetColumns.VOTED else along_orders(codes)
@@ -199,13 +249,14 @@ def register(
     dummies: Callable[[Demand], int] | None = None,
     exact: bool = False,
     sets: SetColumns = SetColumns.REFUSED,
+    chunking: Chunking | None = None,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
     Parameters
     ----------
     name : str
-        The name by which it is asked for.
+        The name under which it is found.
     title : str
         One line for people who do not know the paper.
     paper : str
@@ -215,11 +266,13 @@ def register(
     cost : str
         Time and memory, in the symbols n, k, d.
     dummies : callable, optional
-        How many dummy records the paper would publish; only for methods that are unsafe.
+        How many dummy records the paper publishes; only for methods that are unsafe.
     exact : bool
         Whether it publishes exact quasi-identifiers.
     sets : SetColumns
-        What it makes of quasi-identifiers whose values are sets of items.
+        How it treats quasi-identifiers whose values are sets of items.
+    chunking : Chunking, optional
+        How it works in chunks; without it, it needs the whole table in memory.
 
     Returns
     -------
@@ -228,12 +281,20 @@ def register(
     """
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(Method(name, title, paper, offers, cost, arrange, dummies, exact, sets))
+        METHODS.add(
+            Method(name, title, paper, offers, cost, arrange, dummies, exact, sets, chunking)
+        )
         return arrange
 
     return add
 
 
 def registered() -> dict[str, Method]:
-    """All methods by name."""
+    """Return all methods by name.
+
+    Returns
+    -------
+    dict of str to Method
+        The methods in the order of their names.
+    """
     return dict(METHODS)

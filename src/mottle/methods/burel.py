@@ -26,7 +26,7 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
 
 @register(
     "burel",
-    title="groups that draw in proportion from buckets of near-frequent sensitive values",
+    title="groups with a proportional share of each bucket of similarly frequent sensitive values",
     paper="HET",
     offers=Capability.CAPS,
     cost="O(n log n + n·d) time, O(n·d) memory",

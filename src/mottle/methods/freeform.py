@@ -23,7 +23,7 @@ from mottle.guarantees.demand import Demand
 from mottle.kernels.linear_assignment import match_rows
 from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.methods._refinement_orders import refinement_orders
-from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
+from mottle.methods.base import Arrangement, Chunking, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.nh import lexicographic_partitions
 from mottle.methods.refinement import mean_loss, refine
@@ -40,11 +40,12 @@ _SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders,
 
 @register(
     "freeform",
-    title="every record its own ranges: optimal matching in blocks, refined while it pays",
+    title="individual ranges for every record: optimal matching in blocks, then refinement",
     paper="mottle, after HKA15",
     offers=Capability.K_ANONYMITY,
-    cost="O(n · k · block · d) time, refinement as long as you let it; O(n · (k + d)) memory",
+    cost="O(n · k · block · d) time, refinement until the time limit; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
+    chunking=Chunking(bytes_per_edge=60, offers=Capability.K_ANONYMITY),
 )
 def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Match inside blocks of the best of three orders, or start with rings; refine across blocks.

@@ -32,7 +32,7 @@ _OFFERS = Capability.K_ANONYMITY | Capability.CAPS
 
 @register(
     "mondrian",
-    title="cut at the median of the widest attribute, again and again (for comparison)",
+    title="repeated cuts at the median of the widest attribute (for comparison)",
     paper="FAST07",
     offers=_OFFERS,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
@@ -49,7 +49,7 @@ def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
 
 @register(
     "mondrian-strict",
-    title="as mondrian, but equal values are never torn apart (for comparison)",
+    title="as mondrian, but equal values are never separated (for comparison)",
     paper="FAST07",
     offers=_OFFERS,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",

@@ -28,7 +28,7 @@ _END = -1
 
 @register(
     "topdown",
-    title="split clusters between far-apart records, repair small ones (for comparison)",
+    title="clusters split between distant records, small ones repaired (for comparison)",
     paper="FAST07",
     offers=Capability.K_ANONYMITY,
     cost="O(n²·d) time, O(n·d) memory; up to 100,000 rows",

@@ -1,1 +1,1 @@
-"""From data to a checked release: in memory, in chunks of a stream, on Spark."""
+"""Makes checked releases from data: in memory, in chunks on one machine, and on Spark."""

@@ -1,4 +1,4 @@
-"""Anonymizing a table in memory: a run of one part."""
+"""Anonymizes a table in memory: a run of one part."""
 
 from __future__ import annotations
 
@@ -51,42 +51,42 @@ def anonymize(
     audit: str = AUDITS[0],
     totals: bool = True,
 ) -> Release:
-    """Anonymize a table: nothing is returned unless all invariants hold.
+    """Anonymize a table; nothing is returned unless all invariants hold.
 
     Parameters
     ----------
-    data
+    data : table or path
         A pyarrow Table, anything with the Arrow stream protocol (pandas, Polars, DuckDB), or the
         path of a CSV, Parquet or Arrow file.
-    schema
-        The role of every column, see `Schema`.
-    guarantee
+    schema : Schema
+        The role of every column.
+    guarantee : Guarantee
         What the release has to promise, for instance ``KAnonymity(10)`` or
         ``KAnonymity(5) & LDiversity(3)``.
-    method
+    method : str
         A name from ``mottle methods``.
-    representation
+    representation : {"range", "set"}
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
-    walk
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). Graphs built
-        with sensitive values in mind are drawn otherwise, as their method says.
-    effort
-        Seconds for which a method that can go on improving its result may do so; 0 for not at
-        all. Without it, until a further pass gains less than 0.1 %.
-    seed
-        For experiments only: makes the run repeatable, and its secret guessable. It is stamped on
-        the certificate. Without it, randomness comes from the operating system.
-    progress
+    walk : {"closed", "backtracking"}
+        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). If the graph
+        depends on sensitive values, its method determines the draw instead.
+    effort : float, optional
+        Seconds for which a method may improve its result, if it can; 0 for no improvement. Without
+        it, a method stops when a further pass gains less than 0.1 %.
+    seed : int, optional
+        For experiments only: makes the run repeatable, and its secret guessable. The certificate
+        states it. Without it, randomness comes from the operating system.
+    progress : callable, optional
         Called with a `Progress` at the beginning of every stage.
-    unsafe_paper_randomization
-        For experiments only: draw by the papers' random walk although the graph was built with
-        sensitive values in mind, which leaks them. The certificate says so.
-    audit
-        "basic" puts on the certificate what the run's own measurements show; "full" plays all
+    unsafe_paper_randomization : bool
+        For experiments only: draw by the papers' random walk although the graph depends on
+        sensitive values, which leaks them. The certificate says so.
+    audit : {"basic", "full"}
+        "basic" puts on the certificate what the run's own measurements show; "full" runs all
         adversaries against the release, see `mottle.audit_release`.
-    totals
+    totals : bool
         Whether the release says how often the values of quasi-identifiers occur, which makes
-        answers to questions much more accurate (docs/queries.md). Rare ones are counted together.
+        answers to queries much more accurate (docs/queries.md). Rare values are counted together.
 
     Returns
     -------
@@ -96,15 +96,15 @@ def anonymize(
     Raises
     ------
     UsageError
-        An option or the method does not fit.
+        An option has a wrong value, or the method does not give the guarantee.
     SchemaError
-        A column has no role, or the schema does not fit the table.
+        A column has no role, or the schema does not match the table.
     DataError
         The table is empty or holds values that cannot be anonymized.
     GuaranteeError
         The table cannot have the guarantee; the message names the nearest feasible one.
     PrivacyError
-        An invariant does not hold: a defect of the program, and nothing is published.
+        An invariant does not hold: this is a defect of the program, and nothing is published.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def anonymize(
     schema = schema.covering(table.column_names)
     check_publishable(table, schema)
     if table.num_rows == 0:
-        raise DataError("The table has no rows.", "Give a table with data.")
+        raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
 
@@ -191,13 +191,13 @@ def anonymize(
 
 
 def _method(settings: Settings, guarantee: Guarantee) -> Method:
-    """The method that was asked for, if it gives the guarantee and may be used."""
+    """Look up the method; raise unless it gives the guarantee and may be used."""
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
     if chosen.dummies is not None and not settings.unsafe:
         raise UsageError(
-            f"Method '{chosen.name}' does as its paper does, dummy records included, and does not"
-            " keep the guarantee.",
+            f"Method '{chosen.name}' follows its paper exactly, dummy records included, and does"
+            " not keep the guarantee.",
             "Leave the ending -dummies out, or, for experiments, add --unsafe-paper-randomization.",
         )
     return chosen

@@ -1,4 +1,4 @@
-"""Anonymizing sets of items: a run of one part."""
+"""Anonymizes sets of items in memory: a run of one part."""
 
 from __future__ import annotations
 
@@ -44,33 +44,33 @@ def anonymize_sets(
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
 ) -> SetRelease:
-    """Anonymize sets: nothing is returned unless all invariants hold.
+    """Anonymize sets; nothing is returned unless all invariants hold.
 
     Parameters
     ----------
-    data
-        A `ItemSets` from one of the readers of `mottle.itemsets`, the path of a transaction file,
+    data : ItemSets, path or collection of collections of str
+        An `ItemSets` from one of the readers of `mottle.itemsets`, the path of a transaction file,
         or a collection of collections of items.
-    guarantee
-        What the release has to promise: ``KAnonymity(10)``, or, when the records have sensitive
+    guarantee : Guarantee
+        What the release has to promise: ``KAnonymity(10)`` or, when the records have sensitive
         labels, also ``LDiversity(3)`` and the other guarantees about sensitive values.
-    method
+    method : str
         A name from ``mottle methods --sets``; "auto" takes `freeform` for k-anonymity and `buckets`
         for guarantees about labels.
-    walk
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). Graphs built
-        with labels in mind are drawn otherwise, as their method says.
-    effort
-        Seconds for which a method that can go on improving its result may do so; 0 for not at
-        all. Without it, until a further pass gains less than 0.1 %.
-    seed
-        For experiments only: makes the run repeatable, and its secret guessable. It is stamped on
-        the certificate. Without it, randomness comes from the operating system.
-    progress
+    walk : {"closed", "backtracking"}
+        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). If the graph
+        depends on labels, its method determines the draw instead.
+    effort : float, optional
+        Seconds for which a method may improve its result, if it can; 0 for no improvement. Without
+        it, a method stops when a further pass gains less than 0.1 %.
+    seed : int, optional
+        For experiments only: makes the run repeatable, and its secret guessable. The certificate
+        states it. Without it, randomness comes from the operating system.
+    progress : callable, optional
         Called with a `Progress` at the beginning of every stage; the loss is the error rate.
-    unsafe_paper_randomization
-        For experiments only: draw by the paper's random walk although the graph was built with
-        labels in mind, which leaks them. The certificate says so.
+    unsafe_paper_randomization : bool
+        For experiments only: draw by the paper's random walk although the graph depends on labels,
+        which leaks them. The certificate says so.
 
     Returns
     -------
@@ -80,13 +80,13 @@ def anonymize_sets(
     Raises
     ------
     UsageError
-        An option or the method does not fit.
+        An option has a wrong value, or the method does not give the guarantee.
     DataError
-        The data hold no sets.
+        There are no sets in the data.
     GuaranteeError
         The data cannot have the guarantee; the message names the nearest feasible one.
     PrivacyError
-        An invariant does not hold: a defect of the program, and nothing is published.
+        An invariant does not hold: this is a defect of the program, and nothing is published.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def anonymize_sets(
     chosen = method_for(method, guarantee)
     if chosen.unsafe and not settings.unsafe:
         raise UsageError(
-            f"Method '{chosen.name}' does as its paper does and does not keep the guarantee.",
+            f"Method '{chosen.name}' follows its paper exactly and does not keep the guarantee.",
             "For experiments, add --unsafe-paper-randomization.",
         )
     secret = Secret.draw(seed)
@@ -143,7 +143,7 @@ def anonymize_sets(
 
 @dataclass(frozen=True)
 class SetRecords:
-    """Sets of items on their way down the spine."""
+    """Sets of items as the spine takes them."""
 
     method: SetMethod
     data: ItemSets
@@ -156,28 +156,28 @@ class SetRecords:
         return self.data.records
 
     def arrange(self, context: MethodContext) -> Arrangement:
-        """Let the method build the graph."""
+        """Build the graph by the method."""
         return self.method.arrange(self.sets, self.demand, context)
 
     def cover(self, graph: Graph) -> Votes:
-        """Base sets, uncertain items and distances, by bit voting."""
+        """Find base sets, uncertain items and distances by bit voting."""
         return vote(graph, self.sets)
 
     def loss(self, graph: Graph, covered: Votes) -> Loss:
-        """SET12's error rate."""
+        """Measure SET12's error rate."""
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)
 
     def check_cover(self, graph: Graph, covered: Votes) -> dict[str, Any]:
-        """Invariant 2: every preimage is a possible world."""
+        """Check invariant 2: every preimage is a possible world."""
         return {"pairs": check_worlds(graph, self.sets, covered)}
 
     def publish(self, covered: Votes, links: Links, draw: Draw) -> Published:
-        """The votes' outcome and the true records' labels."""
+        """Put together the outcome of the votes and the true records' labels."""
         return Published(publish(self.data, covered, links), describe_columns(self.data))
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
-        """Invariant 5: nothing but sets and labels is there, in random order."""
+        """Check invariant 5: only sets and labels are published, in random order."""
         return check_published(self.data, published.table, links)
 
 
@@ -189,7 +189,7 @@ def _sensitive(data: ItemSets) -> tuple[SensitiveValues, ...]:
 
 
 def _column_facts(data: ItemSets) -> list[ColumnFacts]:
-    """Names and roles; nothing about values."""
+    """Describe names and roles of the columns; nothing about values."""
     columns = [ColumnFacts(name=data.column, role=Role.QUASI_IDENTIFYING, form="worlds")]
     if data.labels is not None:
         label_type = str(data.labels.type)
@@ -198,7 +198,7 @@ def _column_facts(data: ItemSets) -> list[ColumnFacts]:
 
 
 def _notes(data: ItemSets) -> list[str]:
-    """What a reader of the certificate should know; no items."""
+    """List what a reader of the certificate should know; no items."""
     notes = list(data.notes)
     if data.universe == 0:
         notes.append("All sets are empty, so there is nothing to hide and nothing to learn.")

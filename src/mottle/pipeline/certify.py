@@ -1,4 +1,4 @@
-"""The certificate of a run, from what its parts measured: of one part in memory, of all chunks."""
+"""Makes the certificate of a run from the measurements of its parts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ from mottle.release.column import PublishedColumn
 from mottle.schema.model import Role, Schema
 
 SEEDED = (
-    "A seed was given: whoever knows it can repeat the draw and undo the anonymization. Do not"
+    "A seed was given: anyone who knows it can repeat the draw and undo the anonymization. Do not"
     " publish this release."
 )
-INTERRUPTED = "The run was interrupted while improving: this is the best until then."
+INTERRUPTED = (
+    "The run was interrupted while improving: this is the best result up to the interruption."
+)
 UNSAFE = (
-    "UNSAFE: the assignment was drawn by the paper's random walk on a graph built with sensitive"
-    " values in mind. An adversary who knows the algorithm strikes out every sensitive value that"
-    " occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
+    "UNSAFE: the assignment was drawn by the paper's random walk on a graph that depends on"
+    " sensitive values. An adversary who knows the algorithm can rule out every sensitive value"
+    " that occurs twice among a person's matches: the guarantee does not hold. Do not publish this"
     " release."
 )
 
@@ -66,38 +68,42 @@ def certify(
 
     Parameters
     ----------
-    total
-        What all parts measured.
-    settings, guarantee, demand
-        What was asked for.
-    kind
-        What kind of release it is.
-    method
-        The method and what it says of its decisions.
-    columns
+    total : Measurements
+        The measurements of all parts together.
+    settings : Settings
+        The options of the run.
+    guarantee : Guarantee
+        What the release promises.
+    demand : Demand
+        What the guarantee demands of the table.
+    kind : ReleaseKind
+        The kind of the release.
+    method : MethodFacts
+        The method and the facts about its decisions.
+    columns : sequence of ColumnFacts
         All columns of input and release.
-    sensitive
-        What is capped.
-    protected
-        What the owner calls the sensitive values ("sensitive value", "label"); None when the
-        data have none, so that no note on them is needed.
-    notes
+    sensitive : sequence of SensitiveValues
+        The values that are capped.
+    protected : str or None
+        What notes call the sensitive values ("sensitive value", "label"); None when the data have
+        none, so that no note on them is needed.
+    notes : sequence of str
         What a reader should know in addition; no cell values.
-    seconds
-        By stage.
-    least_total
+    seconds : mapping of str to float
+        The time by stage.
+    least_total : int, optional
         Fewest records that a published total counts; None without totals.
-    engine
+    engine : EngineFacts, optional
         How the table was worked on in chunks.
-    cover_check
-        Name of invariant 2.
-    **entries
+    cover_check : str
+        The name of invariant 2.
+    **entries : object
         Entries of this kind of release, such as ``gcp``.
 
     Returns
     -------
     Certificate
-        Without checksums, which the writer adds.
+        The certificate without checksums, which the writer adds.
     """
     two_tables = kind is ReleaseKind.TWO_TABLES
     checks = (
@@ -144,7 +150,7 @@ def certify(
 def method_facts(
     name: str, title: str, paper: str, facts: Mapping[str, object], picked: str | None = None
 ) -> MethodFacts:
-    """The method for the certificate, with what it says of its decisions."""
+    """Describe the method and its decisions for the certificate."""
     known = {} if picked is None else {"picked": picked}
     return MethodFacts.model_validate(
         {"name": name, "title": title, "paper": paper, **known, **facts}
@@ -167,8 +173,8 @@ def _notes(
         notes.append(SEEDED)
     if protected is not None and not guarantee.about_values:
         notes.append(
-            f"{guarantee.describe()['name']} hides which record is whose. It does not bound what"
-            f" can be learned about a {protected} that most candidates share."
+            f"{guarantee.describe()['name']} hides which record belongs to whom. It does not bound"
+            f" what can be learned about a {protected} that most candidates share."
         )
     if not total.within_caps:
         notes.append(UNSAFE)
@@ -176,7 +182,7 @@ def _notes(
 
 
 def _sensitive_facts(values: SensitiveValues) -> SensitiveFacts:
-    """What is capped, in numbers; nothing about single values."""
+    """Describe by numbers what is capped; nothing about single values."""
     return SensitiveFacts(
         columns=tuple(values.columns),
         values=len(values.counts),
@@ -188,7 +194,7 @@ def _sensitive_facts(values: SensitiveValues) -> SensitiveFacts:
 def column_facts(
     schema: Schema, domains: Sequence[Domain], columns: Sequence[PublishedColumn]
 ) -> list[ColumnFacts]:
-    """Roles and kinds of all columns of input and release; nothing about their values."""
+    """Describe roles and kinds of all columns of input and release; nothing about values."""
     coded = {domain.name: domain for domain in domains}
     published = {column.name: column for column in columns}
     described = []
@@ -209,14 +215,15 @@ def column_facts(
 
 
 def column_notes(domains: Sequence[Domain]) -> list[str]:
-    """Columns that neither identify nor lose."""
+    """Note the columns that identify nobody and have no loss."""
     return [
-        f"Column '{domain.name}' has the same value everywhere, so it neither identifies nor loses."
+        f"Column '{domain.name}' has the same value in all rows: it identifies nobody and loses"
+        " nothing."
         for domain in domains
         if domain.size == 1
     ]
 
 
 def protected_values(schema: Schema) -> str | None:
-    """What notes call the sensitive values of a table, if it has any."""
+    """Return what notes call the sensitive values of a table, or None if it has none."""
     return "sensitive value" if schema.with_role(Role.SENSITIVE) else None

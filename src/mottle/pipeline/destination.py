@@ -1,4 +1,4 @@
-"""Where a release goes: a folder or a database, with the report and the owner's files."""
+"""Where a release is written: a folder or a database, with the report and the owner's files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows, RowsElsewhere, StoredRows
 from mottle.report.report import InternalReport
 
-LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # in the hidden folder, on their way
+LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # names inside the hidden folder
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Companions:
 
     @property
     def numbered(self) -> bool:
-        """Whether it has to be known which row of the input every record is."""
+        """Whether rows have to carry their number in the input."""
         return self.private is not None or (self.internal is not None and self.internal.examples)
 
     @property
     def secrets(self) -> dict[str, Path]:
-        """The owner's files and their places."""
+        """The owner's files, by their name inside the hidden folder, and where they are moved."""
         places = {LINK_FILE: self.private} if self.private is not None else {}
         return places | ({} if self.internal is None else {INTERNAL: self.internal.path})
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a release goes."""
+    """Where a release is written."""
 
     output: Path | DatabaseTable
     companions: Companions
@@ -64,31 +64,31 @@ class Destination:
         internal: InternalReport | None,
         overwrite: bool,
     ) -> Destination:
-        """From the arguments of a run; databases have no reports."""
+        """Make a destination from the arguments of a run; databases have no reports."""
         companions = Companions(report, None if private is None else Path(private), internal)
         if not isinstance(output, DatabaseTable):
             return cls(Path(output), companions, overwrite)
         if internal is not None:
             raise UsageError(
-                "An internal report goes with a folder, not with a database.",
+                "An internal report is written for a release in a folder, not in a database.",
                 "Name a folder with --output, or leave the report out.",
             )
         return cls(output, replace(companions, report=False), overwrite)
 
     @property
     def folder(self) -> Path:
-        """Where the run works: in the folder itself, or here when there is none."""
+        """Where the run works: the folder, or the current folder for a database."""
         return Path.cwd() if isinstance(self.output, DatabaseTable) else self.output
 
     @property
     def named(self) -> str:
-        """As an interrupted run is known again; without a password."""
+        """The name by which an interrupted run is recognized; without a password."""
         if isinstance(self.output, DatabaseTable):
             return redacted(f"{self.output.url} {self.output.table}")
         return ""
 
     def check(self) -> None:
-        """Raise before a long run what `publish` would raise after it."""
+        """Raise before a long run the errors that `publish` would raise after it."""
         if isinstance(self.output, DatabaseTable):
             check_database_target(self.output.url, self.output.table, overwrite=self.overwrite)
         else:
@@ -108,7 +108,7 @@ class Destination:
         ensure_absent(path.parent, [path.name], overwrite=self.overwrite)
 
     def publish(self, stage: Path, certificate: Certificate) -> None:
-        """Make complete files in the hidden folder appear, all or none."""
+        """Move the complete files out of the hidden folder, all or none."""
         if isinstance(self.output, DatabaseTable):
             with self._links(stage / LINK_FILE):
                 write_stored_rows(
@@ -120,14 +120,14 @@ class Destination:
         move_complete(stage, written, obsolete, self.companions.secrets)
 
     def rows(self, schema: pa.Schema, certificate: Certificate) -> Rows:
-        """The rows of a release that was published here."""
+        """Return the rows of a release that was published here."""
         if isinstance(self.output, DatabaseTable):
             return RowsElsewhere(self.named, schema, certificate.rows)
         return StoredRows(self.output / PARQUET)
 
     @contextmanager
     def _links(self, file: Path) -> Iterator[None]:
-        """The link file appears if the release is stored."""
+        """Publish the link file if the release is stored."""
         private = self.companions.private
         if private is None:
             yield

@@ -1,4 +1,4 @@
-"""What the parts of a release measured, added up to what stands on its certificate."""
+"""The measurements of the parts of a release, and their sum for its certificate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mottle.graph.model import Graph
 
 @dataclass(frozen=True)
 class Measurements:
-    """One part of a table, or several together; nothing here is a cell value."""
+    """What was measured on one part of a table, or on several together; no cell values."""
 
     rows: int
     loss: float  # summed over records
@@ -29,10 +29,10 @@ class Measurements:
     matches: int  # of all persons together
     marketer: float  # sum over persons of the chance that a guess among the matches is right
     within: dict[str, Any]  # what invariant 4 measured
-    within_caps: bool  # whether it holds; False only where a leak was asked for
+    within_caps: bool  # whether invariant 4 holds; False only with the unsafe randomization
     anonymous: dict[str, Any]  # what invariant 5 measured
     draw: str
-    facts: dict[str, Any]  # what the method says of its decisions
+    facts: dict[str, Any]  # facts about the method's decisions
 
     @classmethod
     def of(
@@ -50,7 +50,7 @@ class Measurements:
         draw: str,
         facts: Mapping[str, object],
     ) -> Measurements:
-        """Of one part."""
+        """Make the measurements of one part; loss and NCP are means over its records."""
         rows, degrees = graph.records, graph.degrees.astype(np.float64)
         return cls(
             rows=rows,
@@ -72,28 +72,28 @@ class Measurements:
 
     @property
     def mean_loss(self) -> float:
-        """The loss per record, at most 1."""
+        """The mean loss per record, at most 1."""
         return min(self.loss / self.rows, 1.0)
 
     @property
     def mean_ncp(self) -> dict[str, float]:
-        """The loss per record of every column, at most 1."""
+        """The mean loss per record of every column, at most 1."""
         return {name: min(loss / self.rows, 1.0) for name, loss in self.ncp.items()}
 
     def to_json(self) -> str:
-        """As a line of text that `from_json` reads."""
+        """Write the measurements as a line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Measurements:
-        """Read back."""
+        """Read what `to_json` wrote."""
         content = json.loads(text)
         degrees = {int(degree): records for degree, records in content["degrees"].items()}
         return cls(**{**content, "degree": tuple(content["degree"]), "degrees": degrees})
 
     @classmethod
     def total(cls, parts: Sequence[Measurements]) -> Measurements:
-        """All parts together; facts that differ between parts are counted."""
+        """Add up all parts; of facts that differ, the number of parts is counted."""
         if len(parts) == 1:
             return parts[0]
         within, covered = dict(parts[0].within), dict(parts[0].covered)
@@ -122,11 +122,12 @@ class Measurements:
         )
 
 
+# Facts that are summed over parts; "scouts" is what certificates call pilot records.
 _SUMMED = ("blocks", "scouts", "in_plain_groups", "passes")
 
 
 def _countable(facts: Mapping[str, object]) -> dict[str, Any]:
-    """Facts of one part in a form that can be added up."""
+    """Convert the facts of one part into a form that can be added up."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -150,7 +151,7 @@ def _added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _readable(facts: Mapping[str, Any], parts: int) -> dict[str, Any]:
-    """Facts for the certificate: what is the same in all parts stands there once."""
+    """Convert facts for the certificate: one that is the same in all parts is listed once."""
     return {
         name: next(iter(value))
         if isinstance(value, Mapping) and len(value) == 1 and next(iter(value.values())) == parts

@@ -14,11 +14,11 @@ STAGES = ("code", "arrange", "cover", "assign", "check", "publish")
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands, for progress bars."""
+    """The progress of a run, for progress bars."""
 
     stage: str  # one of STAGES, beginning now; "done" at the end
     gcp: float | None = None  # the loss so far, once it is known
-    share: float | None = None  # of the stage's rows that are done, where they come in parts
+    share: float | None = None  # of the stage's rows that are done, if it works in parts
 
 
 @dataclass
@@ -31,11 +31,11 @@ class Clock:
 
     @classmethod
     def of(cls, on_progress: Callable[[Progress], None] | None) -> Clock:
-        """A clock that reports to ``on_progress``, or to nobody."""
+        """Make a clock that reports to ``on_progress``, if given."""
         return cls(on_progress or (lambda _: None))
 
     def report_loss(self, stage: str, gcp: float) -> None:
-        """Report how much is lost so far."""
+        """Report the loss so far."""
         self.on_progress(Progress(stage, gcp))
 
     def report_share(self, stage: str, rows: int, done: int) -> None:
@@ -48,7 +48,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Announce a stage and take its time."""
+        """Report the beginning of a stage and measure its time."""
         self.on_progress(Progress(name, self.gcp))
         begin = time.perf_counter()
         yield

@@ -1,4 +1,4 @@
-"""The public `Release` and `SetRelease`: questions, samples, files and the audit of a release."""
+"""The public `Release` and `SetRelease`: queries, samples, files and audits of a release."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class _Saved(ReleaseData):
 
         Parameters
         ----------
-        output
+        output : str, Path or DatabaseTable
             A folder, or `DatabaseTable(url, table)`.
-        private
+        private : str or Path, optional
             File for the owner's links, outside the folder (mode 0600).
-        overwrite
-            Replace an earlier release in ``output``.
-        report
+        overwrite : bool
+            Whether to replace an earlier release in ``output``.
+        report : bool
             Whether ``report.html`` is written; a database has none.
-        internal
+        internal : InternalReport, optional
             A report for the owner that compares with the original, outside the folder (mode 0600).
 
         Returns
@@ -71,12 +71,13 @@ class _Saved(ReleaseData):
         StorageError
             A file exists already, or cannot be written.
         UsageError
-            ``private`` is given but the release has no links, or would lie inside the folder.
+            ``private`` is given but the release has no links, a file for the owner is inside the
+            folder, or an internal report is requested for a database.
         """
         if isinstance(output, DatabaseTable):
             if internal is not None:
                 raise UsageError(
-                    "An internal report goes with a folder, not with a database.",
+                    "An internal report is written for a release in a folder, not in a database.",
                     "Name a folder, or leave the report out.",
                 )
             write_database(self, output.url, output.table, private=private, overwrite=overwrite)
@@ -104,12 +105,12 @@ class Release(_Saved):
 
         Parameters
         ----------
-        where
+        where : mapping of str to object, optional
             Maps a column to a value, a range ``(low, high)``, a list of values or None for
-            missing; see docs/queries.md.
-        fit
-            "fitted" (values of a cell as likely as the whole release says) or "uniform" (all
-            equally likely, as in the papers).
+            missing; see docs/queries.md. Without it, all records count.
+        fit : {"fitted", "uniform"}
+            "fitted": the values of a cell are as likely as the whole release says. "uniform": they
+            are equally likely, as in the papers.
 
         Returns
         -------
@@ -132,9 +133,11 @@ class Release(_Saved):
 
         Parameters
         ----------
-        column
+        column : str
             A column of numbers.
-        where, fit
+        where : mapping of str to object, optional
+            As for `count`.
+        fit : {"fitted", "uniform"}
             As for `count`.
 
         Returns
@@ -149,9 +152,11 @@ class Release(_Saved):
 
         Parameters
         ----------
-        column
+        column : str
             A column of numbers.
-        where, fit
+        where : mapping of str to object, optional
+            As for `count`.
+        fit : {"fitted", "uniform"}
             As for `count`.
 
         Returns
@@ -173,12 +178,14 @@ class Release(_Saved):
 
         Parameters
         ----------
-        columns
+        columns : sequence of str
             Columns to group by.
-        where, fit
+        where : mapping of str to object, optional
             As for `count`.
-        breaks
+        breaks : mapping of str to sequence, optional
             Where ranges of a column begin, to group by ranges instead of values.
+        fit : {"fitted", "uniform"}
+            As for `count`.
 
         Returns
         -------
@@ -199,8 +206,14 @@ class Release(_Saved):
 
         Parameters
         ----------
-        columns, where, breaks, fit
+        columns : sequence of str
             As for `group_by`.
+        where : mapping of str to object, optional
+            As for `group_by`.
+        breaks : mapping of str to sequence, optional
+            As for `group_by`.
+        fit : {"fitted", "uniform"}
+            As for `count`.
 
         Returns
         -------
@@ -214,11 +227,12 @@ class Release(_Saved):
 
         Parameters
         ----------
-        sql
+        sql : str
             A SELECT statement on the table ``release``.
-        plain
-            Hand the SQL to DuckDB as it is, over the typed cells of ``to_arrow()``.
-        fit
+        plain : bool
+            Whether DuckDB evaluates the SQL without any estimation, on the typed cells of
+            ``to_arrow()``.
+        fit : {"fitted", "uniform"}
             As for `count`.
 
         Returns
@@ -233,15 +247,16 @@ class Release(_Saved):
     def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
         """Draw complete ordinary tables that the release allows.
 
-        Estimate on each of them and pool by `mottle.queries.combine` (Rubin's rules).
+        Run an analysis on each of them and pool the results by `mottle.queries.combine` (Rubin's
+        rules).
 
         Parameters
         ----------
-        m
-            How many tables.
-        seed
+        m : int
+            The number of tables.
+        seed : int, optional
             Makes the draw repeatable.
-        fit
+        fit : {"fitted", "uniform"}
             As for `count`.
 
         Returns
@@ -252,17 +267,17 @@ class Release(_Saved):
         return sample(self.queries(fit), self, m, seed)
 
     def queries(self, fit: str = "fitted") -> Queries:
-        """Prepare the release for questions, once.
+        """Prepare the release for queries, once for each way to fit.
 
         Parameters
         ----------
-        fit
+        fit : {"fitted", "uniform"}
             As for `count`.
 
         Returns
         -------
         Queries
-            What `count` and the other questions are put to.
+            The object that answers `count` and the other queries.
         """
         if fit not in self._prepared:
             self._prepared[fit] = Queries.of(self, fit)
@@ -273,19 +288,19 @@ class Release(_Saved):
         return {}
 
     def audit(self, original: object, **options: Any) -> AuditReport:
-        """Play adversaries against the release.
+        """Run adversaries against the release.
 
         Parameters
         ----------
-        original
+        original : table or path
             The table the release was made from.
-        **options
+        **options : object
             As for `mottle.audit_release`.
 
         Returns
         -------
         AuditReport
-            What each adversary achieved against what the guarantee allows.
+            What each adversary achieved, compared with what the guarantee allows.
         """
         return audit_release(original, self, **options)
 
@@ -300,12 +315,12 @@ class SetRelease(SetReleaseData, _Saved):
     def sample(self, seed: int | None = None) -> list[list[str]]:
         """Draw one possible world of every record, all worlds of a record equally likely.
 
-        Most of a record's worlds are as far from its base set as is possible: samples show what
-        the release does not rule out, while the base sets are its best guess.
+        Most of a record's worlds are as far from its base set as possible: samples show what the
+        release does not rule out, while the base sets are the best guess.
 
         Parameters
         ----------
-        seed
+        seed : int, optional
             Makes the draw repeatable.
 
         Returns
@@ -322,17 +337,17 @@ def read_release(path: str | Path) -> Release:
 
     A file that does not have the checksum on its certificate is refused. The certificate says what
     the columns of ``release.csv`` are, but holds no values; the orders and hierarchies of columns
-    come from ``release.parquet`` if that file lies next to the CSV, and are unknown if not.
+    come from ``release.parquet`` if that file is in the same folder, and are unknown if not.
 
     Parameters
     ----------
-    path
+    path : str or Path
         The folder or one of the files.
 
     Returns
     -------
     Release
-        Without links.
+        The release, without links.
 
     Raises
     ------
@@ -358,18 +373,18 @@ def read_release(path: str | Path) -> Release:
 def read_set_release(path: str | Path) -> SetRelease:
     """Read a release of sets from its folder, its ``release.parquet`` or its ``release.csv``.
 
-    The certificate has to lie next to it; a file that has another checksum than it states is
-    refused.
+    The certificate has to be in the same folder; a file whose checksum differs from that on the
+    certificate is refused.
 
     Parameters
     ----------
-    path
+    path : str or Path
         The folder or one of the files.
 
     Returns
     -------
     SetRelease
-        Without links.
+        The release, without links.
 
     Raises
     ------

@@ -15,7 +15,7 @@ __all__ = ["Settings", "check_schema"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Options that say how a guarantee is to be reached; see `mottle.anonymize`."""
+    """Options that say how a release is made; see `mottle.anonymize`."""
 
     method: str
     representation: Representation
@@ -23,7 +23,7 @@ class Settings:
     effort: float | None
     seed: int | None
     totals: bool
-    unsafe: bool  # draw as the papers do where that leaks
+    unsafe: bool  # draw as the papers do even if that leaks sensitive values
     audit: str
 
     @classmethod
@@ -39,17 +39,43 @@ class Settings:
         unsafe_paper_randomization: bool = False,
         audit: str = AUDITS[0],
     ) -> Settings:
-        """Check the options of a run; they are those of `mottle.anonymize`.
+        """Check the options of a run.
+
+        Parameters
+        ----------
+        method : str
+            As for `mottle.anonymize`; checked when the method is looked up.
+        representation : {"range", "set"}
+            As for `mottle.anonymize`.
+        walk : {"closed", "backtracking"}
+            As for `mottle.anonymize`.
+        effort : float, optional
+            As for `mottle.anonymize`.
+        seed : int, optional
+            As for `mottle.anonymize`.
+        totals : bool
+            As for `mottle.anonymize`.
+        unsafe_paper_randomization : bool
+            As for `mottle.anonymize`.
+        audit : {"basic", "full"}
+            As for `mottle.anonymize`.
+
+        Returns
+        -------
+        Settings
+            The checked options.
 
         Raises
         ------
         UsageError
-            An option has a value that does not exist; the message says which ones do.
+            An option has a value that does not exist; the message lists those that do.
+        SchemaError
+            The representation does not exist.
         """
         words = {"method": method, "representation": representation, "walk": walk, "audit": audit}
         for option, word in words.items():
             if not isinstance(word, str):
-                raise UsageError(f"The {option} must be a word, not a {type(word).__name__}.")
+                raise UsageError(f"The {option} must be a string, not {type(word).__name__}.")
         for option, word, known in (("walk", walk, WALKS), ("audit", audit, AUDITS)):
             if word not in known:
                 raise UsageError(f"There is no {option} '{word}'.", did_you_mean(word, known))
@@ -66,7 +92,7 @@ class Settings:
 
 
 def check_schema(schema: object) -> None:
-    """Refuse what is not a schema."""
+    """Raise `UsageError` unless the argument is a schema."""
     if not isinstance(schema, Schema):
         raise UsageError(
             f"A {type(schema).__name__} is not a schema.",
@@ -82,13 +108,13 @@ def _representation(value: Representation | str) -> Representation:
 
 
 def _seconds(effort: object) -> float | None:
-    """The time for improving as a number that the certificate can hold."""
+    """Return the time for improving as a number that a certificate can hold."""
     if effort is None:
         return None
     seconds = float(effort) if isinstance(effort, Real) else -1.0
     if isinstance(effort, bool) or not 0 <= seconds < float("inf"):
         raise UsageError(
-            "The time for improving must be a number of seconds from 0 on.",
-            "Leave it out to stop when it is no longer worth it.",
+            "The time for improving must be a number of seconds, 0 or more.",
+            "Leave it out to stop when a further pass gains too little.",
         )
     return seconds

@@ -1,10 +1,10 @@
-"""The spine: arrange, check, cover, assign, check, publish. These steps stand here and only here.
+"""The spine: arrange, check, cover, assign, check, publish. Only this module has these steps.
 
-Three callers send their records down the spine: a table in memory is a run of one part
-(`mottle.pipeline.anonymize`), sets of items are another (`mottle.pipeline.anonymize_sets`), and
-streaming and Spark send one chunk after the other (`mottle.pipeline.chunked.chunk`). What the
-records are is behind the protocol `Records`; what was measured is a `Measurements`, which adds up
-over parts, and becomes a certificate in `mottle.pipeline.certify`.
+Three callers use it: a table in memory is a run of one part (`mottle.pipeline.anonymize`), so are
+sets of items (`mottle.pipeline.anonymize_sets`), and streaming and Spark run one chunk after the
+other (`mottle.pipeline.chunked.chunk`). The protocol `Records` hides what the records are. What was
+measured is a `Measurements`, which is summed over parts and becomes a certificate in
+`mottle.pipeline.certify`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Covered = TypeVar("Covered")
 
 @dataclass(frozen=True)
 class Loss:
-    """What covering costs: mean over records, and by column where there are several."""
+    """The information loss of covered records: mean, and by column if there are several."""
 
     mean: float
     by_column: Mapping[str, float] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Published:
-    """What appears of some records."""
+    """The published form of some records."""
 
     table: pa.Table
     columns: tuple[PublishedColumn, ...]
@@ -52,29 +52,29 @@ class Published:
 
 
 class Records(Protocol[Covered]):
-    """What goes down the spine: the codes of a table, or sets of items."""
+    """The records that are anonymized: the codes of a table, or sets of items."""
 
     @property
     def size(self) -> int:
         """Number of records."""
 
     def arrange(self, context: MethodContext) -> Arrangement:
-        """Let the method build the graph."""
+        """Build the graph by the method."""
 
     def cover(self, graph: Graph) -> Covered:
-        """The cells that contain the values of all preimages."""
+        """Find the cells that contain the values of all preimages."""
 
     def loss(self, graph: Graph, covered: Covered) -> Loss:
-        """What is lost."""
+        """Measure the information loss."""
 
     def check_cover(self, graph: Graph, covered: Covered) -> dict[str, Any]:
-        """Invariant 2, or `PrivacyError`; returns what was measured."""
+        """Check invariant 2, or raise `PrivacyError`; returns what was measured."""
 
     def publish(self, covered: Covered, links: Links, draw: Draw) -> Published:
         """Put the published table together."""
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
-        """Invariant 5, or `PrivacyError`; returns what was measured."""
+        """Check invariant 5, or raise `PrivacyError`; returns what was measured."""
 
 
 @dataclass(frozen=True)
@@ -96,31 +96,32 @@ def run(
     secret: Secret,
     clock: Clock,
     *,
-    state: BucketDecision | None = None,
+    bucket_decision: BucketDecision | None = None,
 ) -> Part[Covered]:
     """Arrange, check, cover, assign, check, publish.
 
     Parameters
     ----------
-    records
+    records : Records
         What is anonymized.
-    method
+    method : str
         Name of the method, for messages.
-    demand
+    demand : Demand
         What the guarantee demands of these records.
-    settings
-        The run's options; ``effort`` is for these records.
-    secret
+    settings : Settings
+        The options of the run; ``effort`` is for these records.
+    secret : Secret
         Key of the random numbers of these records.
-    clock
+    clock : Clock
         Times the stages.
-    state
-        What was decided for a larger table of which these records are a part.
+    bucket_decision : BucketDecision, optional
+        What `buckets` decided for a larger table of which these records are a part.
 
     Returns
     -------
     Part
-        Nothing is returned unless all invariants hold.
+        The published records and what was measured. Nothing is returned unless all invariants
+        hold.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def run(
             on_progress=partial(clock.report_loss, "arrange"),
             tiebreak=partial(secret.permutation, Purpose.TIEBREAK),
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
-            decided=state,
+            bucket_decision=bucket_decision,
         )
         arrangement = records.arrange(context)
         graph = arrangement.graph
@@ -176,21 +177,21 @@ def run(
 
 
 def _draw(method: str, arrangement: Arrangement, settings: Settings) -> str:
-    """The draw that keeps the guarantee, or the papers' where that was asked for."""
+    """Return the draw that keeps the guarantee, or that of the papers if it was requested."""
     draw = arrangement.draw
     if draw in (Draw.BUCKETS, Draw.ROTATION):
         check_layers(arrangement.graph, buckets=draw is Draw.BUCKETS)
     elif settings.unsafe:
         raise UsageError(
-            f"Method '{method}' has no unsafe randomization to ask for: its graph does not depend"
-            " on sensitive values.",
+            f"Method '{method}' has no unsafe randomization: its graph does not depend on"
+            " sensitive values.",
             "Leave --unsafe-paper-randomization out.",
         )
     return settings.walk if settings.unsafe or draw is Draw.WALK else str(draw)
 
 
 def measure_cap_violations(graph: Graph, truth: Int32Array, demand: Demand) -> dict[str, Any]:
-    """Invariant 4 after the papers' walk: measured, not enforced."""
+    """Measure invariant 4 after the papers' walk, without enforcing it."""
     found = exposure(graph, truth, demand)
     return {
         "capped_values": len(demand.caps),

@@ -1,4 +1,4 @@
-"""The records of a table on their way down the spine: in memory, or one chunk of many."""
+"""The records of a table as the spine takes them: in memory, or one chunk of many."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from mottle.schema.model import Schema
 
 @dataclass(frozen=True)
 class TableRecords:
-    """The codes of a table, and the table for what is published unchanged."""
+    """The codes of a table, and the table for the columns that are published unchanged."""
 
     method: Method
     table: pa.Table
     schema: Schema
     codes: Codes
-    codes_to_arrange: Codes  # as the method understands them
+    codes_to_arrange: Codes  # in the form that the method works on
     demand: Demand
     least_total: int | None = None  # fewest records that a published total counts; None: no totals
 
@@ -38,35 +38,35 @@ class TableRecords:
         return self.codes.records
 
     def arrange(self, context: MethodContext) -> Arrangement:
-        """Let the method build the graph."""
+        """Build the graph by the method."""
         return self.method.arrange(self.codes_to_arrange, self.demand, context)
 
     def cover(self, graph: Graph) -> Cover:
-        """The cells that contain the values of all preimages."""
+        """Find the cells that contain the values of all preimages."""
         return cover(graph, self.codes)
 
     def loss(self, graph: Graph, covered: Cover) -> Loss:
-        """GCP, and NCP by column."""
+        """Measure GCP, and NCP by column."""
         measured = measure(covered, self.codes)
         return Loss(measured.gcp, measured.ncp)
 
     def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:
-        """Invariant 2: every cell contains the values of all its preimages."""
+        """Check invariant 2: every cell contains the values of all its preimages."""
         pairs: dict[str, Any] = {"pairs": check_covers(graph, self.codes, covered)}
         if self.method.exact:
             return {"measured_only": True, "published_instead": INSTEAD, **pairs}
         return pairs
 
     def publish(self, covered: Cover, links: Links, draw: Draw) -> Published:
-        """Generalized cells and the true records' other columns; or two tables."""
-        if draw is Draw.APART:
+        """Publish generalized cells with the true records' other columns, or two tables."""
+        if draw is Draw.TWO_TABLES:
             return Published(*publish_two_tables(self.table, self.schema, links))
         return Published(
             *publish(self.table, self.schema, self.codes, covered, links, self.least_total)
         )
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
-        """Invariant 5: nothing identifies, and the row order is random."""
+        """Check invariant 5: nothing published identifies, and the row order is random."""
         if published.sensitive is not None:
             return check_two_tables(self.schema, published.table, published.sensitive, links)
         return check_published(self.schema, published.columns, links)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from certificates import certificate
 
 import mottle
 from mottle import DataError, KAnonymity, Schema, anonymize
 
-K4 = {"guarantee": KAnonymity(4).describe()}
+K4 = certificate(guarantee=KAnonymity(4).describe())
 
 
 def linkage(table, release, **options):
@@ -43,7 +44,7 @@ def test_exact_quasi_identifiers_with_separate_sensitive_values_are_caught(crowd
 
 def test_risks_are_those_of_the_definitions(of_graph):
     graph = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1], [0, 0, 1, 1]], bool)
-    details = linkage(*of_graph(graph, {"guarantee": KAnonymity(3).describe()}))[0].details
+    details = linkage(*of_graph(graph, certificate(guarantee=KAnonymity(3).describe())))[0].details
     assert details["matches"]["fewest"] == 2
     assert details["matches"]["most"] == 3
     assert details["matches"]["mean"] == pytest.approx(9 / 4)

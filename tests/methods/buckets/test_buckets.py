@@ -364,7 +364,11 @@ def test_several_sensitive_columns_keep_joint_and_single_caps():
             _, seen = np.unique(shown, return_counts=True)
             assert seen.max() <= len(shown) / 3
     described = release.certificate.sensitive
-    assert [entry["columns"] for entry in described] == [["illness", "job"], ["illness"], ["job"]]
+    assert [entry.columns for entry in described] == [
+        ("illness", "job"),
+        ("illness",),
+        ("job",),
+    ]
 
 
 def _published_on_matches(links, original: int) -> list[int]:

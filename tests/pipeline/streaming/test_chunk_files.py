@@ -8,31 +8,29 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from certificates import certificate
 from scipy.stats import chisquare
 
+from mottle import KAnonymity, Schema, anonymize
 from mottle.errors import PrivacyError
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
-from mottle.release.column import PublishedColumn
-from mottle.schema.model import Role
 from mottle.utils.csprng import Secret
 
 
 def measured(rows: int) -> Measurements:
     return Measurements(
         rows=rows,
-        loss=0.0,
-        ncp={},
+        loss=0.5,
+        ncp={"age": 0.5},
         degree=(2, 2),
         degrees={2: rows},
         blocks=1,
-        covered={"pairs": 0},
+        covered={"pairs": 2 * rows},
         records=rows,
-        matches=0,
-        marketer=0.0,
-        within={},
+        matches=2 * rows,
+        marketer=rows / 2,
+        within={"capped_values": 0},
         within_caps=True,
         anonymous={},
         draw="closed",
@@ -44,7 +42,7 @@ def shuffled(folder: Path, chunks: list[list[int]], secret: Secret) -> list[int]
     files = ChunkFiles(folder, len(chunks), secret)
     for number, rows in enumerate(chunks):
         files.write(number, pa.table({"row": rows}), measured(len(rows)))
-    return [row for table in files.heaps(len(chunks)) for row in table.column("row").to_pylist()]
+    return [row for table in files.shuffled(len(chunks)) for row in table.column("row").to_pylist()]
 
 
 def test_every_order_of_the_rows_is_equally_likely(tmp_path: Path) -> None:
@@ -63,7 +61,8 @@ def test_what_was_measured_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_release_with_too_few_rows_is_refused(tmp_path: Path) -> None:
-    column = PublishedColumn("row", Role.INSENSITIVE, None, None, pa.int64())
-    tables = iter([pa.table({"row": [1, 2]}, schema=pa.schema([column.field()]))])
+    ages = pa.table({"age": [20, 21, 22, 23]})
+    release = anonymize(ages, Schema.of(quasi_identifying=["age"]), KAnonymity(2), seed=1)
+    too_few = release.table.slice(0, 3)
     with pytest.raises(PrivacyError, match="more or fewer"):
-        write_files(tables, (column,), certificate(rows=3), tmp_path)
+        write_files(iter([too_few]), release.columns, release.certificate, tmp_path)

@@ -35,6 +35,7 @@ from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import (
     Arrangement,
     BucketDecision,
+    Chunking,
     Draw,
     MethodContext,
     SetColumns,
@@ -62,8 +63,9 @@ _PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
     offers=Capability.CAPS,
-    cost="O(n · μ · block · d) time, refinement as long as you let it; O(n · (μ + d)) memory",
+    cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
+    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS),
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
@@ -77,11 +79,11 @@ def arrange_in_buckets(
     number = len(records.matrix)
     drawn = context.tiebreak(2 * number)  # its halves are ordered independently
     run = _Run(records, demand, drawn[drawn < number])
-    if context.decided is None:
+    if context.bucket_decision is None:
         order = records.order(drawn[drawn >= number] - number)
         matched = _match_whole(run, order, context)
     else:
-        matched = _Matched([], _match_decided(run, context.decided), context, {})
+        matched = _Matched([], _match_by_decision(run, context.bucket_decision), context, {})
     refinement = _refine(matched.parts, matched.context)
     parts = [*matched.pilots, *matched.parts]
     facts = {
@@ -202,14 +204,14 @@ def _separate_pilots(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cu
     return _Cut(tier.buckets, first, whole), _Cut.best(run, tier.buckets, others)
 
 
-def _match_decided(run: _Run, decided: BucketDecision) -> list[_Part]:
+def _match_by_decision(run: _Run, decision: BucketDecision) -> list[_Part]:
     """Match records whose blocks, or buckets, were decided for a larger table."""
-    if decided.seats is not None:
-        assert decided.first_seats is not None
-        return run.match(fill_from_slots(decided.seats, decided.first_seats))
-    assert decided.starts is not None
-    cut = _Cut(decided.buckets, np.arange(len(run.tiebreak)), decided.starts)
-    return run.match_blocks(cut, decided.profiles)
+    if decision.slots is not None:
+        assert decision.first_slots is not None
+        return run.match(fill_from_slots(decision.slots, decision.first_slots))
+    assert decision.starts is not None
+    cut = _Cut(decision.buckets, np.arange(len(run.tiebreak)), decision.starts)
+    return run.match_blocks(cut, decision.profiles)
 
 
 def pilot_seconds(seconds: float | None) -> float:

@@ -15,7 +15,7 @@ from mottle.orderings.unit_cube import place
 
 @register(
     "hilbert",
-    title="the best groups of neighbours along a space-filling curve",
+    title="optimal groups of neighbours along a space-filling curve",
     paper="FAST07",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k·d) time, O(n·d) memory",
@@ -35,7 +35,7 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
 
 @register(
     "hilbert-fast",
-    title="groups that are short along a space-filling curve: quicker than hilbert, loses more",
+    title="groups of near keys along a space-filling curve: faster than hilbert, loses more",
     paper="FAST07",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k) time, O(n·d) memory",

@@ -16,7 +16,7 @@ from mottle.orderings.unit_cube import place
 
 @register(
     "idistance",
-    title="the best groups of neighbours along clusters of similar records",
+    title="optimal groups of neighbours along clusters of similar records",
     paper="FAST07",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
@@ -36,7 +36,7 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
 
 @register(
     "idistance-fast",
-    title="groups that are short along clusters: quicker than idistance, loses more",
+    title="groups of near keys along clusters: faster than idistance, loses more",
     paper="FAST07",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",

@@ -228,7 +228,7 @@ for _rule_name, _rule in _RULES.items():
 
 register(
     "het-hungarian-dummies",
-    title="het-hungarian to the paper's letter, dummy records included; unsafe",
+    title="het-hungarian exactly as in the paper, dummy records included; unsafe",
     paper="HET",
     offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
     cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",

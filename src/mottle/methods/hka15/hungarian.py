@@ -28,7 +28,7 @@ LIMIT = 6000  # most records; their cost matrix takes 288 MB
 
 @register(
     "hungarian",
-    title="k - 1 rounds, each the cheapest assignment over all records (small tables)",
+    title="k - 1 rounds, each an optimal assignment over all records (small tables)",
     paper="HKA15",
     offers=Capability.K_ANONYMITY,
     cost="O(k·n³) time at worst, in practice about O(k·n^2.2); 8·n² bytes of memory",

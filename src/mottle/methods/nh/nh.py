@@ -15,7 +15,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand
-from mottle.methods.base import Arrangement, Draw, MethodContext, SetColumns, register
+from mottle.methods.base import Arrangement, Chunking, Draw, MethodContext, SetColumns, register
 from mottle.methods.nh.diverse_partitions import diverse_partitions
 from mottle.methods.nh.rings import Partitions, order_rings, split_huge
 from mottle.orderings import by_cardinality, lexicographic
@@ -29,6 +29,7 @@ from mottle.typing import Int32Array, Int64Array
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY),
 )
 def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Partition lexicographically, then close each partition to a k-regular ring (NH10 §5.1).

@@ -15,7 +15,7 @@ from mottle.methods.sets.freeform import freeform
 
 @register(
     "auto",
-    title="freeform, or buckets where labels are to be protected; the certificate says which",
+    title="freeform, or buckets if labels are protected; the certificate says which",
     paper="mottle",
     offers=Capability.K_ANONYMITY | Capability.CAPS,
     cost="that of the method it picks",

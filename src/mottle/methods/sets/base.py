@@ -1,4 +1,4 @@
-"""The registry of methods for sets: what each gives, where it comes from and what it costs."""
+"""The registry of methods for sets: what each gives, its paper and its cost."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ class SetMethod:
     offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, and s for items per record
     arrange: Arrange
-    unsafe: bool = False  # keeps to its paper where that leaks; runs only when asked for by name
+    # Whether it follows its paper although that leaks; it then runs only with
+    # ``unsafe_paper_randomization``.
+    unsafe: bool = False
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
-        """The guarantees that the method can give by themselves."""
+        """The single guarantees that the method can give."""
         return met_by(self.offers)
 
     def gives(self, guarantee: Guarantee) -> bool:
@@ -65,10 +67,19 @@ def register(
 
     Parameters
     ----------
-    name, title, paper, offers, cost
+    name : str
+        As for `mottle.methods.base.register`.
+    title : str
+        As for `mottle.methods.base.register`.
+    paper : str
+        As for `mottle.methods.base.register`.
+    offers : Capability
+        As for `mottle.methods.base.register`.
+    cost : str
         As for `mottle.methods.base.register`; s is the number of items per record.
     unsafe : bool
-        Whether it keeps to its paper where that leaks; it then runs only when asked for by name.
+        Whether it follows its paper although that leaks; it then runs only with
+        ``unsafe_paper_randomization``.
 
     Returns
     -------
@@ -84,7 +95,7 @@ def register(
 
 
 def registered() -> dict[str, SetMethod]:
-    """All methods by name."""
+    """Return all methods for sets by name."""
     return dict(METHODS)
 
 

@@ -35,7 +35,7 @@ _FEATURES = 100  # number of most frequent items whose shares form the profile o
     title="labels in buckets, matched by sets, buckets permuted at random; leaks nothing",
     paper="mottle, after HET",
     offers=Capability.CAPS,
-    cost="O(n · μ · (block + s)) time, refinement as long as you let it; O(n · (μ + s)) memory",
+    cost="O(n · μ · (block + s)) time, refinement until the time limit; O(n · (μ + s)) memory",
 )
 def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""

@@ -34,7 +34,7 @@ _NONE = -1
 
 @register(
     "cahd",
-    title="homogeneous groups along the Gray order (rival)",
+    title="homogeneous groups along the Gray order (for comparison)",
     paper="Ghinita et al. 2011",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n · (log n + k) · s) time, O(n) memory",

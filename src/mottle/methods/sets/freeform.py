@@ -35,10 +35,10 @@ _LARGEST_SUM = (1 << 30) - 1  # largest sum of the weights of a box
 
 @register(
     "freeform",
-    title="every record its own candidates: by common items, refined while it pays",
+    title="individual candidates for every record: by common items, then refinement",
     paper="mottle, after SET12 and HKA15",
     offers=Capability.K_ANONYMITY,
-    cost="O(n · k · (block + s)) time, refinement as long as you let it; O(n · (k + s)) memory",
+    cost="O(n · k · (block + s)) time, refinement until the time limit; O(n · (k + s)) memory",
 )
 def freeform(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Put records into boxes, part by part of the order by splits, then refine across parts.

@@ -1,1 +1,1 @@
-"""What streaming and Spark share: the plan of chunks, their publication and measurements."""
+"""Code that streaming and Spark share: the plan of chunks, their publication and measurements."""

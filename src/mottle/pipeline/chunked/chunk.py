@@ -1,9 +1,10 @@
-"""The straight line for one chunk of a table that is too large to be worked on as a whole.
+"""Anonymizes one chunk of a table that is too large to be worked on as a whole.
 
-What concerns the whole table is decided once and stands in a `ChunkedPlan`: domains, so that codes,
-scales and loss are those of the whole table; the demand of the guarantee; one secret. Rows arrive
-coded and in locality order, a chunk at a time, and no block crosses chunks: what holds in every
-chunk holds in the release. Streaming and Spark differ only in who moves the rows.
+Everything that concerns the whole table is decided once and is part of a `ChunkedPlan`: domains, so
+that codes, scales and loss are those of the whole table; the demand of the guarantee; one secret.
+Rows arrive coded and in locality order, one chunk at a time, and every block lies in one chunk:
+what holds in every chunk holds in the release. Streaming and Spark differ only in how rows are
+moved.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
 
-TIEBREAK, CHUNK, SEAT = "lot", "chunk", "seat"  # columns beside those of the coding
+TIEBREAK, CHUNK, SLOT = "tiebreak", "chunk", "slot"  # columns in addition to the coded ones
 
 
 @dataclass(frozen=True)
 class RowCodec:
-    """How rows are coded: as keys along the locality order, a lot, and what is kept as it is."""
+    """How rows are coded: as keys of the locality order, a tie-break and the unchanged columns."""
 
     schema: Schema  # covers all columns
     domains: tuple[Domain, ...]
@@ -64,7 +65,7 @@ class RowCodec:
 
     @property
     def keys(self) -> list[str]:
-        """Names of the columns that rows are ordered by, before the lot."""
+        """Names of the columns that rows are ordered by, before the tie-break."""
         return [f"key{number}" for number in range(self.packing.count)]
 
     @property
@@ -74,12 +75,12 @@ class RowCodec:
 
     @property
     def kept(self) -> list[str]:
-        """Names of the columns that are published as they are."""
+        """Names of the columns that are published unchanged."""
         return [f"kept{number}" for number in range(len(self.unchanged))]
 
     @property
     def fields(self) -> pa.Schema:
-        """What `code` returns."""
+        """The columns of what `code` returns."""
         types = [column.value_type for column in self.unchanged]
         return pa.schema(
             [
@@ -91,9 +92,21 @@ class RowCodec:
         )
 
     def code(self, rows: pa.Table, tiebreak: Int64Array, first: int = 0) -> pa.Table:
-        """Code some rows; ``tiebreak`` decide the order of rows with equal quasi-identifiers.
+        """Code some rows.
 
-        ``first`` is the number of the first of them in the input.
+        Parameters
+        ----------
+        rows : pa.Table
+            Rows of the input.
+        tiebreak : Int64Array
+            By row: a number that decides the order of rows with equal quasi-identifiers.
+        first : int
+            The number of the first of the rows in the input.
+
+        Returns
+        -------
+        pa.Table
+            The coded rows, with the columns of `fields`.
         """
         matrix = np.empty((rows.num_rows, len(self.domains)), np.int32)
         for place, domain in enumerate(self.domains):
@@ -107,14 +120,14 @@ class RowCodec:
         return pa.table(columns, schema=self.fields)
 
     def value_numbers(self, codes: list[Int32Array]) -> Int64Array:
-        """One number for each combination of sensitive codes, in their lexicographic order."""
+        """Number the combinations of sensitive codes in their lexicographic order."""
         numbers = np.zeros(len(codes[0]), np.int64)
         for column, (_, known) in zip(codes, self.sensitive, strict=True):
             numbers = numbers * len(known.counts) + column
         return numbers
 
     def value_codes(self, numbers: Int64Array) -> Int32Array:
-        """The codes [n, columns] that `value_numbers` has made numbers of."""
+        """Return the codes [n, columns] that belong to numbers from `value_numbers`."""
         codes = np.empty((len(numbers), len(self.sensitive)), np.int32)
         for place in range(len(self.sensitive) - 1, -1, -1):
             numbers, codes[:, place] = np.divmod(numbers, len(self.sensitive[place][1].counts))
@@ -123,10 +136,10 @@ class RowCodec:
 
 @dataclass(frozen=True)
 class ChunkedPlan:
-    """What is decided once for the whole table, and all that a chunk has to know of it."""
+    """What is decided once for the whole table, and everything that a chunk needs of it."""
 
     codec: RowCodec
-    demand: Demand  # its marks are those of combinations of sensitive values, not of rows
+    demand: Demand  # its sensitive codes are those of combinations of values, not of rows
     combinations: Int64Array  # ascending: the numbers of these combinations, see `value_numbers`
     method: str
     settings: Settings
@@ -134,22 +147,22 @@ class ChunkedPlan:
     largest: int  # rows that a chunk may have
     cuts: Int64Array  # [regions + 1]: first row of every region along the order, then all rows
     totals: tuple[Totals | None, ...]  # [domains]: how often values occur
-    tiers: tuple[Tier, ...] = ()  # of `buckets` …
-    decision: Decision | None = None  # … and whatever else it decides
+    tiers: tuple[Tier, ...] = ()  # the tiers of `buckets`
+    decision: Decision | None = None  # everything else that `buckets` decides
 
     @property
     def regions(self) -> int:
-        """Number of stretches of the order that are looked at as one."""
+        """Number of regions: sections of the order that are read at once."""
         return len(self.cuts) - 1
 
     @property
     def chunks(self) -> int:
-        """Number of chunks: the regions, and what `buckets` works on beside them."""
+        """Number of chunks: the regions, and those that `buckets` adds."""
         return self.regions if self.decision is None else self.decision.chunks
 
     @property
     def rows(self) -> int:
-        """Rows of the whole table."""
+        """Number of rows of the whole table."""
         return int(self.cuts[-1])
 
     @property
@@ -165,43 +178,78 @@ class ChunkedPlan:
 
     @property
     def fields(self) -> pa.Schema:
-        """The release's columns as Arrow describes them."""
+        """The columns of the release as an Arrow schema."""
         return pa.schema([column.field() for column in self.columns])
 
     def anonymize(
         self, number: int, rows: pa.Table, on_progress: Callable[[float], None] = lambda _: None
     ) -> tuple[pa.Table, Measurements]:
-        """Publish chunk ``number`` of coded rows in locality order, or raise.
+        """Publish a chunk; the result is the same whenever the chunk is worked on.
 
-        The published rows come in an order that tells nothing about the order of ``rows``. The same
-        chunk is published alike whenever it is worked on.
+        Parameters
+        ----------
+        number : int
+            The number of the chunk.
+        rows : pa.Table
+            Its coded rows in locality order.
+        on_progress : callable
+            Called with the loss so far.
+
+        Returns
+        -------
+        table : pa.Table
+            The published rows, in an order that reveals nothing about the order of ``rows``.
+        measured : Measurements
+            What was measured on the chunk.
+
+        Raises
+        ------
+        PrivacyError
+            An invariant does not hold.
         """
         done = self._publish(
-            number, rows, self._decided(number, rows), self.settings.effort, on_progress
+            number, rows, self._bucket_decision(number, rows), self.settings.effort, on_progress
         )
         return done.table, done.measured
 
-    def anonymize_scouts(
+    def anonymize_pilot(
         self, rows: pa.Table, buckets: int
     ) -> tuple[pa.Table, Measurements, Float64Array]:
-        """Publish the scouts as chunk 0; also what their release tells, [values, features]."""
+        """Publish the pilot records as chunk 0.
+
+        Parameters
+        ----------
+        rows : pa.Table
+            The coded pilot records in locality order.
+        buckets : int
+            The number of buckets.
+
+        Returns
+        -------
+        table : pa.Table
+            The published rows.
+        measured : Measurements
+            What was measured on them.
+        profiles : Float64Array
+            [values, features]: where values lie, as the release of the pilot records shows it.
+        """
         values = len(codes_by_value(self.demand))
         whole = BucketDecision(
             buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
         )
         done = self._publish(0, rows, whole, pilot_seconds(self.settings.effort), lambda _: None)
-        told = records.TableRecords(done.codes).profiles_by_release(
+        found = records.TableRecords(done.codes).profiles_by_release(
             done.demand, done.graph, done.truth
         )
-        profiles = np.zeros((values, told.shape[1]))
-        profiles[: len(told)] = told
+        profiles = np.zeros((values, found.shape[1]))
+        profiles[: len(found)] = found
         return done.table, done.measured, profiles
 
     def _publish(
         self,
         number: int,
         rows: pa.Table,
-        decided: BucketDecision | None,
+        decision: BucketDecision | None,
         seconds: float | None,
         on_progress: Callable[[float], None],
     ) -> _Done:
@@ -215,7 +263,7 @@ class ChunkedPlan:
             replace(self.settings, effort=seconds),
             self.secret.part("chunk", number),
             Clock(partial(_report_arranging, on_progress)),
-            state=decided,
+            bucket_decision=decision,
         )
         links = part.links
         table = pa.Table.from_arrays(part.published.table.columns, schema=self.fields)
@@ -226,16 +274,33 @@ class ChunkedPlan:
 
     # ------------------------------------------------------------------ regions, for `buckets`
 
-    def stretch(self, number: int, rows: pa.Table, cuts: Int64Array) -> RegionRows:
-        """A region, or several as one, as `buckets` looks at it, from its coded rows in order.
+    def section(self, number: int, rows: pa.Table, cuts: Int64Array) -> RegionRows:
+        """Make a section, which is one region or several, as `buckets` takes it.
 
-        ``cuts``: first row of every stretch, and the end.
+        Parameters
+        ----------
+        number : int
+            The number of the section.
+        rows : pa.Table
+            Its coded rows in order.
+        cuts : Int64Array
+            The first row of every section, and the end.
+
+        Returns
+        -------
+        RegionRows
+            The codes and sensitive codes of the rows.
+
+        Raises
+        ------
+        PrivacyError
+            The section has more or fewer rows than planned.
         """
         _check_whole(number, rows, cuts)
         return RegionRows(number, self._codes(rows), self.sensitive_codes(rows))
 
     def parts(self, number: int, rows: pa.Table, share: RowShare) -> Int64Array:
-        """The part that each of a region's rows belongs to, by lot."""
+        """Assign each row of a region to a part of the table at random."""
         _check_whole(number, rows, self.cuts)
         tiebreak = self.secret.part("parts of region", number).permutation(
             Purpose.TIEBREAK, rows.num_rows
@@ -246,47 +311,48 @@ class ChunkedPlan:
         return part
 
     def part_of(self, number: int, rows: pa.Table, share: RowShare | None) -> pa.Table:
-        """Those of a region's rows that belong to a share, in order."""
+        """Return those of a region's rows that belong to a share, in order."""
         if share is None or share.is_everything:
             return rows
         return rows.filter(pa.array(self.parts(number, rows, share) == share.part))
 
-    def seated(self, tier: TierDecision, stretch: int, rows: pa.Table) -> pa.Table:
-        """The rows of a stretch of a tier with chunk and seat; by chunk and in order."""
-        _check_whole(stretch, rows, tier.share.cuts)
+    def with_slots(self, tier: TierDecision, section: int, rows: pa.Table) -> pa.Table:
+        """Add chunk and slot to the rows of a section of a tier; sorted by chunk, then in order."""
+        _check_whole(section, rows, tier.share.cuts)
         if tier.slots is None:
-            chunk = np.full(rows.num_rows, tier.first_chunk + stretch, np.int64)
-            seat = np.full(rows.num_rows, -1, np.int64)
+            chunk = np.full(rows.num_rows, tier.first_chunk + section, np.int64)
+            slot = np.full(rows.num_rows, -1, np.int64)
         else:
-            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", stretch)
-            chunk, seat = tier.slots.of_region(
-                stretch,
-                int(tier.share.cuts[stretch]),
+            # The words are part of the key of the random numbers and must not change.
+            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", section)
+            chunk, slot = tier.slots.of_region(
+                section,
+                int(tier.share.cuts[section]),
                 self.sensitive_codes(rows)[:, 0],
                 secret.permutation(Purpose.TIEBREAK, rows.num_rows),
             )
-        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SEAT, pa.array(seat))
+        rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SLOT, pa.array(slot))
         return rows.take(pa.array(np.argsort(chunk, kind="stable")))
 
-    def _decided(self, number: int, rows: pa.Table) -> BucketDecision | None:
+    def _bucket_decision(self, number: int, rows: pa.Table) -> BucketDecision | None:
         if self.decision is None:
             return None
         tier, profiles = self.decision.tier_of(number), self.decision.profiles
         if tier.slots is not None:
-            seats = rows.column(SEAT).to_numpy()
-            return BucketDecision(tier.buckets, profiles, None, seats, tier.slots.first_slots)
-        stretch = self.stretch(number - tier.first_chunk, rows, tier.share.cuts)
-        starts = tier.cut.of_region(stretch, tier.share.cuts, tier.buckets)
+            slots = rows.column(SLOT).to_numpy()
+            return BucketDecision(tier.buckets, profiles, None, slots, tier.slots.first_slots)
+        section = self.section(number - tier.first_chunk, rows, tier.share.cuts)
+        starts = tier.cut.of_region(section, tier.share.cuts, tier.buckets)
         return BucketDecision(tier.buckets, profiles, starts)
 
     def in_order(self, rows: pa.Table) -> pa.Table:
-        """Coded rows that arrived in any order, along the locality order."""
+        """Sort coded rows that arrived in any order along the locality order."""
         names = [*self.codec.keys, TIEBREAK]
         keys = [rows.column(name).to_numpy() for name in names]
         return rows.take(pa.array(np.lexsort(keys[::-1])))
 
     def sensitive_codes(self, rows: pa.Table) -> Int32Array:
-        """The marks [n, attributes] of coded rows."""
+        """Return the sensitive codes [n, attributes] of coded rows."""
         codes = [rows.column(name).to_numpy() for name in self.codec.values]
         numbers = self.codec.value_numbers(codes)
         places = np.minimum(np.searchsorted(self.combinations, numbers), len(self.combinations) - 1)
@@ -312,13 +378,13 @@ class ChunkedPlan:
 
 
 def _report_arranging(on_progress: Callable[[float], None], progress: Progress) -> None:
-    """Pass on how much a chunk loses while its method improves it."""
+    """Report the loss of a chunk while its method improves it."""
     if progress.stage == "arrange" and progress.gcp is not None:
         on_progress(progress.gcp)
 
 
 def _check_whole(number: int, rows: pa.Table, cuts: Int64Array) -> None:
-    """Raise unless a region, or a stretch of several, has as many rows as planned."""
+    """Raise unless a region, or a section of several, has as many rows as planned."""
     if rows.num_rows != cuts[number + 1] - cuts[number]:
         raise PrivacyError(f"Invariant 5: region {number} has more or fewer rows than planned.")
 
@@ -335,5 +401,5 @@ class _Done(NamedTuple):
 
 
 def quasi_identifiers(schema: Schema) -> list[str]:
-    """Names of the quasi-identifiers."""
+    """Return the names of the quasi-identifiers."""
     return [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]

@@ -1,7 +1,7 @@
-"""One run in chunks, whoever moves the rows: survey, order, plan, decide, publish, certify.
+"""One run in chunks with any engine: survey, order, plan, decide, publish, certify.
 
-Streaming and Spark are an `Engine` each; everything that does not depend on where rows lie is
-here, so that a new engine has to move rows and nothing else.
+Streaming and Spark are an `Engine` each. Everything that does not depend on where rows are
+stored is in this module, so that a new engine only has to move rows.
 """
 
 from __future__ import annotations
@@ -41,44 +41,41 @@ from mottle.schema.model import Schema
 from mottle.typing import Float64Array, Int64Array
 from mottle.utils.csprng import Secret
 
-CHUNKED = ("nh", "freeform")  # methods that work in chunks for k-anonymity
-CHUNKED_VALUES = ("buckets",)  # and for guarantees about sensitive values
-
 
 class Engine(Protocol):
-    """Who moves the rows of a table that is worked on in chunks."""
+    """Moves the rows of a table that is worked on in chunks."""
 
     def survey(self, schema: Schema) -> DomainSurvey:
-        """Go over all rows once: domains, and how often sensitive values occur."""
+        """Read all rows once to find the domains and how often sensitive values occur."""
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
-        """Code all rows and keep them so that they can be read along the locality order.
+        """Code all rows and store them so that they can be read along the locality order.
 
         Returns the numbers of combinations of sensitive codes, ascending, and their counts.
         """
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
-        """How many rows may be worked on at once; ``edges``: of the graph, per record."""
+        """Return how many rows a chunk may have; ``edges``: of the graph, per record."""
 
     def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> OrderedPartitions:
-        """The coded rows of a share of the table, or all, along the order."""
+        """Return the coded rows of a share of the table, or all, along the order."""
 
     def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
         """Publish the pilot records as chunk 0; returns what their release says about values."""
 
     def settle(self, plan: ChunkedPlan) -> None:
-        """Take note of what `buckets` decided, before chunks are published."""
+        """Prepare the chunks according to what `buckets` decided, before they are published."""
 
     def publish(self, plan: ChunkedPlan) -> list[Measurements]:
-        """Publish all chunks, each once and whole; keep their rows."""
+        """Publish all chunks, each once and completely, and store their rows."""
 
     def facts(self, plan: ChunkedPlan) -> EngineFacts:
-        """What the certificate says of the engine."""
+        """Describe the engine for the certificate."""
 
 
 @dataclass(frozen=True)
 class ChunkedRun:
-    """All chunks of a table, published but not yet put together."""
+    """All chunks of a table, published but not yet shuffled into one release."""
 
     plan: ChunkedPlan
     parts: list[Measurements]
@@ -86,7 +83,16 @@ class ChunkedRun:
 
 
 def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> None:
-    """Refuse what chunks cannot do.
+    """Check that a table can be anonymized in chunks.
+
+    Parameters
+    ----------
+    schema : Schema
+        The role of every column.
+    guarantee : Guarantee
+        What the release has to promise.
+    settings : Settings
+        The options of the run.
 
     Raises
     ------
@@ -94,14 +100,30 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         The method does not work in chunks, or does not give the guarantee.
     """
     check_schema(schema)
-    methods.get(settings.method).check_gives(guarantee)
-    known = CHUNKED_VALUES if guarantee.about_values else CHUNKED
-    if settings.method not in ("auto", *known):
+    chosen = methods.get(settings.method)
+    chosen.check_gives(guarantee)
+    if chosen.name != "auto" and not chosen.gives_in_chunks(guarantee):
         raise UsageError(
-            f"Method '{settings.method}' needs the whole table in memory for"
+            f"Method '{chosen.name}' needs the whole table in memory for"
             f" {guarantee.describe()['name']}.",
-            f"In chunks: {', '.join(known)}. Or leave out --memory and --engine.",
+            f"In chunks: {', '.join(chunked_methods(guarantee))}. Or leave out --memory and"
+            " --engine.",
         )
+
+
+def chunked_methods(guarantee: Guarantee) -> list[str]:
+    """List the methods that give a guarantee in chunks, those that need the least memory first.
+
+    >>> from mottle.guarantees.k_anonymity import KAnonymity
+    >>> chunked_methods(KAnonymity(2))
+    ['nh', 'freeform']
+    """
+    able = [
+        (method.chunking.bytes_per_edge, name)
+        for name, method in methods.registered().items()
+        if method.chunking is not None and method.gives_in_chunks(guarantee)
+    ]
+    return [name for _, name in sorted(able)]
 
 
 def drive(
@@ -118,23 +140,32 @@ def drive(
 
     Parameters
     ----------
-    engine
+    engine : Engine
         Moves the rows.
-    schema
+    schema : Schema
         Covers all columns.
-    guarantee, settings
-        What was asked for; checked by `check_chunked`.
-    secret
+    guarantee : Guarantee
+        What the release has to promise; checked by `check_chunked`.
+    settings : Settings
+        The options of the run; checked by `check_chunked`.
+    secret : Secret
         Key of the whole run.
-    clock
+    clock : Clock
         Times the stages.
-    numbered
+    numbered : bool
         Whether rows carry their number in the input, for the owner's links.
 
     Returns
     -------
     ChunkedRun
-        The rows of all chunks lie with the engine.
+        The plan, the measurements and the certificate; the engine holds the rows of all chunks.
+
+    Raises
+    ------
+    GuaranteeError
+        The table cannot have the guarantee.
+    PrivacyError
+        An invariant does not hold.
     """
     with clock.stage("survey"):
         survey = engine.survey(schema)
@@ -181,7 +212,7 @@ def drive(
 
 
 def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
-    """The plan with what `buckets` decides; pilot records are published on the way."""
+    """Add what `buckets` decides to the plan; this publishes the pilot records."""
     decision = decide(
         plan.demand,
         plan.tiers,
@@ -194,11 +225,11 @@ def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
 
 
 def _method(settings: Settings, guarantee: Guarantee, rows: int) -> str:
-    """The method asked for, or the one that `auto` would pick by rows and time."""
+    """Return the requested method, or the one that `auto` picks by rows and time."""
     if settings.method != "auto":
         return settings.method
     if guarantee.about_values:
-        return CHUNKED_VALUES[0]
+        return "buckets"
     limit = PATIENCE if settings.effort is None else settings.effort
     expected = expected_seconds(rows, guarantee.degree)
     return "nh" if settings.effort != 0 and expected > limit else "freeform"
@@ -207,14 +238,14 @@ def _method(settings: Settings, guarantee: Guarantee, rows: int) -> str:
 def _totals(
     settings: Settings, survey: DomainSurvey, codec: RowCodec, demand: Demand
 ) -> tuple[Totals | None, ...]:
-    """How often values occur, as in memory, for every quasi-identifier; or nothing of it."""
+    """Count how often values occur, as in memory; None for each column without totals."""
     if not settings.totals:
         return (None,) * len(codec.domains)
     return survey.totals(codec.domains, least_total(demand))
 
 
 def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
-    """The values of the only sensitive column and their counts; known before anything is sorted."""
+    """Number the values of the only sensitive column; their counts are known before sorting."""
     if not codec.sensitive:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     counts = codec.sensitive[0][1].counts
@@ -224,7 +255,7 @@ def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
 def _demand(
     guarantee: Guarantee, codec: RowCodec, rows: int, combinations: Int64Array, counts: Int64Array
 ) -> tuple[Demand, tuple[SensitiveValues, ...]]:
-    """What the guarantee demands of the whole table, from counts alone.
+    """Find what the guarantee demands of the whole table, from counts alone.
 
     ``combinations`` are numbers of combinations of sensitive codes, ascending, with their counts.
     """
@@ -237,12 +268,29 @@ def _demand(
 
 
 def cut_regions(demand: Demand, rows: int, largest: int) -> Int64Array:
-    """Where regions of equal size begin, and the end; none has more than ``largest`` rows.
+    """Cut the order into regions of equal size, as few as possible.
 
-    As few as that takes. For sensitive values the table is halved again and again, as `buckets`
-    halves cells in memory: what regions leave over then finds the same company. Three regions, say,
-    would bring men and women together who in memory find theirs each in their own half.
+    For sensitive values the table is halved repeatedly, as `buckets` halves cells in memory, so
+    that unmatched records are retried together with the same others. With three regions, for
+    example, men and women would be matched with each other who in memory are matched in their own
+    halves.
 
+    Parameters
+    ----------
+    demand : Demand
+        What the guarantee demands.
+    rows : int
+        The number of rows of the table.
+    largest : int
+        The most rows of a region.
+
+    Returns
+    -------
+    Int64Array
+        Where regions begin, and the end.
+
+    Examples
+    --------
     >>> cut_regions(Demand(2), 12, 4)
     array([ 0,  4,  8, 12])
     >>> cut_regions(Demand(2, sensitive_codes=np.array([[0], [1]], np.int32)), 12, 4)
@@ -263,7 +311,7 @@ def _certify(
     notes: Sequence[str],
     clock: Clock,
 ) -> Certificate:
-    """The certificate of a release whose chunks all passed their checks; or raise."""
+    """Certify a release whose chunks all passed their checks; raise if chunks are missing."""
     total = Measurements.total(parts)
     rows = plan.rows
     if len(parts) != plan.chunks or total.rows != rows or total.records != rows:

@@ -1,8 +1,8 @@
-"""The owner's links of a table that is published in chunks: they travel beside the rows.
+"""The owner's links of a table that is published in chunks, in an additional column of its rows.
 
 A published row of a chunk carries the input rows it may stand for, the true one and its block in
-one more column. So whatever shuffles the rows shuffles the links, and the last step takes the
-column off and writes the link file.
+one additional column. Shuffling the rows therefore shuffles the links too; the last step removes
+the column and writes the link file.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mottle.io.link_file import BLOCKS, private_file
 from mottle.release.links import Links
 from mottle.typing import Int64Array
 
-ROW = "row"  # the number of a row in the input, beside its codes
-LINKS = "mottle links"  # beside the published columns
+ROW = "row"  # column of coded rows: the number of a row in the input
+LINKS = "mottle links"  # column of published rows
 TYPE = pa.struct(
     [
         ("originals", pa.list_(pa.int64())),
@@ -31,11 +31,11 @@ TYPE = pa.struct(
         ("block", pa.int64()),
     ]
 )
-_MOST_BYTES = 60_000_000  # of blocks: Parquet's readers take no metadata of more than 100 MB
+_MOST_BYTES = 60_000_000  # of blocks: readers of Parquet refuse metadata of more than 100 MB
 
 
 def links_column(number: int, links: Links, rows: Int64Array) -> pa.Array:
-    """The links of every row of chunk ``number``; ``rows`` are the input rows of its records."""
+    """Make the column of links of a chunk; ``rows`` are the input rows of its records."""
     blocks = links.block_of_row
     degrees = links.graph.degrees[blocks].astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
@@ -52,11 +52,11 @@ def links_column(number: int, links: Links, rows: Int64Array) -> pa.Array:
 
 
 class LinkWriter:
-    """Writes the link file while the rows of a release pass in their order."""
+    """Writes the link file while the rows of a release are written in their order."""
 
     def __init__(self, path: Path, blocks: Sequence[int]) -> None:
-        """``blocks``: how many every chunk has."""
-        path.unlink(missing_ok=True)  # of an earlier attempt
+        """Create the file; ``blocks`` are the numbers of blocks of all chunks."""
+        path.unlink(missing_ok=True)  # left by an earlier attempt
         private_file(path)
         self.examples: list[int] = []  # the input rows of the first records
         self._before = np.concatenate([[0], np.cumsum(blocks)])
@@ -66,7 +66,7 @@ class LinkWriter:
         self._file = pq.ParquetWriter(path, Links.SCHEMA, compression="zstd")
 
     def add(self, links: pa.ChunkedArray, examples: int) -> None:
-        """The links of some more rows; the first so many of all are kept to be shown."""
+        """Write the links of more rows; the true originals of the first ``examples`` are kept."""
         for part in links.chunks:
             originals, true, chunk, block = part.flatten()
             self.examples += true.slice(0, max(examples - len(self.examples), 0)).to_pylist()
@@ -81,7 +81,7 @@ class LinkWriter:
             self._written += len(part)
 
     def close(self) -> None:
-        """Say the blocks, unless they are too many, and finish the file."""
+        """Write the blocks, unless there are too many of them, and finish the file."""
         packed = b"".join([*self._packed, self._packer.flush()])
         if len(packed) * 4 // 3 <= _MOST_BYTES:
             self._file.add_key_value_metadata({BLOCKS: b64encode(packed)})

@@ -1,8 +1,8 @@
-"""A first look over all rows: the domain of every column and how often sensitive values occur.
+"""The first pass over all rows: the domain of every column and how often sensitive values occur.
 
-What a table in memory is coded by is a function of its distinct values; a survey gathers these
-from batches of rows, whoever brings them, and then knows the same domains. Its memory is that of
-the distinct values, not of the rows.
+The codes of a table in memory are a function of its distinct values. A survey collects these from
+batches of rows of any engine, and so finds the same domains. It needs memory for the distinct
+values, not for the rows.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.arrow import dictionary_order, merged_order
 
-LARGEST_DOMAIN = 50_000_000  # values: codes are 32-bit, and every process holds all domains
+# Most values of a domain: codes are 32-bit, and every process holds all domains.
+LARGEST_DOMAIN = 50_000_000
 
 
 @dataclass
 class DomainSurvey:
-    """What has been seen so far; ``schema`` covers all columns of ``types``.
+    """The values of all rows that have been read so far, and their counts."""
 
-    ``about_values``: whether sensitive values are to be counted.
-    """
-
-    schema: Schema
+    schema: Schema  # covers all columns of ``types``
     types: pa.Schema
-    about_values: bool
+    about_values: bool  # whether sensitive values are counted
     rows: int = 0
-    kept_bytes: int = 0  # of the columns that are published as they are
+    kept_bytes: int = 0  # of the columns that are published unchanged
     counted: dict[str, pa.Table] = field(default_factory=dict)  # by column: values and counts
     orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
     missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
@@ -56,7 +54,7 @@ class DomainSurvey:
                 )
 
     def add(self, rows: pa.Table) -> None:
-        """Look at some more rows."""
+        """Add more rows."""
         self.rows += rows.num_rows
         check_publishable(rows, self.schema)
         for column in self.schema.columns:
@@ -72,7 +70,7 @@ class DomainSurvey:
                 self.kept_bytes += values.nbytes
 
     def add_counts(self, name: str, values: pa.ChunkedArray, counts: Int64Array) -> None:
-        """Sensitive values that occur so often."""
+        """Add sensitive values and how often each occurs."""
         if pa.types.is_dictionary(values.type):
             values = pc.cast(values, values.type.value_type)
         new = _summed(pa.table({"value": values, "count": counts}))
@@ -80,7 +78,7 @@ class DomainSurvey:
         self.counted[name] = new if known is None else _summed(pa.concat_tables([known, new]))
 
     def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64Array) -> None:
-        """Values of a quasi-identifier that occur so often."""
+        """Add values of a quasi-identifier and how often each occurs."""
         if pa.types.is_floating(values.type):
             nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
             self.missing_numbers[column.name] = self.missing_numbers.get(column.name, 0) + nans
@@ -93,10 +91,10 @@ class DomainSurvey:
                 "Round it, or give it another role.",
             )
 
-    # --------------------------------------------------------------------------- what was found
+    # --------------------------------------------------------------------------------- results
 
     def domains(self, representation: Representation) -> tuple[Domain, ...]:
-        """The domains that the table has as a whole."""
+        """Return the domains of the whole table."""
         found = []
         for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
             kind = kind_of(self.types.field(column.name).type, column)
@@ -106,7 +104,7 @@ class DomainSurvey:
         return tuple(found)
 
     def totals(self, domains: Sequence[Domain], least: int) -> tuple[Totals | None, ...]:
-        """How often values occur, counting no fewer than ``least`` records together."""
+        """Count how often values occur; a total never counts fewer than ``least`` records."""
         found = []
         for domain in domains:
             counts = np.zeros(domain.size, np.int64)
@@ -128,7 +126,7 @@ class DomainSurvey:
         return list(merged_order(self.orders[name], name))
 
     def sensitive_columns(self) -> tuple[tuple[Column, SensitiveValues], ...]:
-        """Every sensitive column, its bins as breaks, with its values and their counts."""
+        """Return every sensitive column, its bins as breaks, with its values and their counts."""
         found = []
         for column in self.schema.with_role(Role.SENSITIVE) if self.about_values else ():
             counted = self.counted[column.name]
@@ -140,7 +138,7 @@ class DomainSurvey:
         return tuple(found)
 
     def unchanged_columns(self) -> tuple[PublishedColumn, ...]:
-        """Descriptions of the columns that are published as they are."""
+        """Describe the columns that are published unchanged."""
         described = []
         for column in self.schema.columns:
             if column.role not in (Role.SENSITIVE, Role.INSENSITIVE):
@@ -156,7 +154,7 @@ class DomainSurvey:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done to values on the way; for the certificate."""
+        """Notes for the certificate on values that were changed while reading."""
         return tuple(
             f"Column '{name}': {cells} NaN cells are taken for missing."
             for name, cells in self.missing_numbers.items()
@@ -165,6 +163,6 @@ class DomainSurvey:
 
 
 def _summed(counted: pa.Table) -> pa.Table:
-    """Every value once, with all its counts together."""
+    """Sum the counts of equal values."""
     summed = counted.group_by("value").aggregate([("count", "sum")])
     return summed.select(["value", "count_sum"]).rename_columns(["value", "count"])

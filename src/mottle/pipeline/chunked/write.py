@@ -1,4 +1,4 @@
-"""The files of a release that was made in chunks, from rows that pass by once."""
+"""Writes the files of a release that was made in chunks, reading its rows once."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ def write_files(
 
     Parameters
     ----------
-    tables
-        The rows in the order of the release. They bring the owner's links with them, in one more
-        column, if the companions need them.
-    columns
+    tables : iterable of pa.Table
+        The rows in the order of the release. They carry the owner's links in an additional column
+        if the companions need them.
+    columns : tuple of PublishedColumn
         The published columns.
-    certificate
-        Without checksums.
-    folder
-        Where the files go.
-    companions
-        What is written in addition; nothing without them.
-    original
-        What an internal report compares with.
-    blocks
-        How many blocks of the graph every chunk has, for the links.
-    text
+    certificate : Certificate
+        The certificate without checksums.
+    folder : Path
+        The folder of the files.
+    companions : Companions, optional
+        What is written in addition; by default nothing.
+    original : Source, optional
+        The original with which an internal report compares the release.
+    blocks : sequence of int
+        The number of blocks of the graph of every chunk, for the links.
+    text : bool
         Whether a CSV file is written.
-    on_progress
+    on_progress : callable
         Called with the number of rows written so far.
 
     Returns
@@ -73,7 +73,7 @@ def write_files(
     Raises
     ------
     PrivacyError
-        The rows are more or fewer than the certificate says.
+        There are more or fewer rows than the certificate states.
     """
     companions = companions or Companions(report=False)
     links = LinkWriter(folder / LINK_FILE, blocks) if companions.numbered else None
@@ -104,7 +104,7 @@ def write_files(
 
 
 def _without_links(tables: Iterable[pa.Table], links: LinkWriter) -> Iterator[pa.Table]:
-    """Take the links off the rows and write them."""
+    """Remove the links from the rows and write them."""
     for table in tables:
         links.add(table.columns[-1], EXAMPLES)
         yield table.remove_column(table.num_columns - 1)
@@ -118,12 +118,12 @@ def _write_reports(
     original: Source | None,
     people: Sequence[int],
 ) -> None:
-    """The publishable report and the owner's, from the rows that are written by now."""
+    """Write the public report and the owner's, from the rows that have been written."""
     release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate)
     if companions.report:
         (folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
     if companions.internal is not None:
         assert original is not None
         owner = companions.internal.owner_of(original, people)
-        (folder / INTERNAL).unlink(missing_ok=True)  # of an earlier attempt
+        (folder / INTERNAL).unlink(missing_ok=True)  # left by an earlier attempt
         write_secretly(page_of(release, owner)(certificate), folder / INTERNAL)

@@ -1,4 +1,4 @@
-"""The same chunks, worked on by a Spark cluster."""
+"""Anonymizes tables in chunks on a Spark cluster."""
 
 from mottle.pipeline.spark.engine import SparkRelease, anonymize
 from mottle.pipeline.spark.session import anonymize_file, spark_session

@@ -1,4 +1,4 @@
-"""Data frames and Arrow: names and types in each other's terms."""
+"""Converts names and types between Spark's data frames and Arrow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def named(name: str) -> str:
-    """A column's name as Spark's expressions take it.
+    """Quote a column's name for Spark's expressions.
 
     >>> named("a`b")
     '`a``b`'
@@ -20,14 +20,14 @@ def named(name: str) -> str:
 
 
 def spark_schema(fields: pa.Schema) -> Any:
-    """Arrow's fields as Spark's."""
+    """Convert Arrow's fields into Spark's."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(fields)
 
 
 def arrow_schema(df: DataFrame) -> pa.Schema:
-    """A data frame's columns as Arrow's fields."""
+    """Convert a data frame's columns into Arrow's fields."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(df.schema, timezone="UTC")

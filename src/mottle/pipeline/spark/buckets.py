@@ -1,4 +1,4 @@
-"""What `buckets` decides for a table on a cluster: workers see regions, the driver counts."""
+"""The regions of a table on a cluster as `buckets` takes them: the driver sees only counts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from mottle.errors import PrivacyError
 from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
-from mottle.pipeline.chunked.chunk import CHUNK, SEAT, TIEBREAK, ChunkedPlan
+from mottle.pipeline.chunked.chunk import CHUNK, SLOT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
     SHARE,
     Keep,
+    assign_slots,
     grouped,
-    look_at_stretch,
+    inspect_section,
     part_region,
-    seat_stretch,
 )
 from mottle.typing import Int64Array
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkPartitions:
-    """The rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
+    """The rows of a share, or all, by section: `partitioned.cuts.OrderedPartitions`."""
 
-    rows: DataFrame  # coded rows with the number of their stretch
+    rows: DataFrame  # coded rows with the number of their section
     plan: ChunkedPlan
     cuts: Int64Array
 
     def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
-        """What ``work`` says about every stretch; the driver gets nothing else."""
+        """Return the results of ``work`` on all sections; the driver gets nothing else."""
         fields = pa.schema([(CHUNK, pa.int64()), ("found", pa.binary())])
-        look = grouped(look_at_stretch, self.plan, self.cuts, work)
-        told = self.rows.groupBy(CHUNK).applyInArrow(look, spark_schema(fields)).toArrow()
-        found = dict(zip(told.column(CHUNK).to_pylist(), told.column("found"), strict=True))
-        stretches = len(self.cuts) - 1
-        if sorted(found) != list(range(stretches)):
-            raise PrivacyError("Invariant 5: a region was looked at twice or not at all.")
-        return [pickle.loads(found[number].as_py()) for number in range(stretches)]
+        inspect = grouped(inspect_section, self.plan, self.cuts, work)
+        made = self.rows.groupBy(CHUNK).applyInArrow(inspect, spark_schema(fields)).toArrow()
+        found = dict(zip(made.column(CHUNK).to_pylist(), made.column("found"), strict=True))
+        sections = len(self.cuts) - 1
+        if sorted(found) != list(range(sections)):
+            raise PrivacyError("Invariant 5: a region was inspected twice or not at all.")
+        return [pickle.loads(found[number].as_py()) for number in range(sections)]
 
 
 class SparkParts:
@@ -58,14 +58,14 @@ class SparkParts:
         self._thin = [*codec.keys, TIEBREAK, *codec.values, CHUNK]
         self._seen = keep("regions", regions.select(*self._thin))
 
-    def line(self, share: RowShare | None) -> SparkPartitions:
-        """What `mottle.methods.buckets.partitioned.decision` looks at."""
+    def partitions(self, share: RowShare | None) -> SparkPartitions:
+        """Return the rows of a share as `methods.buckets.partitioned.decision` takes them."""
         if share is None or (share.is_everything and share.regions_per_section == 1):
             return SparkPartitions(self._seen, self._plan, self._plan.cuts)
         return SparkPartitions(self.of(share).select(*self._thin), self._plan, share.cuts)
 
     def of(self, share: RowShare) -> DataFrame:
-        """The rows of a share, each with the number of its stretch."""
+        """Return the rows of a share, each with the number of its section."""
         from pyspark.sql import functions as sql
 
         rows = self._regions
@@ -74,7 +74,7 @@ class SparkParts:
         return rows.withColumn(CHUNK, sql.floor(sql.col(CHUNK) / share.regions_per_section))
 
     def _parted(self, share: RowShare) -> DataFrame:
-        """All rows, each with its part; made once for all shares of a table."""
+        """Add to all rows the part that each belongs to; done once for all shares of a table."""
         key = share.counts.tobytes()
         if key not in self._known:
             fields = arrow_schema(self._regions).append(pa.field(SHARE, pa.int64()))
@@ -83,14 +83,14 @@ class SparkParts:
             self._known[key] = self._keep(f"parts{len(self._known)}", made)
         return self._known[key]
 
-    def seated(self, plan: ChunkedPlan) -> DataFrame:
-        """The rows of all chunks, each with its chunk and its slot, as was decided."""
+    def with_slots(self, plan: ChunkedPlan) -> DataFrame:
+        """Add chunk and slot to the rows of all tiers, as decided."""
         assert plan.decision is not None
-        fields = spark_schema(arrow_schema(self._regions).append(pa.field(SEAT, pa.int64())))
+        fields = spark_schema(arrow_schema(self._regions).append(pa.field(SLOT, pa.int64())))
         tiers = [
             self.of(tier.share)
             .groupBy(CHUNK)
-            .applyInArrow(grouped(seat_stretch, plan, number), fields)
+            .applyInArrow(grouped(assign_slots, plan, number), fields)
             for number, tier in enumerate(plan.decision.tiers)
         ]
         return reduce(lambda some, more: some.union(more), tiers)

@@ -1,10 +1,10 @@
-"""Tables on a cluster: the chunks of `mottle.pipeline.chunked.chunk`, moved by Spark (PySpark 4).
+"""The Spark engine: the chunks of `mottle.pipeline.chunked.chunk` on a cluster (PySpark 4).
 
-Spark counts, sorts and deals out the rows; each chunk goes through the same straight line as in
+Spark counts, sorts and distributes the rows; each chunk goes through the same steps as a table in
 memory, in a Python worker. The driver sees domains, counts and one line of measurements per chunk,
-never rows. What a stage has made is written to the staging folder before the next one reads it, so
-that a lost executor or a task tried twice cannot bring two versions of a row into play: Spark
-commits the output of one attempt of each task.
+never rows. The output of each stage is written to the staging folder before the next stage reads
+it, so that a lost executor or a retried task cannot introduce two versions of a row: Spark commits
+the output of one attempt of each task.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from mottle.pipeline.spark.tasks import (
     code_rows,
     grouped,
     publish_chunk,
-    publish_scouts,
+    publish_pilot,
     published_fields,
 )
 from mottle.release.certificate import EngineFacts
@@ -57,18 +57,18 @@ from mottle.utils.csprng import Secret
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_RELEASE = "release"  # the folder with the rows of the release, in the staging folder
+_RELEASE = "release"  # folder inside the staging folder, for the rows of the release
 ROWS_PER_CHUNK = 200_000
 _BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_GROUPING, _TIMES = "mottle.grouping", "mottle.times"  # beside the columns of a table
+_GROUPING, _TIMES = "mottle.grouping", "mottle.times"  # columns in addition to the table's
 
 
 @dataclass(frozen=True, repr=False)
 class SparkRelease(Release):
-    """A release whose rows lie in the staging folder.
+    """A release whose rows are in the staging folder.
 
-    For staging folders that this machine can read it is used as any other release, and `save`
-    writes mottle's own files. Elsewhere, write ``dataframe`` with Spark and keep ``certificate``
+    If this machine can read the staging folder, it can be used as any other release, and `save`
+    writes mottle's own files. If not, write ``dataframe`` with Spark and store ``certificate``
     with it.
     """
 
@@ -87,7 +87,7 @@ class _SparkRows:
     num_rows: int
 
     def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
-        """All rows, at most ``max_chunksize`` at once."""
+        """Read all rows, at most ``max_chunksize`` at once."""
         files = pyarrow.dataset.dataset(self.folder, format="parquet")
         for batch in files.to_batches(
             batch_size=max_chunksize, use_threads=False, batch_readahead=2
@@ -115,15 +115,45 @@ def anonymize(
 
     Parameters
     ----------
-    df
+    df : DataFrame
         Rows of plain columns. It is read twice and must hold the same rows both times.
-    schema, guarantee, method, representation, walk, effort, seed, totals, progress
-        As for `mottle.pipeline.streaming.engine.anonymize`; ``effort`` is for each chunk.
-    staging
+    schema : Schema
+        As for `mottle.anonymize`.
+    guarantee : Guarantee
+        As for `mottle.anonymize`.
+    staging : str or Path
         A folder that all executors can write to (a path or a URL that Spark knows). Intermediate
-        rows and the release are kept below it, in a folder of their own; remove it afterwards.
-    chunk_rows
+        rows and the release are written to a new folder inside it; remove that folder afterwards.
+    method : str
+        As for `mottle.anonymize_stream`.
+    representation : {"range", "set"}
+        As for `mottle.anonymize`.
+    walk : {"closed", "backtracking"}
+        As for `mottle.anonymize`.
+    effort : float, optional
+        Seconds for improving the result, for each chunk.
+    seed : int, optional
+        As for `mottle.anonymize`.
+    chunk_rows : int
         Rows that one Python worker holds at once.
+    totals : bool
+        As for `mottle.anonymize`.
+    progress : callable, optional
+        As for `mottle.anonymize`.
+
+    Returns
+    -------
+    SparkRelease
+        The release; its rows are in the staging folder.
+
+    Raises
+    ------
+    UsageError
+        An option has a wrong value, or the method does not give the guarantee in chunks.
+    SchemaError, DataError, GuaranteeError
+        As for `mottle.anonymize`.
+    PrivacyError
+        An invariant does not hold: this is a defect of the program, and nothing is returned.
     """
     settings = Settings.of(
         method=method,
@@ -153,9 +183,10 @@ def anonymize(
 
 @contextmanager
 def _in_large_batches(session: SparkSession) -> Iterator[None]:
-    """Workers get batches that are worth a call.
+    """Let workers receive large batches, so that calls of Python functions cost little.
 
-    PySpark warns about every pandas newer than itself; mottle uses Arrow only.
+    PySpark warns about every version of pandas newer than itself. The warning is suppressed because
+    mottle uses Arrow only.
     """
     before = session.conf.get(_BATCHES)
     session.conf.set(_BATCHES, str(ROWS_PER_BATCH))
@@ -168,7 +199,7 @@ def _in_large_batches(session: SparkSession) -> Iterator[None]:
 
 
 class SparkEngine:
-    """Rows on a cluster: each stage is written to the staging folder before the next reads it."""
+    """Moves rows on a cluster; each stage is written to the staging folder for the next one."""
 
     def __init__(self, df: DataFrame, guarantee: Guarantee, folder: str, chunk_rows: int) -> None:
         self.df = df
@@ -179,7 +210,7 @@ class SparkEngine:
         self._known_parts: SparkParts | None = None
 
     def survey(self, schema: Schema) -> DomainSurvey:
-        """How often values occur, by one aggregation over all columns that matter."""
+        """Count how often values occur, by one aggregation over all columns that matter."""
         from pyspark.sql import functions as sql
 
         types = normalize(arrow_schema(self.df).empty_table()).schema
@@ -219,33 +250,33 @@ class SparkEngine:
         return numbers[order], counted.column("count").to_numpy()[order]
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
-        """How many rows one Python worker holds at once."""
+        """Return how many rows one Python worker holds at once."""
         return self.chunk_rows
 
     def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> SparkPartitions:
-        """The rows of a share, or all."""
-        return self._parts(plan).line(share)
+        """Return the rows of a share, or all."""
+        return self._parts(plan).partitions(share)
 
     def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
-        """Publish the pilot records in one worker; the driver gets what their release says."""
+        """Publish the pilot records in one worker; the driver gets only their profiles."""
         fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
-        work = grouped(publish_scouts, plan, buckets)
+        work = grouped(publish_pilot, plan, buckets)
         rows = self._parts(plan).of(share)
         made = rows.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
-        made = self.keep("scouts", made)
+        made = self.keep("pilot", made)
         self.pilot = made.drop(PROFILES)
         found = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
         if found.num_rows != 1:
-            raise PrivacyError("Invariant 3: the pilot was published twice or not at all.")
+            raise PrivacyError("Invariant 3: the pilot records were published twice or not at all.")
         profiles: Float64Array = pickle.loads(found.column(PROFILES)[0].as_py())
         return profiles
 
     def settle(self, plan: ChunkedPlan) -> None:
-        """Give every row its chunk, and for `buckets` its slot."""
+        """Assign every row to its chunk, and for `buckets` to its slot."""
         if plan.decision is None:
             self.chunks = self.ordering.in_regions(plan.cuts)
         else:
-            self.chunks = self.keep("seated", self._parts(plan).seated(plan))
+            self.chunks = self.keep("slots", self._parts(plan).with_slots(plan))
 
     def publish(self, plan: ChunkedPlan) -> list[Measurements]:
         """Publish every chunk in a worker; the driver gets one line of measurements for each."""
@@ -258,16 +289,17 @@ class SparkEngine:
         return self._measured(plan)
 
     def facts(self, plan: ChunkedPlan) -> EngineFacts:
-        """What the certificate says of the engine."""
+        """Describe the engine for the certificate."""
         version = self.df.sparkSession.version
         return EngineFacts(
             name="spark", version=version, rows_per_chunk=plan.largest, chunks=plan.chunks
         )
 
     def shuffle(self, plan: ChunkedPlan) -> DataFrame:
-        """All rows by random numbers: a uniformly random order.
+        """Sort all rows by random numbers, which is a uniformly random order.
 
-        Which part a row comes to is a function of its number alone, and so is its place there.
+        The partition of a row is a function of its random number alone, and so is its position
+        there.
         """
         numbered = self.published.drop(CHUNK, MEASURED)
         ordered = numbered.repartition(plan.chunks, RANDOM).sortWithinPartitions(RANDOM)
@@ -277,20 +309,20 @@ class SparkEngine:
         return released
 
     def keep(self, name: str, made: DataFrame) -> DataFrame:
-        """Write what a stage has made and go on from there: it is never made again."""
+        """Write the output of a stage and return it as stored, so that it is never recomputed."""
         path = f"{self.folder}/{name}"
         made.write.parquet(path)
         return self.df.sparkSession.read.schema(made.schema).parquet(path)
 
     def _parts(self, plan: ChunkedPlan) -> SparkParts:
-        """The rows of every share of the table, cut into regions once."""
+        """Return the rows of every share of the table, which is cut into regions once."""
         if self._known_parts is None:
             regions = self.ordering.in_regions(plan.cuts)
             self._known_parts = SparkParts(plan, regions, self.keep)
         return self._known_parts
 
     def _measured(self, plan: ChunkedPlan) -> list[Measurements]:
-        """One line for each chunk, after checking that each was published once and whole."""
+        """Read the measurements of all chunks; raise unless each is complete and occurs once."""
         from pyspark.sql import functions as sql
 
         counted = (

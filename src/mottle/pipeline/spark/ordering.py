@@ -1,4 +1,4 @@
-"""Rows of a data frame along their order: which rank a row has, which region it belongs to."""
+"""Orders the rows of a data frame: the rank of a row, and the region it belongs to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Order:
-    """Coded rows, ordered by keys and lots; only these are sorted, the rows stay where they are."""
+    """Coded rows, ordered by keys and tie-breaks; only these are sorted, the rows do not move."""
 
     def __init__(
         self, keep: Keep, coded: DataFrame, codec: RowCodec, rows: int, chunk_rows: int
@@ -39,13 +39,13 @@ class Order:
         self._starts = np.concatenate([[0], ends])
 
     def in_regions(self, cuts: Int64Array) -> DataFrame:
-        """The coded rows, each with the number of its region."""
+        """Add to the coded rows the number of the region of each."""
         fields = arrow_schema(self._coded).append(pa.field(CHUNK, pa.int64()))
         work = partial(add_chunk, self._names, self._rows_at(cuts[1:-1]))
         return self._coded.mapInArrow(work, spark_schema(fields))
 
     def _rows_at(self, ranks: Int64Array) -> NDArray[np.bytes_]:
-        """Keys and lots of the rows at some ranks: where regions begin."""
+        """Find keys and tie-breaks of the rows at some ranks: where regions begin."""
         from pyspark.sql import functions as sql
 
         part = np.searchsorted(self._starts, ranks, side="right") - 1
@@ -63,5 +63,5 @@ class Order:
             found.append(self._places.where(either).select(*self._names).toArrow())
         bounds = np.sort(sortable(pa.concat_tables(found), self._names))
         if len(bounds) != len(ranks):
-            raise PrivacyError("Invariant 5: the cuts between chunks are not all to be found.")
+            raise PrivacyError("Invariant 5: a cut between chunks was not found.")
         return bounds

@@ -1,4 +1,4 @@
-"""Spark from files to files: a session of our own, and a table that is read and written here."""
+"""Runs Spark on files: in a new session, with the table read and written on this machine."""
 
 from __future__ import annotations
 
@@ -48,29 +48,35 @@ def anonymize_file(
 
     Parameters
     ----------
-    data
+    data : str, Path or pa.RecordBatchReader
         The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
-    schema, guarantee
+    schema : Schema
         As for `mottle.anonymize`.
-    output
+    guarantee : Guarantee
+        As for `mottle.anonymize`.
+    output : str, Path or DatabaseTable
         A folder, or a table of a database.
-    master
+    master : str
         The cluster: ``spark://…``, ``yarn``, ``k8s://…`` or ``local[*]``.
-    text
-        How a text file is written.
-    source
-        What ``data`` is, for messages and reports.
-    overwrite, report, internal
-        As for `Release.save`; ``internal`` without examples.
-    progress
+    text : TextOptions, optional
+        Delimiter, quote, encoding and missing values of a text file.
+    source : str
+        A name for ``data``, for messages and reports.
+    overwrite : bool
+        As for `Release.save`.
+    report : bool
+        As for `Release.save`.
+    internal : InternalReport, optional
+        As for `Release.save`, without examples.
+    progress : callable, optional
         As for `mottle.anonymize`.
-    **options
+    **options : object
         Further options of `mottle.spark.anonymize`.
 
     Returns
     -------
     Release
-        Its rows stay where they were written.
+        The release, backed by what was written to ``output``.
 
     Raises
     ------
@@ -79,9 +85,8 @@ def anonymize_file(
     """
     if internal is not None and internal.examples:
         raise UsageError(
-            "Examples have to know which row of the input is whose, and rows of Spark have no"
-            " number.",
-            "Leave the examples out, or take the engine 'streaming'.",
+            "Examples need the number of each row in the input, which rows in Spark do not have.",
+            "Leave the examples out, or use the engine 'streaming'.",
         )
     written: dict[str, Any] = {"overwrite": overwrite, "report": report}
     destination = Destination.of(output, private=None, internal=internal, **written)
@@ -111,7 +116,7 @@ def anonymize_file(
 def _as_parquet(
     data: str | Path | pa.RecordBatchReader, stage: Path, text: TextOptions, name: str
 ) -> Path:
-    """The input as Spark can read it: where it lies, or a copy."""
+    """Return a path that Spark can read: that of the input, or of a copy."""
     copy = stage / "input.parquet"
     if isinstance(data, pa.RecordBatchReader):
         copied(lambda: (pa.Table.from_batches([batch]) for batch in data), copy, name)
@@ -127,7 +132,7 @@ def _as_parquet(
 
 @contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session of our own, with this Python for its workers."""
+    """Start a new Spark session whose workers run this Python; stop it at the end."""
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     try:
         from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""What Python workers do with their part of a table on a Spark cluster."""
+"""The work of Python workers on their part of a table on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ MEASURED, PROFILES, SHARE = "measured", "profiles", "share"
 PART, PLACE, RANDOM = "part", "place", "random"
 
 Batches = Iterator[pa.RecordBatch]
-Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes what a stage has made, under a name
+Keep = Callable[[str, "DataFrame"], "DataFrame"]  # writes the output of a stage under a name
 
 
 def code_rows(codec: RowCodec, types: pa.Schema, secret: Secret, batches: Batches) -> Batches:
-    """Code the rows of a partition; its number and the batch's decide the lots."""
+    """Code the rows of a partition; tie-breaks depend on its number and that of the batch."""
+    # The words are part of the key of the random numbers and must not change.
     mine = secret.part("lots of partition", _partition())
     for number, batch in enumerate(batches):
         rows = normalize(pa.Table.from_batches([batch])).cast(types)
@@ -49,7 +50,7 @@ def add_place(batches: Batches) -> Batches:
 
 
 def add_chunk(names: list[str], bounds: NDArray[np.bytes_], batches: Batches) -> Batches:
-    """The chunk of every row: how many chunks begin at or before it."""
+    """Add the chunk of every row: the number of bounds at or before the row."""
     for batch in batches:
         rows = sortable(pa.Table.from_batches([batch]), names)
         chunk = np.searchsorted(bounds, rows, side="right")
@@ -58,28 +59,28 @@ def add_chunk(names: list[str], bounds: NDArray[np.bytes_], batches: Batches) ->
 
 
 def published_fields(plan: ChunkedPlan) -> pa.Schema:
-    """What `publish_chunk` returns."""
-    beside = [(CHUNK, pa.int64()), (MEASURED, pa.string()), (RANDOM, pa.int64())]
-    return pa.schema([*plan.fields, *pa.schema(beside)])
+    """Return the columns of what `publish_chunk` returns."""
+    added = [(CHUNK, pa.int64()), (MEASURED, pa.string()), (RANDOM, pa.int64())]
+    return pa.schema([*plan.fields, *pa.schema(added)])
 
 
 def publish_chunk(plan: ChunkedPlan, key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
-    """Publish one chunk: rows with random numbers, the first with what was measured."""
+    """Publish one chunk: rows with random numbers; the first carries the measurements."""
     _one_thread()
     number = key[0].as_py()
     table, measured = plan.anonymize(number, plan.in_order(rows.drop_columns([CHUNK])))
     return _numbered(plan, number, table, measured)
 
 
-def publish_scouts(
+def publish_pilot(
     plan: ChunkedPlan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """Publish the scouts; their first row carries also what their release tells."""
+    """Publish the pilot records; the first row also carries the profiles of their release."""
     _one_thread()
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    table, measured, profiles = plan.anonymize_scouts(ordered, buckets)
-    told = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
-    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, told)
+    table, measured, profiles = plan.anonymize_pilot(ordered, buckets)
+    found = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
+    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, found)
 
 
 def _numbered(plan: ChunkedPlan, number: int, table: pa.Table, measured: Measurements) -> pa.Table:
@@ -91,43 +92,43 @@ def _numbered(plan: ChunkedPlan, number: int, table: pa.Table, measured: Measure
 
 
 def _one_thread() -> None:
-    """Spark has a worker for every core already."""
+    """Use one thread, because Spark already runs one worker per core."""
     os.environ.setdefault("MOTTLE_THREADS", "1")
 
 
 def part_region(
     plan: ChunkedPlan, share: RowShare, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """The rows of one region with the part that each belongs to."""
+    """Add to the rows of one region the part that each belongs to."""
     rows = plan.in_order(rows)
     return rows.append_column(SHARE, pa.array(plan.parts(key[0].as_py(), rows, share)))
 
 
-def look_at_stretch(
+def inspect_section(
     plan: ChunkedPlan,
     cuts: Int64Array,
     work: Callable[[RegionRows], Any],
     key: tuple[pa.Scalar, ...],
     rows: pa.Table,
 ) -> pa.Table:
-    """What ``work`` says about one stretch, as bytes."""
+    """Return the result of ``work`` on one section, as bytes."""
     _one_thread()
     number = key[0].as_py()
-    found = work(plan.stretch(number, plan.in_order(rows), cuts))
+    found = work(plan.section(number, plan.in_order(rows), cuts))
     return pa.table({CHUNK: [number], "found": [pickle.dumps(found)]})
 
 
-def seat_stretch(
+def assign_slots(
     plan: ChunkedPlan, tier: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """The rows of one stretch of a tier, each with its chunk and seat."""
+    """Add chunk and slot to the rows of one section of a tier."""
     assert plan.decision is not None
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    return plan.seated(plan.decision.tiers[tier], key[0].as_py(), ordered)
+    return plan.with_slots(plan.decision.tiers[tier], key[0].as_py(), ordered)
 
 
 def grouped(work: Callable[..., pa.Table], *fixed: Any) -> Callable[..., pa.Table]:
-    """A function of a chunk's number and rows; Spark looks at its signature."""
+    """Make a function of a chunk's number and rows, which is the signature that Spark expects."""
 
     def run(key, rows):  # type: ignore[no-untyped-def]
         return work(*fixed, key, rows)
@@ -144,7 +145,7 @@ def _partition() -> int:
 
 
 def sortable(rows: pa.Table, names: Sequence[str]) -> NDArray[np.bytes_]:
-    """Keys and lots of rows as bytes that compare as they do; none is negative."""
+    """Convert keys and tie-breaks, none of them negative, into bytes of the same order."""
     columns = np.stack([rows.column(name).to_numpy() for name in names], axis=1)
     texts: NDArray[np.bytes_] = columns.astype(">i8").view(f"S{8 * len(names)}").ravel()
     return texts

@@ -1,4 +1,4 @@
-"""More rows than memory holds: the table is worked on in chunks on one machine."""
+"""Anonymizes tables that do not fit into memory, in chunks on one machine."""
 
 from mottle.pipeline.streaming.engine import anonymize
 

@@ -1,4 +1,4 @@
-"""The regions of a streamed table as `buckets` looks at them, read from the sorted file."""
+"""The regions of a streamed table as `buckets` takes them, read from the sorted file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mottle.typing import Int64Array
 
 @dataclass(frozen=True)
 class StreamedPartitions:
-    """The sorted rows of a share, or all, stretch by stretch; a `Line` of `partitioned.cuts`."""
+    """The sorted rows of a share, or all, by section: `partitioned.cuts.OrderedPartitions`."""
 
     plan: ChunkedPlan
     rows: SortedRows
@@ -28,20 +28,20 @@ class StreamedPartitions:
 
     @property
     def cuts(self) -> Int64Array:
-        """First row of every stretch, and the end."""
+        """The first row of every section, and the end."""
         return self.plan.cuts if self.share is None else self.share.cuts
 
     def over(self, work: Callable[[RegionRows], Result]) -> list[Result]:
-        """What ``work`` says about every stretch."""
+        """Return the results of ``work`` on all sections."""
         codec = self.plan.codec
         columns = [*codec.keys, *codec.values]
         return [
-            work(self.plan.stretch(number, self.read(number, columns), self.cuts))
+            work(self.plan.section(number, self.read(number, columns), self.cuts))
             for number in range(len(self.cuts) - 1)
         ]
 
     def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
-        """The coded rows of a stretch."""
+        """Read the coded rows of a section."""
         regions = [number] if self.share is None else self.share.regions(number)
         return pa.concat_tables([self._read(region, columns) for region in regions])
 
@@ -52,39 +52,43 @@ class StreamedPartitions:
 
 
 class ChunkRows:
-    """The coded rows of every chunk, which `buckets` may have put together from several regions."""
+    """The coded rows of every chunk, which `buckets` may have combined from several regions."""
 
     def __init__(self, plan: ChunkedPlan, rows: SortedRows, stage: Path) -> None:
         self._plan = plan
         self._rows = rows
         self._stage = stage
-        self._seated: list[tuple[Path, list[int]]] = []  # files, and the chunks of their batches
+        self._slot_files: list[
+            tuple[Path, list[int]]
+        ] = []  # files, and the chunks of their batches
         for tier in plan.decision.tiers if plan.decision is not None else ():
             if tier.slots is not None:
-                stretches = range(len(tier.share.cuts) - 1)
-                self._seated += [self._seat(tier, stretch) for stretch in stretches]
+                sections = range(len(tier.share.cuts) - 1)
+                self._slot_files += [self._assign_slots(tier, section) for section in sections]
 
     def read(self, number: int) -> pa.Table:
-        """The rows of a chunk, in order."""
+        """Read the rows of a chunk, in order."""
         decision = self._plan.decision
         if decision is None:
             return StreamedPartitions(self._plan, self._rows, None).read(number)
         tier = decision.tier_of(number)
         if tier.slots is None:
-            line = StreamedPartitions(self._plan, self._rows, tier.share)
-            return line.read(number - tier.first_chunk)
+            partitions = StreamedPartitions(self._plan, self._rows, tier.share)
+            return partitions.read(number - tier.first_chunk)
         batches = [
-            _batch(path, chunks.index(number)) for path, chunks in self._seated if number in chunks
+            _batch(path, chunks.index(number))
+            for path, chunks in self._slot_files
+            if number in chunks
         ]
         return pa.Table.from_batches(batches)
 
-    def _seat(self, tier: TierDecision, stretch: int) -> tuple[Path, list[int]]:
-        """Write the rows of a stretch, chunk by chunk; and the word that they are complete."""
-        path = self._stage / f"seated-{tier.share.part}-{stretch:05}.arrow"
+    def _assign_slots(self, tier: TierDecision, section: int) -> tuple[Path, list[int]]:
+        """Write the rows of a section by chunk, then a completion marker."""
+        path = self._stage / f"slots-{tier.share.part}-{section:05}.arrow"
         note = path.with_suffix(".json")
         if not note.exists():
-            line = StreamedPartitions(self._plan, self._rows, tier.share)
-            rows = self._plan.seated(tier, stretch, line.read(stretch))
+            partitions = StreamedPartitions(self._plan, self._rows, tier.share)
+            rows = self._plan.with_slots(tier, section, partitions.read(section))
             chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
             with (
                 pa.OSFile(str(path), "wb") as file,

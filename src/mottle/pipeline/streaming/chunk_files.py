@@ -1,9 +1,10 @@
 """Published chunks on disk, and the uniformly random order in which their rows are released.
 
-A chunk's file holds one batch for each *heap*: every row has been thrown onto one of the heaps at
-random. The release is heap after heap, each shuffled in memory. That is a uniformly random order of
-all rows: throwing a row onto a heap draws the first digits of a random number for it, shuffling the
-heap the others, and rows end up sorted by independent random numbers.
+A chunk's file holds one batch for each *shuffle partition*: every row has been assigned to one of
+the partitions at random. The release is the concatenation of the partitions, each shuffled in
+memory. That is a uniformly random order of all rows: choosing the partition of a row draws the
+first digits of a random number for it, shuffling the partition draws the others, and rows end up
+sorted by independent random numbers.
 """
 
 from __future__ import annotations
@@ -24,28 +25,29 @@ from mottle.utils.csprng import Purpose, Secret
 class ChunkFiles:
     """The published chunks of a run in ``folder``, those of an earlier attempt included."""
 
-    def __init__(self, folder: Path, heaps: int, secret: Secret) -> None:
+    def __init__(self, folder: Path, partitions: int, secret: Secret) -> None:
         self._folder = folder
-        self._heaps = heaps
+        self._partitions = partitions
         self._secret = secret
 
     def measured(self, number: int) -> Measurements | None:
-        """What was measured in a chunk, if it is complete."""
+        """Return what was measured on a chunk, or None if it is not complete."""
         path = self._path(number, "json")
         return Measurements.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def write(self, number: int, table: pa.Table, measured: Measurements) -> None:
-        """Keep a chunk: first its rows, then the word that they are complete."""
+        """Write a chunk's rows, then its measurements as the completion marker."""
+        # The words are part of the key of the random numbers, here and below, and must not change.
         secret = self._secret.part("heaps of chunk", number)
-        heap = secret.numbers(table.num_rows, bound=self._heaps)
-        by_heap = table.take(pa.array(np.argsort(heap, kind="stable")))
-        ends = np.cumsum(np.bincount(heap, minlength=self._heaps))
+        partition = secret.numbers(table.num_rows, bound=self._partitions)
+        by_partition = table.take(pa.array(np.argsort(partition, kind="stable")))
+        ends = np.cumsum(np.bincount(partition, minlength=self._partitions))
         path = self._path(number, "arrow")
         with pa.OSFile(str(path), "wb") as file:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             with pa.ipc.new_file(file, table.schema, options=options) as writer:
                 for start, end in zip([0, *ends[:-1]], ends, strict=True):
-                    rows = by_heap.slice(start, end - start).combine_chunks()
+                    rows = by_partition.slice(start, end - start).combine_chunks()
                     batches = rows.to_batches()
                     writer.write(batches[0] if batches else _empty(table.schema))
         with path.open("rb") as written:
@@ -53,14 +55,14 @@ class ChunkFiles:
         write_atomic(self._path(number, "json"), measured.to_json())
 
     def forget(self, first: int) -> None:
-        """Chunks from number ``first`` on have to be worked on again."""
+        """Mark the chunks from number ``first`` on as incomplete."""
         for path in self._folder.glob("chunk-*.json"):
             if int(path.stem.removeprefix("chunk-")) >= first:
                 path.unlink()
 
-    def heaps(self, chunks: int) -> Iterator[pa.Table]:
-        """The rows of the release, in their order, a heap at a time."""
-        for number in range(self._heaps):
+    def shuffled(self, chunks: int) -> Iterator[pa.Table]:
+        """Read the rows of the release in their order, one shuffle partition at a time."""
+        for number in range(self._partitions):
             parts = [self._batch(chunk, number) for chunk in range(chunks)]
             table = pa.Table.from_batches(parts)
             order = self._secret.part("order of heap", number).permutation(
@@ -68,14 +70,14 @@ class ChunkFiles:
             )
             yield table.take(pa.array(order))
 
-    def _batch(self, chunk: int, heap: int) -> pa.RecordBatch:
+    def _batch(self, chunk: int, partition: int) -> pa.RecordBatch:
         with (
             pa.OSFile(str(self._path(chunk, "arrow"))) as file,
             pa.ipc.open_file(file) as reader,
         ):
-            if reader.num_record_batches != self._heaps:
+            if reader.num_record_batches != self._partitions:
                 raise PrivacyError(f"Invariant 5: chunk {chunk} has not been shuffled.")
-            return reader.get_batch(heap)
+            return reader.get_batch(partition)
 
     def _path(self, number: int, suffix: str) -> Path:
         return self._folder / f"chunk-{number:05}.{suffix}"

@@ -1,7 +1,7 @@
-"""More rows than memory: survey, sort on disk, then chunk after chunk, and a shuffle of all rows.
+"""The streaming engine: survey, sort on disk, anonymize chunk by chunk, shuffle all rows.
 
-Everything lies in one hidden folder until it is complete. Finished chunks stay there when a run is
-interrupted, beside the run's secret, and the same command goes on from them.
+All files are in one hidden folder until the release is complete. If a run is interrupted, finished
+chunks and the run's secret stay there, and the same command resumes from them.
 """
 
 from __future__ import annotations
@@ -87,44 +87,60 @@ def anonymize(
 
     ``release.parquet``, ``release.csv``, ``report.html`` and ``certificate.json`` appear in the
     folder ``output`` together, or not at all; or the release appears in a database, in one
-    transaction. After an interruption the same call goes on where the last one was.
+    transaction. After an interruption, the same call resumes the run.
 
     Parameters
     ----------
-    data
+    data : str, Path or pa.RecordBatchReader
         The path of a CSV, Parquet or Arrow file, or a reader of record batches (a database).
-    schema, guarantee, representation, walk, seed, progress, totals
+    schema : Schema
         As for `mottle.anonymize`.
-    memory
-        What the process may take, such as ``"4GB"``. It decides how many rows are worked on at
-        once; docs/scale.md says how.
-    method
+    guarantee : Guarantee
+        As for `mottle.anonymize`.
+    output : str, Path or DatabaseTable
+        A folder, or `DatabaseTable(url, table)`; then the run works in the current folder.
+    memory : str or int
+        The memory that the process may use, such as ``"4GB"``. It determines how many rows are
+        worked on at once, as docs/scale.md describes.
+    method : str
         ``"nh"`` or ``"freeform"`` for k-anonymity, ``"buckets"`` for sensitive values; ``"auto"``
         picks one.
-    effort
-        Seconds of improving, for each chunk.
-    text
-        How a text file is written.
-    source
-        What ``data`` is when it is a reader, so that an interrupted run is known again.
-    chunk_rows
-        Rows worked on at once, instead of what ``memory`` suggests.
-    output
-        A folder, or `DatabaseTable(url, table)`; then the run works in the current folder.
-    overwrite
-        Replace an earlier release in ``output``.
-    report, private, internal
-        As for `Release.save`; the owner of ``internal`` may leave the original out.
+    representation : {"range", "set"}
+        As for `mottle.anonymize`.
+    walk : {"closed", "backtracking"}
+        As for `mottle.anonymize`.
+    effort : float, optional
+        Seconds for improving the result, for each chunk.
+    seed : int, optional
+        As for `mottle.anonymize`.
+    text : TextOptions, optional
+        Delimiter, quote, encoding and missing values of a text file.
+    source : str
+        A name for ``data`` when it is a reader, by which an interrupted run is recognized.
+    chunk_rows : int, optional
+        Rows worked on at once, instead of what ``memory`` allows.
+    totals : bool
+        As for `mottle.anonymize`.
+    overwrite : bool
+        Whether to replace an earlier release in ``output``.
+    report : bool
+        As for `Release.save`.
+    private : str or Path, optional
+        As for `Release.save`.
+    internal : InternalReport, optional
+        As for `Release.save`; its owner does not have to name the original.
+    progress : callable, optional
+        As for `mottle.anonymize`; in addition, with the share of a stage's rows that are done.
 
     Returns
     -------
     Release
-        Its rows stay in the files of ``output``.
+        The release, backed by the files of ``output``.
 
     Raises
     ------
     UsageError
-        An option or the method does not fit.
+        An option has a wrong value, or the method does not give the guarantee in chunks.
     SchemaError, DataError, GuaranteeError
         As for `mottle.anonymize`.
     StorageError
@@ -204,7 +220,7 @@ def anonymize(
 
 
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
-    """What makes two commands the same one; the content of the input is compared later."""
+    """Identify the command of an interrupted run; the input's content is compared later."""
     columns = [
         (
             column.model_dump_json(exclude={"hierarchy", "hierarchy_file"}),
@@ -217,7 +233,7 @@ def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> 
 
 
 class StreamingEngine:
-    """Rows on one machine: sorted on disk, read chunk by chunk, all in one hidden folder."""
+    """Moves rows on one machine: sorted on disk, read chunk by chunk, all in a hidden folder."""
 
     def __init__(
         self,
@@ -237,14 +253,14 @@ class StreamingEngine:
         self.rows: SortedRows | None = None
 
     def close(self) -> None:
-        """Let go of the sorted rows."""
+        """Close the file of sorted rows."""
         if self.rows is not None:
             self.rows.close()
 
-    # ------------------------------------------------------------------------------- the input
+    # ------------------------------------------------------------------------------------- input
 
     def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
-        """The input, after forgetting an earlier attempt on another content."""
+        """Open the input; discard an earlier attempt if the content has changed."""
         with self.clock.stage("read"):
             self.source = self._open(data, text, name)
         return self.source
@@ -262,13 +278,13 @@ class StreamingEngine:
         copied(lambda: (pa.Table.from_batches([batch]) for batch in data), arriving, name)
         self._forget_unless(rows_hash(arriving), spare=arriving)
         if copy.exists():
-            arriving.unlink()  # the same rows, which a database may send in another order
+            arriving.unlink()  # the same rows; a database may send them in another order
         else:
             os.replace(arriving, copy)
         return open_source(copy, copy, TextOptions(missing=text.missing))
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
-        """Keep what is there only if it was made from the same content, under a known secret."""
+        """Empty the folder unless it was made from the same content and holds the secret."""
         note = self.stage / "input.sha256"
         known = note.exists() and note.read_text(encoding="utf-8") == content
         if not known or not (self.stage / "secret").exists():
@@ -278,7 +294,7 @@ class StreamingEngine:
         self.content = content
 
     def _keep_secret(self, secret: Secret) -> None:
-        """Only the owner may read it; it goes with the folder when the run ends."""
+        """Write the secret so that only the owner can read it; the end of the run removes it."""
         path = self.stage / "secret"
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(handle, "w", encoding="utf-8") as file:
@@ -288,25 +304,28 @@ class StreamingEngine:
 
     @property
     def secret(self) -> Secret:
-        """The run's secret, that of an interrupted attempt included."""
+        """The secret of the run, also of one that was interrupted."""
         text = (self.stage / "secret").read_text(encoding="utf-8")
         return Secret(bytes.fromhex(text), self.settings.seed)
 
-    # --------------------------------------------------------------------------- moving the rows
+    # ------------------------------------------------------------------------------- moving rows
 
     def survey(self, schema: Schema) -> DomainSurvey:
-        """Go over all rows once: domains, and how often sensitive values occur."""
+        """Read all rows once to find the domains and how often sensitive values occur."""
         source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
         for table in source.read():
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
         if survey.rows != source.rows:
-            raise DataError(f"{source.name} has changed while it was read.", "Run it again.")
+            raise DataError(
+                f"{source.name} changed while it was read.",
+                "Make sure that it is not modified, and run the command again.",
+            )
         return survey
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
-        """Write the coded rows along the order of their quasi-identifiers, then tie-breaks."""
+        """Sort the coded rows by their quasi-identifiers and tie-breaks, on disk."""
         ordered, note = self.stage / "sorted.parquet", self.stage / "combinations.json"
         if not ordered.exists():
             counted: Counter[int] = Counter()
@@ -323,13 +342,17 @@ class StreamingEngine:
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
         self.rows = SortedRows(ordered, codec.fields)
         if self.rows.rows != self.source.rows:
-            raise DataError("The input has changed while it was read.", "Run it again.")
+            raise DataError(
+                "The input changed while it was read.",
+                "Make sure that it is not modified, and run the command again.",
+            )
         return combinations, counts
 
     def _coded(self, codec: RowCodec, secret: Secret, counted: Counter[int]) -> Iterator[pa.Table]:
-        """All rows as codes; counts combinations of sensitive codes on the way."""
+        """Yield all rows as codes, and count combinations of sensitive codes in ``counted``."""
         done = 0
         for number, table in enumerate(self.source.read()):
+            # The words are part of the key of the random numbers and must not change.
             tiebreak = secret.part("lots of batch", number).numbers(table.num_rows)
             rows = codec.code(table, tiebreak, done)
             if codec.sensitive:
@@ -341,21 +364,21 @@ class StreamingEngine:
             yield rows
 
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
-        """How many rows fit into memory while a chunk is worked on."""
+        """Return how many rows fit into memory while a chunk is worked on."""
         row_bytes = survey.kept_bytes / survey.rows + (8 * edges if codec.numbered else 0)
         return self.chunk_rows or rows_per_chunk(
             self.memory, method, edges, len(codec.domains), row_bytes
         )
 
     def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> StreamedPartitions:
-        """The sorted rows of a share, or all."""
+        """Return the sorted rows of a share, or all."""
         return StreamedPartitions(plan, self._sorted, share)
 
     def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
-        """Publish the pilot records as chunk 0, once."""
-        note, files = self.stage / "scouts.json", self._files(plan)
+        """Publish the pilot records as chunk 0, unless an earlier attempt did."""
+        note, files = self.stage / "pilot.json", self._files(plan)
         if files.measured(0) is None or not note.exists():
-            table, measured, profiles = plan.anonymize_scouts(
+            table, measured, profiles = plan.anonymize_pilot(
                 self.partitions(plan, share).read(0), buckets
             )
             write_atomic(note, json.dumps(profiles.tolist()))
@@ -363,19 +386,19 @@ class StreamingEngine:
         return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
 
     def settle(self, plan: ChunkedPlan) -> None:
-        """Forget chunks of an earlier attempt that were made by other decisions."""
+        """Discard chunks of an earlier attempt that were made by other decisions."""
         if plan.decision is None:
             return
         note = self.stage / "decision.sha256"
         digest = hashlib.sha256(pickle.dumps(plan.decision)).hexdigest()
         if not note.exists() or note.read_text(encoding="utf-8") != digest:
             self._files(plan).forget(plan.decision.first_chunk)
-            for path in self.stage.glob("seated-*.json"):
+            for path in self.stage.glob("slots-*.json"):
                 path.unlink()
             write_atomic(note, digest)
 
     def publish(self, plan: ChunkedPlan) -> list[Measurements]:
-        """Publish chunk after chunk; those of an interrupted attempt are kept."""
+        """Publish the chunks in turn, except those that an interrupted attempt completed."""
         chunks, files = ChunkRows(plan, self._sorted, self.stage), self._files(plan)
         measured: list[Measurements] = []
         for number in range(plan.chunks):
@@ -390,14 +413,14 @@ class StreamingEngine:
         return measured
 
     def facts(self, plan: ChunkedPlan) -> EngineFacts:
-        """What the certificate says of the engine."""
+        """Describe the engine for the certificate."""
         return EngineFacts(
             name="streaming", memory=self.memory, rows_per_chunk=plan.largest, chunks=plan.chunks
         )
 
     def rows_in_order(self, plan: ChunkedPlan) -> Iterator[pa.Table]:
-        """All published rows in a uniformly random order."""
-        return self._files(plan).heaps(plan.chunks)
+        """Read all published rows in a uniformly random order."""
+        return self._files(plan).shuffled(plan.chunks)
 
     @property
     def _sorted(self) -> SortedRows:

@@ -1,4 +1,4 @@
-"""Sorting more rows than memory holds: DuckDB, which spills to disk."""
+"""Sorts more rows than fit into memory, by DuckDB, which spills to disk."""
 
 from __future__ import annotations
 
@@ -25,11 +25,29 @@ def sort_to_parquet(
     threads: int,
     then: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write rows ascending by ``keys`` to ``target``; it appears when it is complete.
+    """Write rows to a Parquet file, sorted; the file appears when it is complete.
 
-    ``then`` is called after all rows have passed and before the file appears.
+    Parameters
+    ----------
+    batches : iterator of pa.Table
+        The rows.
+    fields : pa.Schema
+        Their columns.
+    keys : sequence of str
+        The columns by which rows are sorted, ascending.
+    target : Path
+        The file.
+    memory : int
+        Bytes that DuckDB uses, approximately; it writes the rest to a folder next to ``target``.
+    threads : int
+        The number of threads.
+    then : callable
+        Called after all rows have been read and before the file appears.
 
-    DuckDB keeps to about ``memory`` bytes and puts the rest into a folder beside ``target``.
+    Raises
+    ------
+    StorageError
+        DuckDB cannot sort, for instance because the disk is full.
     """
     partial = target.with_name(f"{target.name}.partial")
     failed: list[BaseException] = []
@@ -38,7 +56,7 @@ def sort_to_parquet(
         try:
             for table in batches:
                 yield from _to_storage(table).to_batches()
-        except (Exception, KeyboardInterrupt) as error:  # DuckDB would wrap it in one of its own
+        except (Exception, KeyboardInterrupt) as error:  # DuckDB would wrap it in its own error
             failed.append(error)
             raise
 
@@ -61,15 +79,15 @@ def sort_to_parquet(
             if failed:
                 raise failed[0] from None
             raise StorageError(
-                f"Sorting failed beside {target.parent}: {_first_line(error)}",
-                "Check the space there, or give more --memory.",
+                f"Sorting failed in {target.parent}: {_first_line(error)}",
+                "Check the free space there, or give more --memory.",
             ) from None
     then()
     partial.rename(target)
 
 
 class SortedRows:
-    """The rows of a sorted file, any stretch of them at a time."""
+    """The rows of a sorted file, any section of them at a time."""
 
     def __init__(self, path: Path, fields: pa.Schema) -> None:
         self._file = pq.ParquetFile(path)
@@ -88,11 +106,11 @@ class SortedRows:
 
     @property
     def rows(self) -> int:
-        """All of them."""
+        """Number of rows."""
         return self._starts[-1]
 
     def read(self, first: int, last: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Rows ``first .. last - 1``, or only some columns of them."""
+        """Read rows ``first .. last - 1``, all columns or some."""
         names = self._fields.names if columns is None else list(columns)
         groups = [
             group
@@ -105,18 +123,18 @@ class SortedRows:
         return _from_storage(table.select(names).slice(offset, last - first), fields)
 
 
-# Types that DuckDB would change go as numbers of the same width, or as text.
+# Types that DuckDB would change are stored as numbers of the same width, or as text.
 
 
 def _storage_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_date(kind) or not (pa.types.is_temporal(kind) or _is_odd(kind)):
+    if pa.types.is_date(kind) or not (pa.types.is_temporal(kind) or _is_stored_as_text(kind)):
         return kind
-    if _is_odd(kind):
+    if _is_stored_as_text(kind):
         return pa.string()
     return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
-def _is_odd(kind: pa.DataType) -> bool:
+def _is_stored_as_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal256(kind) or pa.types.is_null(kind))
 
 
@@ -142,7 +160,7 @@ def _stored(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         return column
     if pa.types.is_null(kind):
         return pa.chunked_array([pa.nulls(len(column))])
-    if _is_odd(kind) or _is_odd(column.type):
+    if _is_stored_as_text(kind) or _is_stored_as_text(column.type):
         return pc.cast(column, kind)
     return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
 
@@ -152,5 +170,5 @@ def _quoted(path: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """What DuckDB says about itself; cells are never part of it while sorting numbers."""
+    """The first line of DuckDB's message; it never contains cells while numbers are sorted."""
     return str(error).splitlines()[0]
