@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from live_database import LiveDatabase
+from pydantic_core import PydanticSerializationError
 
 import mottle
 from mottle import DataError, MottleError, Release, StorageError
@@ -72,7 +73,7 @@ def test_a_release_that_fails_leaves_other_tables_of_the_file_alone(
     failing = Release(
         release.table, release.columns, release.certificate.with_changes(rows=object())
     )
-    with pytest.raises(TypeError):
+    with pytest.raises(PydanticSerializationError):
         mottle.write_database(failing, database.url, "open")
     assert database.tables() == ["people"]
     assert database.rows("SELECT age FROM people") == [(31,)]
