@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import mottle
 from mottle.assignment import WALKS
-from mottle.audit import AUDITS
 from mottle.audit import registered as adversaries
 from mottle.audit.run import SAMPLE
 from mottle.cli import commands
@@ -23,6 +22,7 @@ from mottle.cli._options import ColumnOptions, SourceOptions
 from mottle.cli.app import app
 from mottle.comparison.compare import PRIVBAYES
 from mottle.queries.engine import FITS
+from mottle.release.certificate import AUDITS
 
 DECLARED = {name: getattr(commands, declared) for name, (declared, _) in COMMANDS.items()}
 

@@ -59,9 +59,9 @@ def test_a_new_guarantee_is_kept_without_a_change_to_any_method() -> None:
     table = pa.table({"age": list(range(24)), "illness": words})
     schema = Schema.of(quasi_identifying=["age"], sensitive=["illness"])
     release = anonymize(table, schema, HalfAgain(), method="buckets", seed=1)
-    (check,) = [each for each in release.certificate["checks"] if each["name"] == "within caps"]
-    assert check["passed"]
-    assert check["measured"]["capped_values"] == 4
+    (check,) = [each for each in release.certificate.checks if each.name == "within caps"]
+    assert check.passed
+    assert check.measured.capped_values == 4
 
 
 @pytest.mark.parametrize("requires", [Capability.BLOCK_CONDITION, Capability.UNDECLARED])

@@ -130,13 +130,13 @@ def test_the_link_file_is_that_of_the_release(
     links = tmp_path / "mine" / "links.parquet"
     certificate = engine.anonymize(
         people, SCHEMA, guarantee, tmp_path / "out", private=links, **RUN
-    )
+    ).certificate
     assert stat.S_IMODE(links.stat().st_mode) == 0o600
     edges = read_edges(links, ROWS)
     assert sorted(edges.truth.tolist()) == list(range(ROWS))
     assert edges.degrees.min() >= certificate.degree.min
     assert edges.blocks is not None
-    assert len(np.unique(edges.blocks)) == certificate.checks[0]["measured"]["blocks"]
+    assert len(np.unique(edges.blocks)) == certificate.checks[0].measured.blocks
     release = mottle.read_release(tmp_path / "out")
     of_person = table.column("income").take(pa.array(edges.truth)).to_pylist()
     assert release.table.column("income").to_pylist() == of_person

@@ -98,7 +98,7 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     expected = mottle.read_release(tmp_path / "memory")
     assert release.table.schema.equals(expected.table.schema)
     assert release.columns == expected.columns
-    assert [one["passed"] for one in release.certificate.checks] == [True] * 5
+    assert [one.passed for one in release.certificate.checks] == [True] * 5
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> 
                 progress=interrupt_at("chunks", share),
                 **run,
             )
-    certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run)
+    certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run).certificate
     assert certificate.method.scouts > 0
     engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
@@ -219,7 +219,7 @@ def test_an_interrupted_renaming_is_finished_by_the_next_run(
         engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
     monkeypatch.undo()
     assert moved == ["release.parquet"]
-    certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+    certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN).certificate
     assert certificate.rows == ROWS
     check_whole(people, folder)
 
