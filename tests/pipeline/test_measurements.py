@@ -12,7 +12,6 @@ import mottle
 from mottle import BetaLikeness, KAnonymity, Schema
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
-from mottle.loss.ncp import Loss
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.streaming import engine
 
@@ -22,7 +21,17 @@ def chunk(sizes: list[int], degrees: list[int]) -> Measurements:
     graph = Graph.rings(np.arange(starts[-1]), starts, np.array(degrees))
     rows = graph.records
     return Measurements.of(
-        graph, Loss({"q": 0.5}, 0.5), (min(degrees), max(degrees)), 0, rows, {}, "closed", {}
+        graph,
+        loss_mean=0.5,
+        loss_by_column={"q": 0.5},
+        degree=(min(degrees), max(degrees)),
+        covered={"pairs": 0},
+        records=rows,
+        within={},
+        within_caps=True,
+        anonymous={},
+        draw="closed",
+        facts={},
     )
 
 
@@ -45,10 +54,10 @@ def test_the_certificate_of_a_release_in_chunks_counts_every_record_once(
     pq.write_table(people, file)
     certificate = engine.anonymize(
         file, schema, guarantee, tmp_path / "out", chunk_rows=800, seed=1
-    )
+    ).certificate
     degree = certificate.degree
     assert certificate.engine.chunks > 1
-    assert sum(records for _, records in degree["records"]) == 2400
-    assert [listed for listed, _ in degree["records"]] == sorted(dict(degree["records"]))
-    assert degree["min"] <= degree["records"][0][0]
-    assert degree["max"] == degree["records"][-1][0]
+    assert sum(records for _, records in degree.records) == 2400
+    assert [listed for listed, _ in degree.records] == sorted(dict(degree.records))
+    assert degree.min <= degree.records[0][0]
+    assert degree.max == degree.records[-1][0]
