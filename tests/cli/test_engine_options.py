@@ -40,7 +40,7 @@ def test_memory_picks_streaming(people: Path, tmp_path: Path) -> None:
         (["--master", "local[2]"], "--engine spark"),
         (["--engine", "steam"], "streaming"),
         (["--memory", "2GB", "--audit", "full"], "mottle audit DATA RELEASE"),
-        (["--engine", "spark", "--private", "links.parquet"], "take the engine 'streaming'"),
+        (["--engine", "spark", "--private", "links.parquet"], "use the engine 'streaming'"),
         (["--memory", "2GB", "--report-examples"], "--internal-report"),
         (["--memory", "2GB", "--method", "mondrian"], "whole table in memory"),
         (["--memory", "lots"], "4GB"),

@@ -164,7 +164,7 @@ def test_sets_of_items_are_stored_with_their_three_parts(url: str) -> None:
     metadata = {b"mottle": json.dumps({"role": "quasi-identifying", "form": "worlds"}).encode()}
     field = pa.field("basket", worlds.TYPE, metadata=metadata)
     table = pa.table([pa.array([cell, other], worlds.TYPE)], schema=pa.schema([field]))
-    mottle.write_database(Release(table, (), {}), url, "open")
+    mottle.write_database(Release(table, (), certificate(rows=2)), url, "open")
     shown = mottle.read_database(url, query="SELECT * FROM open_readable")
     assert shown.to_pylist() == [
         {"basket.base": r"{milk|te\|a}", "basket.uncertain": "{}", "basket.distance": 0},

@@ -63,7 +63,7 @@ def test_the_report_is_the_one_that_a_release_in_memory_would_have(
     engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
     written = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert written == report_html(mottle.read_release(tmp_path / "out"))
-    assert "worked on in 3 chunks (streaming)" in written
+    assert "processed in 3 chunks (streaming)" in written
     assert "--memory 4GB" in written
 
 
@@ -248,7 +248,7 @@ def test_a_database_gets_what_a_folder_would_get(
     assert not hidden(tmp_path)
     with pytest.raises(StorageError, match="already has"):
         engine.anonymize(people, SCHEMA, KAnonymity(5), place, **RUN)
-    with pytest.raises(UsageError, match="with a folder"):
+    with pytest.raises(UsageError, match="in a folder"):
         engine.anonymize(
             people,
             SCHEMA,

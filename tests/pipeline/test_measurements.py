@@ -25,7 +25,7 @@ def chunk(sizes: list[int], degrees: list[int]) -> Measurements:
         loss_mean=0.5,
         loss_by_column={"q": 0.5},
         degree=(min(degrees), max(degrees)),
-        covered={"pairs": rows},
+        covered={"pairs": 0},
         records=rows,
         within={},
         within_caps=True,

@@ -128,8 +128,10 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
             **run,
         )
         memory = mottle.anonymize(table, schema, guarantee, **run)
-        for decided in ("blocks", "scouts"):
-            assert released.certificate.method[decided] == memory.certificate.method[decided]
+        for fact in ("blocks", "scouts"):
+            assert getattr(released.certificate.method, fact) == getattr(
+                memory.certificate.method, fact
+            )
         clustered.append(released.certificate.gcp)
         held.append(memory.gcp)
     assert abs(sum(clustered) / sum(held) - 1) < APART, (clustered, held)
