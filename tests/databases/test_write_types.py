@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from certificates import certificate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_releases import NOTHING, between, check_readable, generalized, release_of, unchanged

@@ -36,6 +36,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.methods import base
 from mottle.pipeline.progress import STAGES
+from mottle.release.certificate import Degrees
 
 METHODS = sorted(
     name for name, method in methods.registered().items() if KAnonymity in method.guarantees

@@ -173,8 +173,6 @@ def anonymize(
         ),
         seconds=clock.seconds,
         least_total=records.least_total,
-        gcp=measured.mean_loss,
-        ncp=measured.mean_ncp,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)

@@ -115,6 +115,8 @@ def certify(
     )
     matches = Matches(total.degree[0], total.matches / total.rows, total.marketer / total.rows)
     is_table = kind is not ReleaseKind.SETS
+    if is_table:
+        entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
     if engine is not None:
         entries["engine"] = engine
     certificate = Certificate(

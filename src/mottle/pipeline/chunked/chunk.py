@@ -368,7 +368,7 @@ class ChunkedPlan:
         demand = self.demand
         if not demand.capped:
             return demand
-        return Demand(demand.degree, self.sensitive_codes(rows), demand.caps, demand.counts)
+        return replace(demand, sensitive_codes=self.sensitive_codes(rows))
 
     def _unchanged(self, rows: pa.Table) -> pa.Table:
         names = [column.name for column in self.codec.unchanged]

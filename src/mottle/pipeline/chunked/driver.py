@@ -343,6 +343,4 @@ def _certify(
         seconds=clock.seconds,
         least_total=least_total(plan.demand) if settings.totals else None,
         engine=engine,
-        gcp=total.mean_loss,
-        ncp=total.mean_ncp,
     )
