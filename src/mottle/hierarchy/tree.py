@@ -340,8 +340,20 @@ class Hierarchy:
         return tuple(self.leaves[position] for position in np.flatnonzero(below))
 
     def leaf_range(self, label: str) -> tuple[int, int] | None:
-        """Positions of the first and the last leaf below a label; None where it is no node.
+        """Return the positions of the first and the last leaf below a label.
 
+        Parameters
+        ----------
+        label : str
+            The label of a node or leaf.
+
+        Returns
+        -------
+        tuple of int and int, or None
+            Positions in in-order; None if the hierarchy has no such label.
+
+        Examples
+        --------
         >>> sizes = Hierarchy.from_rows([("S", "small", "*"), ("M", "big", "*"), ("L", "big", "*")])
         >>> sizes.leaf_range("big"), sizes.leaf_range("huge")
         ((1, 2), None)

@@ -119,7 +119,7 @@ def certify(
         entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
     if engine is not None:
         entries["engine"] = engine
-    certificate = Certificate(
+    return Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
         mottle=__version__,
@@ -146,7 +146,6 @@ def certify(
         seconds=dict(seconds),
         **entries,
     )
-    return Certificate.from_json(certificate.to_json())  # as it will be read back
 
 
 def method_facts(
