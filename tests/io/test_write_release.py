@@ -30,6 +30,7 @@ from mottle import (
     read_release,
 )
 from mottle.io import atomic_write
+from mottle.io.write_release import write_rows
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 
@@ -379,3 +380,21 @@ def test_csv_written_in_batches_equals_the_table(tmp_path, monkeypatch):
     release, text = saved_csv(table, tmp_path / "out")
     assert text.count("\n") == 21
     assert read_release(tmp_path / "out" / "release.csv").table.equals(release.table)
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_rows_are_written_as_text_only_where_text_is_wanted(
+    release: Release, tmp_path: Path, text: bool
+):
+    counted: list[int] = []
+    rows = write_rows(
+        release.tables(10),
+        release.table.schema,
+        release.text_of,
+        tmp_path,
+        text=text,
+        on_progress=counted.append,
+    )
+    assert rows == counted[-1] == release.num_rows
+    assert names(tmp_path) == (["release.csv"] if text else []) + ["release.parquet"]
+    assert pq.read_table(tmp_path / "release.parquet").equals(release.table)
