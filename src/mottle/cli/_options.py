@@ -174,7 +174,7 @@ class ColumnOptions(OptionGroup):
         list[str] | None,
         typer.Option(
             metavar="COLUMN=KIND",
-            help="number, date, category, ordered, hierarchy or set. Repeatable.",
+            help="Such as number, category or prefix: docs/guide.md. Repeatable.",
         ),
     ] = None
     weight: Annotated[
