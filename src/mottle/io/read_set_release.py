@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError
-from mottle.io.read_release import find_release, load_release, read_texts, type_of
+from mottle.io.read_release import (
+    find_release,
+    load_release,
+    read_certificate,
+    read_texts,
+    type_of,
+)
 from mottle.io.write_release import CERTIFICATE, CSV, PARQUET
 from mottle.release import set_cell_text
 from mottle.release.certificate import Certificate, ReleaseKind
@@ -99,7 +105,8 @@ def load_any_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData
     ReleaseData
         A `SetReleaseData` for sets.
     """
-    _, certificate = find_release(path)
-    if certificate is not None and certificate.kind is ReleaseKind.SETS:
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    file = folder / CERTIFICATE
+    if file.exists() and read_certificate(file).kind is ReleaseKind.SETS:
         return load_set_release(path)
     return load_release(path, in_memory=in_memory)
