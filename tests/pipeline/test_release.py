@@ -79,7 +79,7 @@ def test_a_release_backed_by_a_file_is_used_as_one_in_memory(
 
 def test_rows_that_lie_elsewhere_are_named_when_they_are_asked_for(release: Release) -> None:
     rows = RowsElsewhere("a database", release.table.schema, release.num_rows)
-    with pytest.raises(UsageError, match="lie in a database"):
+    with pytest.raises(UsageError, match="are in a database"):
         _ = Release(rows, release.columns, release.certificate).table
 
 

@@ -152,7 +152,7 @@ def test_a_reader_finds_guarantee_loss_columns_attacks_and_checksums(people, tmp
     ("guarantee", "words"),
     [
         (KAnonymity(5), "at most 1 in 5 (20 %)"),
-        (LDiversity(3), "more than 1 in 3 (33.3 %)"),
+        (LDiversity(3), "a confidence above 1 in 3 (33.3 %)"),
         (Caps({"flu": 0.5}, default=0.6), "the lowest is 50 %"),
     ],
 )

@@ -120,7 +120,7 @@ def test_items_are_written_as_text_and_not_as_html() -> None:
 def test_sensitive_labels_are_promised_and_shown(baskets: ItemSets) -> None:
     release = mottle.anonymize_sets(baskets, LDiversity(2), effort=0)
     text = text_of(report_html(release))
-    assert "no sensitive value with more than 1 in 2" in text
+    assert "no sensitive value with a confidence above 1 in 2" in text
     assert "highest share of a sensitive value" in text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from markupsafe import escape
 
-from mottle.errors import MottleError
+from mottle.errors import MottleError, UsageError
 from mottle.io.batch_source import Source
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -53,9 +53,19 @@ class InternalReport:
         -------
         callable
             From the finished certificate to the page's HTML.
+
+        Raises
+        ------
+        UsageError
+            Examples are asked for, but the release has no links.
         """
         people = None
-        if self.examples and release.links is not None:
+        if self.examples:
+            if release.links is None:
+                raise UsageError(
+                    "Examples need the owner's links, which this release does not have.",
+                    "Leave the examples out, or use the release that a run in memory returns.",
+                )
             people = release.links.original_of_row[:EXAMPLES].tolist()
         return page_of(release, replace(self.owner, examples=people))
 

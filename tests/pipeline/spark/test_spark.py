@@ -87,8 +87,9 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
     assert released.certificate.engine.chunks == 2
     assert abs(released.certificate.gcp / memory.gcp - 1) < APART
     assert released.dataframe.count() == ROWS
-    internal = InternalReport(tmp_path / "internal.html", Owner(None))
-    released.save(tmp_path / "out", internal=internal, original=parquet_source(path, "people"))
+    owner = Owner(parquet_source(path, "people"))
+    internal = InternalReport(tmp_path / "internal.html", owner)
+    released.save(tmp_path / "out", internal=internal)
     assert report_html(mottle.read_release(tmp_path / "out")) == (
         tmp_path / "out" / "report.html"
     ).read_text(encoding="utf-8")
@@ -158,7 +159,7 @@ def test_a_database_gets_the_release_of_a_cluster(
     released.save(DatabaseTable("duckdb:///open.duckdb", "people"))
     assert mottle.read_database("open.duckdb", table="people_readable").num_rows == ROWS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["open.duckdb", "staging"]
-    with pytest.raises(UsageError, match="has no examples"):
+    with pytest.raises(UsageError, match="Examples need the owner's links"):
         released.save(
             tmp_path / "out", internal=InternalReport(tmp_path / "i", Owner(None), examples=True)
         )
