@@ -96,3 +96,32 @@ def test_the_list_of_commands_is_complete() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     for command in COMMANDS:
         assert f"\n  {command} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--method", "nhh"], ["--walk", "crooked"], ["--audit", "loud"], ["--l", "2.5"]],
+    ids=" ".join,
+)
+def test_values_that_do_not_exist_are_refused_before_anything_heavy_is_loaded(
+    wrong: list[str],
+) -> None:
+    columns = ["--qi", "age", "--k", "5", "-o", "out"]
+    code, modules = loaded(RUN.format(arguments=["anonymize", "people.csv", *columns, *wrong]))
+    assert code == 2
+    assert not modules & HEAVY
+
+
+def test_methods_found_without_importing_them_are_those_of_the_registries() -> None:
+    code = """
+import json, sys
+from mottle import methods
+from mottle.cli.commands import _METHODS, check_method
+from mottle.methods.sets import registered
+for name in methods.registered():
+    check_method(name, _METHODS)
+for name in registered():
+    check_method(name, _METHODS / "sets")
+print(json.dumps([]), file=sys.stderr)
+"""
+    assert loaded(code)[0] == 0

@@ -24,7 +24,7 @@ from mottle.cli._option_groups import (
     as_option,
     parameter,
 )
-from mottle.errors import UsageError
+from mottle.errors import UsageError, did_you_mean
 from mottle.guarantees.base import Guarantee, combined, registered
 from mottle.utils.lazy import lazy_module
 from mottle.utils.option_values import as_names, as_number, as_pairs, as_whole
@@ -443,6 +443,16 @@ class EffortOptions(OptionGroup):
             help="Draw by the papers' walk, which leaks sensitive values; for experiments only.",
         ),
     ] = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if there is no such walk."""
+        check_word("walk", self.walk, ("closed", "backtracking"))
+
+
+def check_word(option: str, word: str, known: Sequence[str]) -> None:
+    """Raise `UsageError` if an option has a value that does not exist."""
+    if word not in known:
+        raise UsageError(f"There is no {option} '{word}'.", did_you_mean(word, known))
 
 
 @dataclass(frozen=True, kw_only=True)

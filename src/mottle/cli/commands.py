@@ -33,8 +33,9 @@ from mottle.cli._options import (
     SetSourceOptions,
     SourceOptions,
     WithExamples,
+    check_word,
 )
-from mottle.errors import UsageError
+from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
 
 FORMATS = ("csv", "parquet")  # of sampled tables
@@ -42,10 +43,25 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def names_registered_in(folder: Path) -> list[str]:
-    """Find the names that the modules of a package register, without importing them."""
+    """Find the names that the modules of a folder register, without importing them."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*.py")]
     return sorted(name for text in texts for name in re.findall(r'@register\(\s*"([^"]+)"', text))
 
+
+def check_method(name: str, package: Path) -> None:
+    """Raise `UsageError` if a method does not exist, without importing any.
+
+    Names that a module puts together (``het-…``) are left to the registry.
+    """
+    folders = [package, *(path for path in package.iterdir() if path.name in _FAMILIES)]
+    known = sorted(name for folder in folders for name in names_registered_in(folder))
+    if name not in known and not name.startswith("het-"):
+        noun = "method for sets" if package.name == "sets" else "method"
+        raise UsageError(f"There is no {noun} '{name}'.", did_you_mean(name, known))
+
+
+_METHODS = _PACKAGE / "methods"
+_FAMILIES = ("nh", "fast07", "hka15", "buckets")  # packages with methods of one paper each
 
 ADVERSARIES = names_registered_in(_PACKAGE / "audit" / "adversaries")
 
@@ -119,6 +135,12 @@ class Anonymize(Command):
     as_json: AsJson = False
     scale: ScaleOptions
 
+    def check(self) -> None:
+        """Raise an error if an option is wrong, before anything costly is imported."""
+        super().check()
+        check_method(self.method, _METHODS)
+        check_word("audit", self.audit, ("basic", "full"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymizeSets(Command):
@@ -152,6 +174,11 @@ class AnonymizeSets(Command):
     reports: ReportOptions
     overwrite: Overwrite = False
     as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise an error if an option is wrong, before anything costly is imported."""
+        super().check()
+        check_method(self.method, _METHODS / "sets")
 
 
 @dataclass(frozen=True, kw_only=True)
