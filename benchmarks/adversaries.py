@@ -79,7 +79,7 @@ def rows_of(
     options: dict[str, bool],
 ) -> list[list[str]]:
     release = mottle.anonymize(table, schema, guarantee, method=method, effort=0, seed=1, **options)
-    picked = release.certificate.method.get("picked")
+    picked = release.certificate.method.picked
     title = f"{method} ({picked})" if picked else method
     title += ", the papers' walk" if options else ""
     rows = []

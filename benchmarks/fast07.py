@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from _rivals import run_rival
-from _shared import DATA, markdown_table, report, require_data
+from _shared import DATA, markdown_table, report, require_data, seconds_of_anonymizing
 
 import mottle
 from mottle import methods
@@ -35,7 +35,6 @@ from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.loss.graph_measures import discernibility
 from mottle.loss.ncp import measure
-from mottle.pipeline.anonymize import seconds_of_anonymizing
 from mottle.schema.model import Representation
 
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _shared import markdown_table, report, require_data, run_measured
+from _shared import markdown_table, report, require_data, run_measured, seconds_of_anonymizing
 
 import mottle
 from mottle.cli.demo_data import population_schema
-from mottle.pipeline.anonymize import STAGES, seconds_of_anonymizing
+from mottle.pipeline.progress import STAGES
 
 CENSUS_QI = ["age", "gender", "education", "marital_status", "race", "workclass", "country"]
 K = 10

@@ -18,14 +18,14 @@ import altair as alt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from _rivals import ARX_GLOBAL, ARX_LOCAL, run_rival
-from _shared import ROOT, markdown_table, report, require_data
+from _shared import ROOT, markdown_table, report, require_data, seconds_of_anonymizing
 
 import mottle
 from mottle.encoding.encode import encode
 from mottle.kernels.ncp_growth import scales
 from mottle.methods.freeform import block_orders, match_in_blocks
 from mottle.methods.refinement import mean_loss
-from mottle.pipeline.anonymize import Progress, seconds_of_anonymizing
+from mottle.pipeline.progress import Progress
 from mottle.schema.model import Representation
 
 ADULT_QI = ["age", "sex", "race", "marital-status", "education", "native-country", "workclass"]

@@ -10,7 +10,6 @@ folder and is generated only once, a million people at a time.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import shutil
@@ -29,8 +28,9 @@ import pyarrow.parquet as pq
 from _shared import RESULTS, markdown_table, report
 
 import mottle
-from mottle.cli._engine_options import spark_session
+from mottle import Certificate
 from mottle.pipeline.spark import engine as mottle_spark
+from mottle.pipeline.spark import spark_session
 from mottle.pipeline.streaming import engine as mottle_streaming
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ class Run:
     rows: int
     seconds: float
     peak: float  # GB of the whole process tree
-    certificate: dict
+    certificate: Certificate
 
     @property
     def cells(self) -> list[str]:
         rate = f"{self.rows / self.seconds:,.0f}"
-        gcp = f"{self.certificate['gcp']:.4f}"
-        chunks = f"{self.certificate['engine']['chunks']:,}"
+        gcp = f"{self.certificate.gcp:.4f}"
+        chunks = f"{self.certificate.engine.chunks:,}"
         return [f"{self.rows:,}", f"{self.seconds:,.0f}", rate, f"{self.peak:.2f}", chunks, gcp]
 
 
@@ -120,7 +120,7 @@ def measured(command: Sequence[str], rows: int, output: Path) -> Run:
     watcher.join()
     if code != 0:
         sys.exit(f"{' '.join(command)} failed")
-    certificate = json.loads((output / "certificate.json").read_text())
+    certificate = Certificate.from_json((output / "certificate.json").read_text())
     return Run(rows, time.perf_counter() - began, peak / 1e9, certificate)
 
 
@@ -252,13 +252,13 @@ class Engines:
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
-        self.runs: dict[str, Callable[[AgreementCase, Path, Path], dict]] = {
+        self.runs: dict[str, Callable[[AgreementCase, Path, Path], Certificate]] = {
             "memory": self.in_memory,
             "streaming": self.streamed,
             "Spark": self.on_spark,
         }
 
-    def in_memory(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
+    def in_memory(self, agreeing: AgreementCase, data: Path, output: Path) -> Certificate:
         table = mottle.read_table(data)
         release = mottle.anonymize(
             table, agreeing.schema, agreeing.guarantee, method=agreeing.method, effort=0
@@ -266,7 +266,7 @@ class Engines:
         release.save(output, report=False)
         return release.certificate
 
-    def streamed(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
+    def streamed(self, agreeing: AgreementCase, data: Path, output: Path) -> Certificate:
         return mottle_streaming.anonymize(
             data,
             agreeing.schema,
@@ -276,9 +276,9 @@ class Engines:
             effort=0,
             chunk_rows=-(-agreeing.rows // 3),
             report=False,
-        )
+        ).certificate
 
-    def on_spark(self, agreeing: AgreementCase, data: Path, output: Path) -> dict:
+    def on_spark(self, agreeing: AgreementCase, data: Path, output: Path) -> Certificate:
         staging = PLACE / "staging"
         frame = self.session.read.parquet(str(data))
         release = mottle_spark.anonymize(
@@ -323,7 +323,7 @@ def agreement(largest: int) -> None:
 
 
 def agreement_line(
-    agreeing: AgreementCase, engines: dict[str, Callable[[AgreementCase, Path, Path], dict]]
+    agreeing: AgreementCase, engines: dict[str, Callable[[AgreementCase, Path, Path], Certificate]]
 ) -> list[str]:
     data, output = people(agreeing.rows), PLACE / "agreeing"
     means, losses, chunks, verdicts = [], [], [], []
@@ -337,7 +337,7 @@ def agreement_line(
         means.append(mean)
         spread = max(abs(gcp / mean - 1) for gcp in found)
         losses.append(f"{mean:.5f}" + (f" ± {spread:.2%}" if len(found) > 1 else ""))
-        chunks.append(str(certificate.get("engine", {}).get("chunks", 1)))
+        chunks.append(str(1 if certificate.engine is None else certificate.engine.chunks))
         verdicts.append(agreeing.audit(data, output))
     worst = max(abs(mean / means[0] - 1) for mean in means)
     numbers = [f"{agreeing.rows:,}", str(agreeing.secrets)]

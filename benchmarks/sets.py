@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from _printed_walk import printed_walk
 from _shared import markdown_table, report, require_data
 
-from mottle import GuaranteeError, KAnonymity, LDiversity, anonymize_sets
+from mottle import GuaranteeError, KAnonymity, LDiversity, SetRelease, anonymize_sets
 from mottle.assignment import WALKS, assign
 from mottle.evaluation.set_release import compare_sets
 from mottle.io.read_sets import read_transactions
@@ -34,7 +34,6 @@ from mottle.itemsets.hamming import hamming, steps
 from mottle.methods.sets.gray_ring import ring
 from mottle.orderings._breakpoints import segments
 from mottle.orderings._tsp import shorten
-from mottle.release.set_release import SetRelease
 from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
 # |In| and |Ex|, SET12 §5.2.
@@ -194,9 +193,9 @@ def diversity() -> None:
                 found = compare_sets(data, release, present=present, absent=absent)
                 rates[method] = release.error_rate
                 (exposed,) = (
-                    check["measured"].get("individuals_with_repeated_value", 0)
+                    check.measured.facts.get("individuals_with_repeated_value", 0)
                     for check in release.certificate.checks
-                    if check["invariant"] == 4
+                    if check.invariant == 4
                 )
                 rows.append(
                     (

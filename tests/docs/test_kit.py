@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -16,6 +17,7 @@ import mottle
 
 PROGRAMS = Path(sys.executable).parent
 REFERENCE_TYPES = {"article", "conference-paper", "generic"}  # of those that CFF 1.2.0 knows
+BENCHMARKS = ROOT / "benchmarks"
 CHECK_FILES = runpy.run_path(str(ROOT / "tools" / "check_files.py"))
 
 
@@ -129,3 +131,17 @@ def test_form_for_broken_promises_warns_of_real_data() -> None:
     assert {"name", "about", "title", "labels"} <= set(yaml.safe_load(head))
     assert "Never attach real data" in body
     assert "SECURITY.md" in body
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in BENCHMARKS.glob("[a-z]*.py")))
+def test_benchmarks_import_names_that_exist(name: str) -> None:
+    """Benchmarks run for hours and rarely; a name that moved must not wait until then."""
+    code = f"import {name}"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(BENCHMARKS)]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
