@@ -116,12 +116,12 @@ def test_methods_found_without_importing_them_are_those_of_the_registries() -> N
     code = """
 import json, sys
 from mottle import methods
-from mottle.cli.commands import _METHODS, check_method
+from mottle.cli.commands import check_method
 from mottle.methods.sets import registered
 for name in methods.registered():
-    check_method(name, _METHODS)
+    check_method(name)
 for name in registered():
-    check_method(name, _METHODS / "sets")
+    check_method(name, sets=True)
 print(json.dumps([]), file=sys.stderr)
 """
     assert loaded(code)[0] == 0

@@ -42,28 +42,28 @@ FORMATS = ("csv", "parquet")  # of sampled tables
 _PACKAGE = Path(__file__).parent.parent
 
 
-def names_registered_in(folder: Path) -> list[str]:
-    """Find the names that the modules of a folder register, without importing them."""
-    texts = [path.read_text(encoding="utf-8") for path in folder.glob("[a-z]*.py")]
-    return sorted(name for text in texts for name in re.findall(r'@register\(\s*"([^"]+)"', text))
+def names_registered_in(folder: Path, leaving_out: str = "") -> tuple[list[str], list[str]]:
+    """Find the names that the modules below a folder register, without importing them.
 
-
-def check_method(name: str, package: Path) -> None:
-    """Raise `UsageError` if a method does not exist, without importing any.
-
-    Names that a module puts together (``het-…``) are left to the registry.
+    Returns the names, and the beginnings of names that modules put together (``f"het-{rule}"``).
+    Packages named ``leaving_out`` are passed over.
     """
-    folders = [package, *(path for path in package.iterdir() if path.name in _FAMILIES)]
-    known = sorted(name for folder in folders for name in names_registered_in(folder))
-    if name not in known and not name.startswith("het-"):
-        noun = "method for sets" if package.name == "sets" else "method"
-        raise UsageError(f"There is no {noun} '{name}'.", did_you_mean(name, known))
+    paths = [path for path in folder.rglob("[a-z]*.py") if path.parent.name != leaving_out]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    names = re.findall(r'register\(\s*"([^"]+)"', text)
+    return sorted(names), re.findall(r'register\(\s*f"([^"{]+)\{', text)
 
 
-_METHODS = _PACKAGE / "methods"
-_FAMILIES = ("nh", "fast07", "hka15", "buckets")  # packages with methods of one paper each
+def check_method(name: str, *, sets: bool = False) -> None:
+    """Raise `UsageError` if a method does not exist, without importing any."""
+    folder = _PACKAGE / "methods" / "sets" if sets else _PACKAGE / "methods"
+    names, beginnings = names_registered_in(folder, "" if sets else "sets")
+    if name not in names and not name.startswith(tuple(beginnings)):
+        noun = "method for sets" if sets else "method"
+        raise UsageError(f"There is no {noun} '{name}'.", did_you_mean(name, names))
 
-ADVERSARIES = names_registered_in(_PACKAGE / "audit" / "adversaries")
+
+ADVERSARIES, _ = names_registered_in(_PACKAGE / "audit" / "adversaries")
 
 Release = Annotated[
     Path, typer.Argument(help="Release folder, or its release.parquet or release.csv.")
@@ -138,7 +138,7 @@ class Anonymize(Command):
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
-        check_method(self.method, _METHODS)
+        check_method(self.method)
         check_word("audit", self.audit, ("basic", "full"))
 
 
@@ -178,7 +178,7 @@ class AnonymizeSets(Command):
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
-        check_method(self.method, _METHODS / "sets")
+        check_method(self.method, sets=True)
 
 
 @dataclass(frozen=True, kw_only=True)
