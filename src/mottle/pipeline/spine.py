@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -78,12 +78,11 @@ class Records(Protocol[Covered]):
 
 
 @dataclass(frozen=True)
-class Part(Generic[Covered]):
+class Part:
     """Some records that have passed all checks."""
 
     published: Published
     links: Links
-    covered: Covered
     loss: Loss
     measurements: Measurements
 
@@ -97,7 +96,7 @@ def run(
     clock: Clock,
     *,
     bucket_decision: BucketDecision | None = None,
-) -> Part[Covered]:
+) -> Part:
     """Arrange, check, cover, assign, check, publish.
 
     Parameters
@@ -173,7 +172,7 @@ def run(
         draw=draw,
         facts=arrangement.facts,
     )
-    return Part(published, links, covered, loss, measurements)
+    return Part(published, links, loss, measurements)
 
 
 def _draw(method: str, arrangement: Arrangement, settings: Settings) -> str:
