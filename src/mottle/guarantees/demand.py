@@ -19,6 +19,9 @@ else:
 # Added before rounding down, so that 1/49 of 49 records is one record in floating point too.
 ROUNDING = 1e-9
 
+# How many others one known true record may give away, unless the guarantee states it.
+KNOWN_RECORDS = 63
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -36,6 +39,8 @@ class Demand:
     caps: Float64Array = field(default_factory=lambda: np.empty(0))  # by code
     # By code: how often it occurs in the whole table.
     counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    # Most other records that one known true record may give away, in methods that bound it.
+    known_records: int = KNOWN_RECORDS
     dummies: int = 0  # number of dummy records, which come last; so do their codes
     # Whether the matches of an individual are allowed, given how many of them carry each code; for
     # guarantees that are not a cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
@@ -103,6 +108,7 @@ class Demand:
             sensitive_codes=np.concatenate([self.sensitive_codes, codes[:, None]]),
             caps=np.concatenate([self.caps, np.ones(count)]),
             counts=np.concatenate([self.counts, np.ones(count, np.int64)]),
+            known_records=self.known_records,
             dummies=count,
             condition=self.condition,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from mottle.guarantees.demand import Demand
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
+
+if TYPE_CHECKING:
+    from mottle.methods.buckets.tree import Knowledge
 
 
 def _insecure_tiebreak(records: int) -> Int64Array:
@@ -37,12 +41,9 @@ class BucketDecision:
 
     buckets: int  # of most tables
     profiles: Float64Array  # [values, features]: where values lie
-    # Where blocks begin, and the end; None when ``slots`` is given instead.
-    starts: Int64Array | None = None
-    # The slot of every record: the first slot of its table + its bucket, equally many in all
-    # buckets of a table; or -1 - the number of its plain group.
-    slots: Int64Array | None = None
-    first_slots: Int64Array | None = None  # of every table
+    known: Knowledge | None  # what is public about the table; None: nothing is cut
+    node: Int64Array  # [n]: the node of the tree of cuts that every record lies in
+    waves: tuple[Int64Array, ...]  # by node: records of the first wave that lie in it
 
 
 @dataclass(frozen=True)

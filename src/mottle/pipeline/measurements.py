@@ -122,8 +122,8 @@ class Measurements:
         )
 
 
-# Facts that are summed over parts; "scouts" is what certificates call pilot records.
-_SUMMED = ("blocks", "scouts", "in_plain_groups", "passes")
+_SUMMED = ("blocks", "wave", "in_plain_groups", "passes")  # facts that are summed over parts
+_HIGHEST = ("known_records",)  # facts of which the highest is stated
 
 
 def _countable(facts: Mapping[str, object]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _countable(facts: Mapping[str, object]) -> dict[str, Any]:
     for name, value in facts.items():
         if isinstance(value, Mapping):
             flat |= {f"{name}: {inner}": fact for inner, fact in _countable(value).items()}
-        elif name in _SUMMED and isinstance(value, int):
+        elif name in (*_SUMMED, *_HIGHEST) and isinstance(value, int):
             flat[name] = value
         else:
             flat[name] = {str(value): 1}
@@ -145,6 +145,8 @@ def _added(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in facts.items():
             if isinstance(value, Mapping):
                 total[name] = dict(Counter(total.get(name, {})) + Counter(value))
+            elif name in _HIGHEST:
+                total[name] = max(total.get(name, 0), value)
             else:
                 total[name] = total.get(name, 0) + value
     return total

@@ -2,35 +2,35 @@
 
 HET's idea is kept: records in μ buckets by sensitive value, every published record with one
 preimage in each bucket. What differs is that no step looks at quasi-identifiers and sensitive
-values together (docs/guarantees.md has the proof; the steps there have the same numbers):
+values of the same records together (docs/guarantees.md has the proof; the steps there have the same
+numbers):
 
 0. Tiers: records that need many buckets are separated from those that need few, by counts of
    values and random choices alone (`mottle.methods.buckets.tiers`).
-1. The blocks of a tier are cut along an order of the quasi-identifiers, all of nearly the same
-   size. Their number is one decision for the tier: as many as leave every block within the caps.
+1. Of every tier a first wave is drawn by lot and published uncut (`mottle.methods.buckets.waves`).
+   What it shows is public. The rest is cut into blocks by a tree that uses it, quasi-identifiers
+   and the counts of its own nodes (`mottle.methods.buckets.tree`).
 2. Buckets are planned from each block's counts (`mottle.methods.buckets.plan`) and filled at
-   random. A plan may use what is public: how often values occur in each block and, if there are
-   too few blocks to learn from, the release of a few *pilot records*, which are drawn at random
-   and published first.
+   random, in tables so small that one known record gives away few others. A plan may use what is
+   public: how often values occur in each block or, if there are few blocks, the first wave.
 3. Buckets are numbered and matched by quasi-identifiers alone.
-4. One random permutation of the buckets in each connected part of a table decides the true
-   assignment (`Draw.BUCKETS`).
+4. One random permutation of the buckets of each table decides the true assignment
+   (`Draw.BUCKETS`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, join
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.demand import Demand, allowed
+from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import (
     Arrangement,
@@ -41,21 +41,19 @@ from mottle.methods.base import (
     SetColumns,
     register,
 )
-from mottle.methods.buckets.block_cuts import best_cut, values_of
-from mottle.methods.buckets.filling import BucketLayout, fill_blocks, fill_from_slots
+from mottle.methods.buckets.association import Association, PublishedTable
+from mottle.methods.buckets.cut_columns import codes_of, cut_columns
+from mottle.methods.buckets.filling import BucketLayout, fill_blocks
 from mottle.methods.buckets.matching import match_layout
-from mottle.methods.buckets.plan import counts_by_code
+from mottle.methods.buckets.plan import others_given_away, values_of
 from mottle.methods.buckets.records import BucketRecords, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
+from mottle.methods.buckets.tree import Knowledge, Node, grow
+from mottle.methods.buckets.waves import published_tables, random_rank, wave_counts
 from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
-_LARGEST_SPLIT = 64  # most buckets with which tables are split into their connected parts
-FEWEST_BLOCKS = 6  # fewest blocks that show well enough where sensitive values lie
-_PILOT_SHARE = 0.04  # share of the records that are pilot records, if there are fewer blocks
-_FEWEST_PILOTS = 300  # fewest pilot records: fewer would show nothing
-_FEWEST_PILOTS_PER_BUCKET = 30  # fewer pilot records in a bucket could not be matched well
-_PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
+_WAVE_SECONDS = 2.0  # time to improve the release of the first wave
 
 
 @register(
@@ -78,18 +76,19 @@ def arrange_in_buckets(
     """Arrange records by the method `buckets`, for any kind of quasi-identifiers."""
     number = len(records.matrix)
     drawn = context.tiebreak(2 * number)  # its halves are ordered independently
-    run = _Run(records, demand, drawn[drawn < number])
-    if context.bucket_decision is None:
-        order = records.order(drawn[drawn >= number] - number)
-        matched = _match_whole(run, order, context)
-    else:
-        matched = _Matched([], _match_by_decision(run, context.bucket_decision), context, {})
+    ties = drawn[drawn >= number] - number
+    run = _Run(records, demand, drawn[drawn < number], ties, records.order(ties))
+    decision = context.bucket_decision
+    matched = (
+        _match_tiers(run, context) if decision is None else _match_nodes(run, context, decision)
+    )
     refinement = _refine(matched.parts, matched.context)
-    parts = [*matched.pilots, *matched.parts]
+    parts = [*matched.waves, *matched.parts]
     facts = {
-        "decides_by": "quasi-identifiers or sensitive values, never both; the number of blocks is"
-        " one decision for each tier of the table",
+        "decides_by": "quasi-identifiers, what is already public, and counts of sensitive values;"
+        " never quasi-identifiers and sensitive values of the records that it decides about",
         **matched.facts,
+        "known_records": max(part.others_given_away for part in parts),
         "in_plain_groups": sum(part.in_plain_groups for part in parts),
         "refinement": refinement,
     }
@@ -102,152 +101,144 @@ class _Run(NamedTuple):
     records: BucketRecords
     demand: Demand
     # Random order that decides among records with equal sensitive values. It is independent of the
-    # one that orders records with equal quasi-identifiers.
+    # next one, which orders records with equal quasi-identifiers.
     tiebreak: Int64Array
+    ties: Int64Array
+    order: Int64Array  # keeps similar records together
 
-    def match_blocks(self, cut: _Cut, profiles: Float64Array) -> list[_Part]:
+    def match(self, blocks: Blocks, profiles: Float64Array) -> list[_Part]:
         """Fill the buckets of every block and match them (steps 2 and 3)."""
-        values = values_of(self.demand, profiles)
-        sensitive = self.demand.values
-        return self.match(
-            fill_blocks(cut.order, cut.starts, self.tiebreak, sensitive, values, cut.buckets)
+        demand = self.demand
+        layouts = fill_blocks(
+            blocks.order,
+            blocks.starts,
+            self.tiebreak,
+            demand.values,
+            values_of(demand, profiles),
+            blocks.buckets,
+            demand.known_records,
         )
-
-    def match(self, layouts: Sequence[BucketLayout]) -> list[_Part]:
-        """Match the buckets (step 3)."""
         return [_Part.matched(self.records, layout) for layout in layouts]
 
 
-class _Matched(NamedTuple):
-    """All records, matched."""
-
-    pilots: list[_Part]  # finished
-    parts: list[_Part]  # not yet refined
-    context: MethodContext  # with the time that is left
-    facts: dict[str, object]  # what was decided for the table
-
-
-def _match_whole(run: _Run, order: Int64Array, context: MethodContext) -> _Matched:
-    """Match a table, tier by tier; pilot records, if any, are matched and refined first."""
-    demand = run.demand
-    tiers = tiers_for(demand)
-    cuts = _cut_tiers(run, tiers, order)
-    pilots: list[_Part] = []
-    profiles = _profiles_by_block(run, cuts)
-    if sum(cut.blocks for cut in cuts) < FEWEST_BLOCKS:
-        largest = int(np.argmax([len(cut.order) for cut in cuts]))
-        first, cuts[largest] = _separate_pilots(run, tiers[largest], cuts[largest])
-        if first is not None:
-            seconds = pilot_seconds(context.seconds)
-            pilots = run.match_blocks(first, np.empty((len(profiles), 0)))
-            _refine(pilots, replace(context, seconds=seconds))
-            if context.seconds is not None:
-                context = replace(context, seconds=context.seconds - seconds)
-            graph = join([part.graph() for part in pilots])
-            profiles = run.records.profiles_by_release(demand, graph, context.preview(graph))
-    parts = [part for cut in cuts for part in run.match_blocks(cut, profiles)]
-    facts: dict[str, object] = {
-        "tiers": [tier.described for tier in tiers],
-        "blocks": sum(cut.blocks for cut in cuts),
-        "scouts": sum(part.records for part in pilots),
-    }
-    return _Matched(pilots, parts, context, facts)
-
-
-class _Cut(NamedTuple):
-    """Records of a tier along the order, cut into blocks (step 1)."""
+class Blocks(NamedTuple):
+    """Records block by block."""
 
     buckets: int
     order: Int64Array
     starts: Int64Array
 
     @classmethod
-    def best(cls, run: _Run, buckets: int, order: Int64Array) -> _Cut:
-        """Cut with the least expected loss."""
-        borders = run.records.borders(order)
-        return cls(buckets, order, best_cut(run.demand, order, buckets, borders))
-
-    @property
-    def blocks(self) -> int:
-        return len(self.starts) - 1
+    def of(cls, buckets: int, blocks: Sequence[Int64Array]) -> Blocks:
+        """Put blocks, given as rows, one after the other."""
+        starts = np.cumsum([0, *[len(block) for block in blocks]])
+        return cls(buckets, np.concatenate(blocks), starts.astype(np.int64))
 
 
-def _cut_tiers(run: _Run, tiers: Sequence[Tier], order: Int64Array) -> list[_Cut]:
-    """Distribute the records over the tiers at random, and cut each tier into blocks."""
+class _Matched(NamedTuple):
+    """All records, matched."""
+
+    waves: list[_Part]  # finished
+    parts: list[_Part]  # not yet refined
+    context: MethodContext  # with the time that is left
+    facts: dict[str, object]  # what was decided for the table
+
+
+def _match_tiers(run: _Run, context: MethodContext) -> _Matched:
+    """Match a table, tier by tier; first waves are matched and refined before the rest is cut."""
+    tiers = tiers_for(run.demand)
+    nothing = np.empty((len(tiers[0].counts), 0))
+    waves: list[_Part] = []
+    graph: Graph | None = None
+    truth: Int32Array | None = None
+    blocks: list[Blocks] = []
+    for tier, rows in zip(tiers, _rows_by_tier(run, tiers), strict=True):
+        first, others = _separate_wave(run, tier, rows)
+        if not len(first):
+            blocks.append(Blocks.of(tier.buckets, [others]))
+            continue
+        parts = run.match(Blocks.of(tier.buckets, [first]), nothing)
+        seconds = wave_seconds(context.seconds) / len(tiers)
+        _refine(parts, replace(context, seconds=seconds))
+        if context.seconds is not None:
+            context = replace(context, seconds=context.seconds - seconds)
+        waves += parts
+        blocks_before = 0 if graph is None else len(graph.degrees)
+        graph = join([part.graph() for part in waves])
+        truth = context.preview(graph)
+        tables = list(published_tables(graph, truth, run.demand.values))[blocks_before:]
+        blocks.append(Blocks.of(tier.buckets, _cut(run, tier, first, others, tables)))
+    profiles = nothing
+    if graph is not None and truth is not None:
+        profiles = run.records.profiles_by_release(run.demand, graph, truth)
+    matched = [part for each in blocks for part in run.match(each, profiles)]
+    facts: dict[str, object] = {
+        "tiers": [tier.described for tier in tiers],
+        "blocks": sum(len(each.starts) - 1 for each in blocks),
+        "wave": sum(part.records for part in waves),
+    }
+    return _Matched(waves, matched, context, facts)
+
+
+def _match_nodes(run: _Run, context: MethodContext, decision: BucketDecision) -> _Matched:
+    """Match nodes of a larger table, which is cut further as far as it is public."""
+    demand = run.demand
+    rows = [np.flatnonzero(decision.node == node) for node in range(len(decision.waves))]
+    blocks = [inside for inside in rows if len(inside)]
+    if decision.known is not None:
+        known = deepcopy(decision.known)
+        codes = codes_of(known.columns, run.records.matrix)
+        nodes = [Node(*each) for each in zip(rows, decision.waves, strict=True) if len(each[0])]
+        blocks = grow(known, codes, demand.values, nodes, run.ties)
+    parts = run.match(Blocks.of(decision.buckets, blocks), decision.profiles)
+    return _Matched([], parts, context, {"blocks": len(blocks)})
+
+
+def _rows_by_tier(run: _Run, tiers: Sequence[Tier]) -> Iterator[Int64Array]:
+    """The records of every tier, drawn by lot, along the order (step 0)."""
     values = run.demand.values
     rank = random_rank(values, run.tiebreak)
-    cuts = []
     for tier in tiers:
         inside = (rank >= 0) & (rank < tier.counts[values])
-        cuts.append(_Cut.best(run, tier.buckets, order[inside[order]]))
+        yield run.order[inside[run.order]]
         rank -= tier.counts[values]
-    return cuts
 
 
-def _profiles_by_block(run: _Run, cuts: Sequence[_Cut]) -> Float64Array:
-    """Where among quasi-identifiers each value lies, from its counts in the blocks of all tiers."""
-    order = np.concatenate([cut.order for cut in cuts])
-    starts = np.cumsum([0, *np.concatenate([np.diff(cut.starts) for cut in cuts])])
-    return run.records.profiles_by_block(run.demand, order, starts)
-
-
-def _separate_pilots(run: _Run, tier: Tier, cut: _Cut) -> tuple[_Cut | None, _Cut]:
-    """The pilot records, or None if there are too few, and the other records."""
-    taken = pilot_counts(run.demand, tier.counts, tier.buckets)
-    if not taken.any():
-        return None, cut
-    values = run.demand.values[cut.order]
-    rank = random_rank(values, np.argsort(np.argsort(run.tiebreak)[cut.order]))
+def _separate_wave(run: _Run, tier: Tier, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The first wave of a tier, drawn by lot, and the other records."""
+    taken = wave_counts(run.demand, tier.counts, tier.buckets)
+    values = run.demand.values[rows]
+    rank = random_rank(values, np.argsort(np.argsort(run.tiebreak)[rows]))
     goes_first = rank < taken[values]
-    first, others = cut.order[goes_first], cut.order[~goes_first]
-    whole = np.array([0, len(first)], np.int64)
-    return _Cut(tier.buckets, first, whole), _Cut.best(run, tier.buckets, others)
+    return rows[goes_first], rows[~goes_first]
 
 
-def _match_by_decision(run: _Run, decision: BucketDecision) -> list[_Part]:
-    """Match records whose blocks, or buckets, were decided for a larger table."""
-    if decision.slots is not None:
-        assert decision.first_slots is not None
-        return run.match(fill_from_slots(decision.slots, decision.first_slots))
-    assert decision.starts is not None
-    cut = _Cut(decision.buckets, np.arange(len(run.tiebreak)), decision.starts)
-    return run.match_blocks(cut, decision.profiles)
+def _cut(
+    run: _Run, tier: Tier, first: Int64Array, others: Int64Array, wave: Sequence[PublishedTable]
+) -> list[Int64Array]:
+    """Cut the records of a tier into blocks by what its first wave shows (step 1)."""
+    columns = cut_columns(run.records.matrix, run.records.metric(tier.buckets))
+    codes = codes_of(columns, run.records.matrix)
+    unknown = Association.unknown(columns, codes, tier.counts)
+    association, evidence = unknown.fitted_to_wave(codes, wave)
+    known = Knowledge(
+        columns,
+        values_of(run.demand),
+        tier.buckets,
+        len(first) + len(others),
+        association,
+        evidence,
+        np.bincount(run.demand.values[first], minlength=len(tier.counts)),
+    )
+    inside = np.zeros(len(run.ties), np.bool_)
+    inside[others] = True
+    root = Node(others, np.arange(len(first)))
+    return grow(known, codes, run.demand.values, [root], run.ties[inside[run.ties]])
 
 
-def pilot_seconds(seconds: float | None) -> float:
-    """The part of the time for refinement that the pilot records may take."""
-    return _PILOT_SECONDS if seconds is None else min(_PILOT_SECONDS, seconds / 4)
-
-
-def pilot_counts(
-    demand: Demand, counts: Int64Array, buckets: int, most: int | None = None
-) -> Int64Array:
-    """Number of pilot records of each value; all zero if these would be too few to show anything.
-
-    ``counts``: number of records of each value; ``most``: limit on the number of pilot records.
-    """
-    share = _PILOT_SHARE if most is None else min(_PILOT_SHARE, most / counts.sum())
-    taken = np.floor(counts * share).astype(np.int64)
-    values = values_of(demand)
-    for part in (taken, counts - taken):
-        if np.any(counts_by_code(part, values) > allowed(demand.caps, int(part.sum()))):
-            return np.zeros(len(counts), np.int64)
-    if taken.sum() < max(_FEWEST_PILOTS, _FEWEST_PILOTS_PER_BUCKET * buckets):
-        return np.zeros(len(counts), np.int64)
-    return taken
-
-
-def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
-    """The rank of every row among those with its value, in the random order ``tiebreak``.
-
-    >>> random_rank(np.array([7, 3, 7, 7]), np.array([3, 1, 0, 2]))
-    array([1, 0, 2, 0])
-    """
-    by_value = tiebreak[np.argsort(values[tiebreak], kind="stable")]
-    counts = np.bincount(values)
-    rank = np.empty(len(tiebreak), np.int64)
-    rank[by_value] = np.arange(len(tiebreak)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rank
+def wave_seconds(seconds: float | None) -> float:
+    """The part of the time for refinement that the first wave may take."""
+    return _WAVE_SECONDS if seconds is None else min(_WAVE_SECONDS, seconds / 4)
 
 
 def tiers_for(demand: Demand) -> tuple[Tier, ...]:
@@ -283,6 +274,14 @@ class _Part:
     @property
     def in_plain_groups(self) -> int:
         return self.records - self.layout.in_buckets
+
+    @property
+    def others_given_away(self) -> int:
+        """How many other records one known record gives away at most."""
+        sizes = np.diff(self.layout.tables) // self.layout.buckets
+        found = [others_given_away(self.layout.buckets, int(size)) for size in sizes]
+        pairs = [1 for size in np.diff(self.layout.groups) if size == 2]
+        return max([0, *found, *pairs])
 
     def loss(self) -> float:
         """Total loss of the records in buckets."""
@@ -328,35 +327,14 @@ def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
 
 
 def _graph(layout: BucketLayout, preimages: Int32Array) -> Graph:
-    """Connected parts of the tables, by bucket, and plain groups as complete blocks (step 4)."""
-    order, starts = _parts(layout, preimages)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    local = place[preimages[order]] - np.repeat(starts[:-1], np.diff(starts))[:, None]
+    """Tables by bucket, and plain groups as complete blocks; each has its own draw (step 4)."""
+    tables = layout.tables
+    local = preimages - np.repeat(tables[:-1], np.diff(tables))[:, None]
     group_sizes = np.diff(layout.groups)
     complete = [np.tile(np.arange(size, dtype=np.int32), size) for size in group_sizes]
     return Graph.explicit(
-        np.concatenate([layout.members[order], layout.members[layout.in_buckets :]]),
-        np.concatenate([starts, layout.groups[1:]]),
-        np.concatenate([np.full(len(starts) - 1, layout.buckets), group_sizes]).astype(np.int32),
+        layout.members,
+        np.concatenate([tables, layout.groups[1:]]),
+        np.concatenate([np.full(len(tables) - 1, layout.buckets), group_sizes]).astype(np.int32),
         np.concatenate([local.ravel().astype(np.int32), *complete]),
     )
-
-
-def _parts(layout: BucketLayout, preimages: Int32Array) -> tuple[Int64Array, Int64Array]:
-    """Positions by connected part and then by bucket, and the start of every part.
-
-    A part holds equally many records of every bucket, because buckets are matched one-to-one. Each
-    part is permuted separately, so that an adversary who learns one true record learns something
-    about its part only.
-    """
-    records, count = layout.in_buckets, layout.buckets
-    if count > _LARGEST_SPLIT or records == 0:
-        return np.arange(records), layout.tables
-    ends = np.arange(0, records * count + 1, count)
-    edges = csr_array((np.ones(records * count, np.int8), preimages.ravel(), ends))
-    _, part = connected_components(edges, directed=False)
-    bucket_starts = layout.bucket_starts
-    bucket = np.repeat(np.arange(len(bucket_starts) - 1) % count, np.diff(bucket_starts))
-    order = np.lexsort((bucket, part))
-    return order, np.concatenate([[0], np.cumsum(np.bincount(part))]).astype(np.int64)

@@ -47,10 +47,12 @@ def fill_blocks(
     sensitive: Int32Array,
     values: SensitiveValues,
     count: int,
+    known_records: int,
 ) -> list[BucketLayout]:
     """Distribute the records of every block of ``order`` to buckets and a plain group at random.
 
-    Returns one layout for each number of buckets that occurs in a plan.
+    ``known_records``: how many others one known record may give away. Returns one layout for each
+    number of buckets that occurs in a plan.
     """
     tiebreak_rank = np.argsort(tiebreak)
     place_of = np.full(len(tiebreak), -1, np.int64)
@@ -62,26 +64,11 @@ def fill_blocks(
         counts = np.bincount(sensitive[rows], minlength=len(values.sensitive_codes)).astype(
             np.int64
         )
-        plan = make_plan(counts, values, count)
+        plan = make_plan(counts, values, count).bounded(known_records)
         filled, group = fill_plan(rows, sensitive[rows], plan, tiebreak_rank)
         tables += filled
         groups += [group] if len(group) else []
     return _layouts(tables, groups, place_of)
-
-
-def fill_from_slots(slots: Int64Array, first_slots: Int64Array) -> list[BucketLayout]:
-    """Lay out records, given in their order, whose bucket slots were decided before.
-
-    See `BucketDecision` for the meaning of slots.
-    """
-    by_slot = np.argsort(slots, kind="stable")
-    found, first = np.unique(slots[by_slot], return_index=True)
-    tables: dict[int, list[Int64Array]] = {}
-    groups: list[Int64Array] = []
-    for slot, rows in zip(found.tolist(), np.split(by_slot, first[1:]), strict=True):
-        table = int(np.searchsorted(first_slots, slot, side="right")) - 1
-        (groups if slot < 0 else tables.setdefault(table, [])).append(rows)
-    return _layouts(list(tables.values()), groups, np.arange(len(slots)))
 
 
 def _layouts(

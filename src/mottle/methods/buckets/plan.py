@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.guarantees.demand import ROUNDING, allowed
+from mottle.guarantees.demand import ROUNDING, Demand, allowed
 from mottle.methods.buckets.bucketization import expected_loss, largest_fill
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
@@ -46,13 +46,58 @@ class BucketPlan(NamedTuple):
     @property
     def loss(self) -> float:
         """Expected total loss of all records."""
-        return self.loss_among(1)
-
-    def loss_among(self, blocks: int) -> float:
-        """Expected total loss as one of ``blocks`` blocks, whose records are more similar."""
         parts = [(table.shape[1], int(table.sum())) for table in self.tables]
         parts.append((int(self.group.sum()), int(self.group.sum())))
-        return sum(records * expected_loss(buckets, records * blocks) for buckets, records in parts)
+        return sum(records * expected_loss(buckets, records) for buckets, records in parts)
+
+    def bounded(self, known_records: int) -> BucketPlan:
+        """The same plan in tables so small that one known record gives away few others.
+
+        Every table is divided into tables with the same values in the same buckets, by counts
+        alone; which records go where is drawn at random, as before.
+        """
+        tables = [part for table in self.tables for part in _divided(table, known_records)]
+        return BucketPlan(tables, self.group)
+
+
+def _divided(table: Int64Array, known_records: int) -> Iterator[Int64Array]:
+    """Tables of equally many buckets, none larger than the bound allows, that add up to one."""
+    size = int(table[:, 0].sum())
+    parts = -(-size // largest_bucket(table.shape[1], known_records))
+    running = np.cumsum(table, axis=0)
+    for part in range(parts):
+        # Of every bucket's records, one value after the other, each part takes every parts-th.
+        yield np.diff((running - part + parts - 1) // parts, axis=0, prepend=0)
+
+
+def largest_bucket(buckets: int, known_records: int) -> int:
+    """The most records of a bucket such that one known record gives away at most so many others.
+
+    Whoever knows where the records of one bucket went knows the others of that bucket; of two
+    buckets, she knows both.
+    """
+    return max(known_records + 1 if buckets > 2 else (known_records + 1) // 2, 1)
+
+
+def others_given_away(buckets: int, size: int) -> int:
+    """How many other records one known record of a table with buckets of ``size`` gives away."""
+    return size - 1 if buckets > 2 else 2 * size - 1
+
+
+def values_of(demand: Demand, profiles: Float64Array | None = None) -> SensitiveValues:
+    """The sensitive values of a table, and what is publicly known of them."""
+    codes = codes_by_value(demand)
+    known = np.empty((len(codes), 0)) if profiles is None else profiles[: len(codes)]
+    return SensitiveValues(codes, demand.caps, known, demand.degree)
+
+
+def codes_by_value(demand: Demand) -> Int32Array:
+    """The sensitive codes of every (joint) sensitive value, [values, attributes]."""
+    codes = np.zeros(
+        (int(demand.sensitive_codes[:, 0].max()) + 1, demand.sensitive_codes.shape[1]), np.int32
+    )
+    codes[demand.sensitive_codes[:, 0]] = demand.sensitive_codes
+    return codes
 
 
 def is_group(counts: Int64Array, values: SensitiveValues) -> bool:

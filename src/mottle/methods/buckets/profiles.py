@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
@@ -41,36 +40,6 @@ class Gathered(NamedTuple):
         seen = self.seen[:, None]
         difference = self.sums / np.maximum(seen, 1) - self.everybody / self.records
         return np.where(seen > 0, difference * (seen / (seen + _DOUBT)), 0.0)
-
-
-def profiles_by_block(
-    codes: Codes, demand: Demand, order: Int64Array, starts: Int64Array
-) -> Float64Array:
-    """Profiles [values, features] from how often each value occurs in each block."""
-    count = int(demand.sensitive_codes[:, 0].max()) + 1
-    return gather_by_block(codes, demand.values[order], order, starts, count).profiles()
-
-
-def gather_by_block(
-    codes: Codes, values: Int32Array, order: Int64Array, starts: Int64Array, count: int
-) -> Gathered:
-    """Sum features over records, each with those of its block; ``values`` are along the order."""
-    features = block_features(codes, order, starts)
-    lengths = np.diff(starts)
-    block_of = np.repeat(np.arange(len(lengths)), lengths)
-    times = csr_array((np.ones(len(values)), (values, block_of)), shape=(count, len(lengths)))
-    seen = np.bincount(values, minlength=count)
-    return Gathered(np.asarray(times @ features), seen, lengths @ features, int(lengths.sum()))
-
-
-def block_features(codes: Codes, order: Int64Array, starts: Int64Array) -> Float64Array:
-    """Features [blocks, features]: where among the quasi-identifiers each block lies."""
-    columns = [
-        domain.form.block_means(domain, codes.matrix[order, column], starts)
-        for column, domain in enumerate(codes.domains)
-        if domain.form.has_profile(domain)
-    ]
-    return np.concatenate([np.zeros((len(starts) - 1, 1)), *columns], axis=1)
 
 
 def profiles_by_release(

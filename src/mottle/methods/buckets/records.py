@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import Scales, scales
 from mottle.methods._refinement_orders import refinement_orders
-from mottle.methods.buckets.profiles import profiles_by_block, profiles_by_release
+from mottle.methods.buckets.profiles import profiles_by_release
 from mottle.methods.refinement import Orders
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -31,16 +29,8 @@ class BucketRecords(Protocol):
     def order(self, tiebreak: Int64Array) -> Int64Array:
         """An order that keeps similar records together; equal ones are in tie-break order."""
 
-    def borders(self, order: Int64Array) -> Int32Array | None:
-        """The depth of the border before each record, if that is known (see `Borders`)."""
-
     def orders(self, members: Int32Array) -> Orders:
         """Orders for refinement of the records ``members``."""
-
-    def profiles_by_block(
-        self, demand: Demand, order: Int64Array, starts: Int64Array
-    ) -> Float64Array:
-        """Where among quasi-identifiers each sensitive value lies, from its counts in blocks."""
 
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
         """Where among quasi-identifiers each sensitive value lies, from a partial release."""
@@ -67,37 +57,10 @@ class TableRecords:
         in_turn = lexicographic(codes.matrix[tiebreak], codes.sizes, by_cardinality(codes.sizes))
         return tiebreak[in_turn]
 
-    def borders(self, order: Int64Array) -> Int32Array:
-        """Number of leading columns, in order of domain size, that agree with the row before."""
-        return agreeing(in_ranks(self.codes, order))
-
     def orders(self, members: Int32Array) -> Orders:
         """Orders for refinement of a table."""
         return refinement_orders(self.codes, self.codes.matrix[members])
 
-    def profiles_by_block(
-        self, demand: Demand, order: Int64Array, starts: Int64Array
-    ) -> Float64Array:
-        """Mean positions, and shares of values, by block."""
-        return profiles_by_block(self.codes, demand, order, starts)
-
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
         """Mean positions, and shares of values, in published cells."""
         return profiles_by_release(self.codes, demand, graph, truth)
-
-
-def in_ranks(codes: Codes, rows: Int64Array) -> Int32Array:
-    """The codes of some rows, columns with few values first."""
-    return np.asarray(codes.matrix[rows][:, by_cardinality(codes.sizes)])
-
-
-def agreeing(ranked: Int32Array) -> Int32Array:
-    """Number of leading columns that agree with the row before; 0 for the first row.
-
-    >>> agreeing(np.array([[1, 2], [1, 3], [1, 3], [0, 3]]))
-    array([0, 1, 2, 0], dtype=int32)
-    """
-    differs = np.ones((len(ranked), ranked.shape[1] + 1), np.bool_)
-    differs[1:, :-1] = ranked[1:] != ranked[:-1]
-    found: Int32Array = np.argmax(differs, axis=1).astype(np.int32)
-    return found

@@ -1,9 +1,9 @@
 """Buckets for sets: sensitive labels without a leak, by permuting buckets. Ours.
 
-The construction of `mottle.methods.buckets.buckets`, whose proof is in docs/guarantees.md: blocks
-are cut along an order of the sets alone, buckets are filled by labels alone and at random, buckets
-are matched by sets alone, and one random permutation of the buckets of each part decides the true
-assignment. The loss is the error of bit voting.
+The construction of `mottle.methods.buckets.buckets`, whose proof is in docs/guarantees.md: a tree
+of cuts by items, decided from what is public, makes blocks; buckets are filled by labels alone and
+at random, buckets are matched by sets alone, and one random permutation of the buckets of each
+table decides the true assignment. The loss is the error of bit voting.
 """
 
 from __future__ import annotations
@@ -62,21 +62,9 @@ class SetRecords:
         """Order from recursive splits."""
         return tiebreak[split_order(self.sets.take(tiebreak), self.weights[tiebreak], piece=1)]
 
-    def borders(self, order: Int64Array) -> None:
-        """None: the depths of splits are not known."""
-
     def orders(self, members: Int32Array) -> Orders:
         """Orders from recursive splits, with a different random item weighting each time."""
         return set_orders(self.sets, members.astype(np.int64), self.weights)
-
-    def profiles_by_block(
-        self, demand: Demand, order: Int64Array, starts: Int64Array
-    ) -> Float64Array:
-        """Shares of the most frequent items, by block."""
-        lengths = np.diff(starts)
-        held = frequent_items(self.sets, self.sets.take(order), _FEATURES)
-        shares = np.add.reduceat(held, starts[:-1], axis=0) / lengths[:, None]
-        return profiles(demand, demand.values[order], np.repeat(shares, lengths, axis=0))
 
     def profiles_by_release(self, demand: Demand, graph: Graph, truth: Int32Array) -> Float64Array:
         """Whether the most frequent items are in the base sets."""

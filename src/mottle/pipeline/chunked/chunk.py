@@ -26,11 +26,13 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import BucketDecision
 from mottle.methods.buckets import records
-from mottle.methods.buckets.block_cuts import codes_by_value
-from mottle.methods.buckets.buckets import pilot_seconds, random_rank
-from mottle.methods.buckets.partitioned.cuts import RegionRows, RowShare
-from mottle.methods.buckets.partitioned.decision import Decision, TierDecision
+from mottle.methods.buckets.buckets import wave_seconds
+from mottle.methods.buckets.cut_columns import codes_of, cut_columns
+from mottle.methods.buckets.partitioned.decision import Decision, TierDecision, WaveRelease
+from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
+from mottle.methods.buckets.plan import codes_by_value
 from mottle.methods.buckets.tiers import Tier
+from mottle.methods.buckets.waves import published_tables, random_rank
 from mottle.orderings import Packing, by_cardinality
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
 from mottle.pipeline.measurements import Measurements
@@ -41,7 +43,7 @@ from mottle.pipeline.table_records import TableRecords
 from mottle.release.column import PublishedColumn
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
-from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
 
 TIEBREAK, CHUNK, SLOT = "tiebreak", "chunk", "slot"  # columns in addition to the coded ones
@@ -212,15 +214,17 @@ class ChunkedPlan:
         )
         return done.table, done.measured
 
-    def anonymize_pilot(
-        self, rows: pa.Table, buckets: int
-    ) -> tuple[pa.Table, Measurements, Float64Array]:
-        """Publish the pilot records as chunk 0.
+    def anonymize_wave(
+        self, number: int, rows: pa.Table, buckets: int
+    ) -> tuple[pa.Table, Measurements, WaveRelease]:
+        """Publish the first wave of a tier as a chunk of its own.
 
         Parameters
         ----------
+        number : int
+            The number of the chunk.
         rows : pa.Table
-            The coded pilot records in locality order.
+            The coded records of the wave in locality order.
         buckets : int
             The number of buckets.
 
@@ -230,20 +234,24 @@ class ChunkedPlan:
             The published rows.
         measured : Measurements
             What was measured on them.
-        profiles : Float64Array
-            [values, features]: where values lie, as the release of the pilot records shows it.
+        released : WaveRelease
+            The wave as its release shows it.
         """
         values = len(codes_by_value(self.demand))
-        whole = BucketDecision(
-            buckets, np.empty((values, 0)), np.array([0, rows.num_rows], np.int64)
+        nowhere = np.zeros(rows.num_rows, np.int64)
+        uncut = BucketDecision(
+            buckets, np.empty((values, 0)), None, nowhere, (np.empty(0, np.int64),)
         )
-        done = self._publish(0, rows, whole, pilot_seconds(self.settings.effort), lambda _: None)
-        found = records.TableRecords(done.codes).profiles_by_release(
-            done.demand, done.graph, done.truth
-        )
+        seconds = wave_seconds(self.settings.effort)
+        done = self._publish(number, rows, uncut, seconds, lambda _: None)
+        wave = records.TableRecords(done.codes)
+        found = wave.profiles_by_release(done.demand, done.graph, done.truth)
         profiles = np.zeros((values, found.shape[1]))
         profiles[: len(found)] = found
-        return done.table, done.measured, profiles
+        columns = cut_columns(wave.matrix, wave.metric(buckets))
+        tables = list(published_tables(done.graph, done.truth, done.demand.values))
+        released = WaveRelease(columns, codes_of(columns, wave.matrix), tables, profiles)
+        return done.table, done.measured, released
 
     def _publish(
         self,
@@ -319,31 +327,19 @@ class ChunkedPlan:
     def with_slots(self, tier: TierDecision, section: int, rows: pa.Table) -> pa.Table:
         """Add chunk and slot to the rows of a section of a tier; sorted by chunk, then in order."""
         _check_whole(section, rows, tier.share.cuts)
-        if tier.slots is None:
-            chunk = np.full(rows.num_rows, tier.first_chunk + section, np.int64)
-            slot = np.full(rows.num_rows, -1, np.int64)
-        else:
-            # The words are part of the key of the random numbers and must not change.
-            secret = self.secret.part("lots of tier", tier.share.part).part("stretch", section)
-            chunk, slot = tier.slots.of_region(
-                section,
-                int(tier.share.cuts[section]),
-                self.sensitive_codes(rows)[:, 0],
-                secret.permutation(Purpose.TIEBREAK, rows.num_rows),
-            )
+        # The words are part of the key of the random numbers and must not change.
+        secret = self.secret.part("lots of tier", tier.share.part).part("stretch", section)
+        chunk, slot = tier.place(
+            self.section(section, rows, tier.share.cuts),
+            secret.permutation(Purpose.TIEBREAK, rows.num_rows),
+        )
         rows = rows.append_column(CHUNK, pa.array(chunk)).append_column(SLOT, pa.array(slot))
         return rows.take(pa.array(np.argsort(chunk, kind="stable")))
 
     def _bucket_decision(self, number: int, rows: pa.Table) -> BucketDecision | None:
         if self.decision is None:
             return None
-        tier, profiles = self.decision.tier_of(number), self.decision.profiles
-        if tier.slots is not None:
-            slots = rows.column(SLOT).to_numpy()
-            return BucketDecision(tier.buckets, profiles, None, slots, tier.slots.first_slots)
-        section = self.section(number - tier.first_chunk, rows, tier.share.cuts)
-        starts = tier.cut.of_region(section, tier.share.cuts, tier.buckets)
-        return BucketDecision(tier.buckets, profiles, starts)
+        return self.decision.tier_of(number).of_chunk(number, rows.column(SLOT).to_numpy())
 
     def in_order(self, rows: pa.Table) -> pa.Table:
         """Sort coded rows that arrived in any order along the locality order."""

@@ -20,8 +20,8 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.methods.auto import PATIENCE, expected_seconds
 from mottle.methods.buckets.buckets import tiers_for
-from mottle.methods.buckets.partitioned.cuts import OrderedPartitions, RowShare
-from mottle.methods.buckets.partitioned.decision import decide
+from mottle.methods.buckets.partitioned.decision import WaveRelease, decide
+from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RowShare
 from mottle.methods.buckets.tiers import edges_per_record
 from mottle.pipeline.certify import (
     certify,
@@ -38,7 +38,7 @@ from mottle.pipeline.settings import Settings, check_schema
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Schema
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 
 
@@ -60,8 +60,10 @@ class Engine(Protocol):
     def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> OrderedPartitions:
         """Return the coded rows of a share of the table, or all, along the order."""
 
-    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
-        """Publish the pilot records as chunk 0; returns what their release says about values."""
+    def publish_wave(
+        self, plan: ChunkedPlan, share: RowShare, buckets: int, number: int
+    ) -> WaveRelease:
+        """Publish the first wave of a tier as a chunk; returns it as released."""
 
     def settle(self, plan: ChunkedPlan) -> None:
         """Prepare the chunks according to what `buckets` decided, before they are published."""
@@ -212,14 +214,14 @@ def drive(
 
 
 def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
-    """Add what `buckets` decides to the plan; this publishes the pilot records."""
+    """Add what `buckets` decides to the plan; this publishes the first waves."""
     decision = decide(
         plan.demand,
         plan.tiers,
         plan.secret,
         plan.largest,
         lambda share: engine.partitions(plan, share),
-        lambda share, buckets: engine.publish_pilot(plan, share, buckets),
+        lambda share, buckets, number: engine.publish_wave(plan, share, buckets, number),
     )
     return replace(plan, decision=decision)
 
@@ -321,7 +323,6 @@ def _certify(
     facts = dict(total.facts)
     if plan.decision is not None:
         facts["tiers"] = [tier.described for tier in plan.tiers]
-        facts |= plan.decision.facts
     chosen = methods.get(settings.method)
     return certify(
         total,

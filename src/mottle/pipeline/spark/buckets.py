@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mottle.errors import PrivacyError
-from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
+from mottle.methods.buckets.partitioned.shares import RegionRows, Result, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, SLOT, TIEBREAK, ChunkedPlan
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, spark_schema
 from mottle.pipeline.spark.tasks import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkPartitions:
-    """The rows of a share, or all, by section: `partitioned.cuts.OrderedPartitions`."""
+    """The rows of a share, or all, by section: `partitioned.shares.OrderedPartitions`."""
 
     rows: DataFrame  # coded rows with the number of their section
     plan: ChunkedPlan

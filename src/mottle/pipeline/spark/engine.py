@@ -28,7 +28,8 @@ from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.normalize import normalize
-from mottle.methods.buckets.partitioned.cuts import RowShare
+from mottle.methods.buckets.partitioned.decision import WaveRelease
+from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -41,17 +42,17 @@ from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
 from mottle.pipeline.spark.ordering import Order
 from mottle.pipeline.spark.tasks import (
     MEASURED,
-    PROFILES,
     RANDOM,
+    RELEASED,
     code_rows,
     grouped,
     publish_chunk,
-    publish_pilot,
+    publish_wave,
     published_fields,
 )
 from mottle.release.certificate import EngineFacts
 from mottle.schema.model import Role, Schema
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class SparkEngine:
         self.guarantee = guarantee
         self.folder = folder
         self.chunk_rows = chunk_rows
-        self.pilot: DataFrame | None = None
+        self.waves: list[DataFrame] = []
         self._known_parts: SparkParts | None = None
 
     def survey(self, schema: Schema) -> DomainSurvey:
@@ -257,19 +258,21 @@ class SparkEngine:
         """Return the rows of a share, or all."""
         return self._parts(plan).partitions(share)
 
-    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
-        """Publish the pilot records in one worker; the driver gets only their profiles."""
-        fields = published_fields(plan).append(pa.field(PROFILES, pa.binary()))
-        work = grouped(publish_pilot, plan, buckets)
+    def publish_wave(
+        self, plan: ChunkedPlan, share: RowShare, buckets: int, number: int
+    ) -> WaveRelease:
+        """Publish the first wave of a tier in one worker; the driver gets what it shows."""
+        fields = published_fields(plan).append(pa.field(RELEASED, pa.binary()))
+        work = grouped(publish_wave, plan, buckets, number)
         rows = self._parts(plan).of(share)
         made = rows.groupBy(CHUNK).applyInArrow(work, spark_schema(fields))
-        made = self.keep("pilot", made)
-        self.pilot = made.drop(PROFILES)
-        found = made.where(made[MEASURED].isNotNull()).select(PROFILES).toArrow()
+        made = self.keep(f"wave{number}", made)
+        self.waves.append(made.drop(RELEASED))
+        found = made.where(made[MEASURED].isNotNull()).select(RELEASED).toArrow()
         if found.num_rows != 1:
-            raise PrivacyError("Invariant 3: the pilot records were published twice or not at all.")
-        profiles: Float64Array = pickle.loads(found.column(PROFILES)[0].as_py())
-        return profiles
+            raise PrivacyError("Invariant 3: a first wave was published twice or not at all.")
+        released: WaveRelease = pickle.loads(found.column(RELEASED)[0].as_py())
+        return released
 
     def settle(self, plan: ChunkedPlan) -> None:
         """Assign every row to its chunk, and for `buckets` to its slot."""
@@ -284,8 +287,8 @@ class SparkEngine:
             grouped(publish_chunk, plan), spark_schema(published_fields(plan))
         )
         self.published = self.keep("chunks", made)
-        if self.pilot is not None:
-            self.published = self.published.union(self.pilot)
+        for wave in self.waves:
+            self.published = self.published.union(wave)
         return self._measured(plan)
 
     def facts(self, plan: ChunkedPlan) -> EngineFacts:

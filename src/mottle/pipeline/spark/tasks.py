@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mottle.io.normalize import normalize
-from mottle.methods.buckets.partitioned.cuts import RegionRows, RowShare
+from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.measurements import Measurements
 from mottle.typing import Int64Array
@@ -21,7 +21,7 @@ from mottle.utils.csprng import Secret
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MEASURED, PROFILES, SHARE = "measured", "profiles", "share"
+MEASURED, RELEASED, SHARE = "measured", "released", "share"
 PART, PLACE, RANDOM = "part", "place", "random"
 
 Batches = Iterator[pa.RecordBatch]
@@ -72,15 +72,15 @@ def publish_chunk(plan: ChunkedPlan, key: tuple[pa.Scalar, ...], rows: pa.Table)
     return _numbered(plan, number, table, measured)
 
 
-def publish_pilot(
-    plan: ChunkedPlan, buckets: int, key: tuple[pa.Scalar, ...], rows: pa.Table
+def publish_wave(
+    plan: ChunkedPlan, buckets: int, number: int, key: tuple[pa.Scalar, ...], rows: pa.Table
 ) -> pa.Table:
-    """Publish the pilot records; the first row also carries the profiles of their release."""
+    """Publish the first wave of a tier; the first row also carries what its release shows."""
     _one_thread()
     ordered = plan.in_order(rows.drop_columns([CHUNK]))
-    table, measured, profiles = plan.anonymize_pilot(ordered, buckets)
-    found = pa.array([pickle.dumps(profiles), *[None] * (table.num_rows - 1)], pa.binary())
-    return _numbered(plan, key[0].as_py(), table, measured).append_column(PROFILES, found)
+    table, measured, released = plan.anonymize_wave(number, ordered, buckets)
+    found = pa.array([pickle.dumps(released), *[None] * (table.num_rows - 1)], pa.binary())
+    return _numbered(plan, number, table, measured).append_column(RELEASED, found)
 
 
 def _numbered(plan: ChunkedPlan, number: int, table: pa.Table, measured: Measurements) -> pa.Table:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.io.atomic_write import write_atomic
-from mottle.methods.buckets.partitioned.cuts import RegionRows, Result, RowShare
 from mottle.methods.buckets.partitioned.decision import TierDecision
+from mottle.methods.buckets.partitioned.shares import RegionRows, Result, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
 from mottle.pipeline.streaming.external_sort import SortedRows
 from mottle.typing import Int64Array
@@ -20,7 +20,7 @@ from mottle.typing import Int64Array
 
 @dataclass(frozen=True)
 class StreamedPartitions:
-    """The sorted rows of a share, or all, by section: `partitioned.cuts.OrderedPartitions`."""
+    """The sorted rows of a share, or all, by section: `partitioned.shares.OrderedPartitions`."""
 
     plan: ChunkedPlan
     rows: SortedRows
@@ -62,19 +62,14 @@ class ChunkRows:
             tuple[Path, list[int]]
         ] = []  # files, and the chunks of their batches
         for tier in plan.decision.tiers if plan.decision is not None else ():
-            if tier.slots is not None:
-                sections = range(len(tier.share.cuts) - 1)
-                self._slot_files += [self._assign_slots(tier, section) for section in sections]
+            sections = range(len(tier.share.cuts) - 1)
+            self._slot_files += [self._assign_slots(tier, section) for section in sections]
 
     def read(self, number: int) -> pa.Table:
         """Read the rows of a chunk, in order."""
         decision = self._plan.decision
         if decision is None:
             return StreamedPartitions(self._plan, self._rows, None).read(number)
-        tier = decision.tier_of(number)
-        if tier.slots is None:
-            partitions = StreamedPartitions(self._plan, self._rows, tier.share)
-            return partitions.read(number - tier.first_chunk)
         batches = [
             _batch(path, chunks.index(number))
             for path, chunks in self._slot_files

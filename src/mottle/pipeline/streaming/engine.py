@@ -39,7 +39,8 @@ from mottle.io.batch_source import (
 )
 from mottle.io.databases import DatabaseTable
 from mottle.io.read_release import load_release
-from mottle.methods.buckets.partitioned.cuts import RowShare
+from mottle.methods.buckets.partitioned.decision import WaveRelease
+from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.memory import BASE_BYTES, memory_bytes, rows_per_chunk
@@ -56,7 +57,7 @@ from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
 from mottle.release.certificate import EngineFacts
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
 
@@ -374,16 +375,14 @@ class StreamingEngine:
         """Return the sorted rows of a share, or all."""
         return StreamedPartitions(plan, self._sorted, share)
 
-    def publish_pilot(self, plan: ChunkedPlan, share: RowShare, buckets: int) -> Float64Array:
-        """Publish the pilot records as chunk 0, unless an earlier attempt did."""
-        note, files = self.stage / "pilot.json", self._files(plan)
-        if files.measured(0) is None or not note.exists():
-            table, measured, profiles = plan.anonymize_pilot(
-                self.partitions(plan, share).read(0), buckets
-            )
-            write_atomic(note, json.dumps(profiles.tolist()))
-            files.write(0, table, measured)
-        return np.array(json.loads(note.read_text(encoding="utf-8")), np.float64)
+    def publish_wave(
+        self, plan: ChunkedPlan, share: RowShare, buckets: int, number: int
+    ) -> WaveRelease:
+        """Publish the first wave of a tier, which an interrupted attempt may have done."""
+        rows = self.partitions(plan, share).read(0)
+        table, measured, released = plan.anonymize_wave(number, rows, buckets)
+        self._files(plan).write(number, table, measured)
+        return released
 
     def settle(self, plan: ChunkedPlan) -> None:
         """Discard chunks of an earlier attempt that were made by other decisions."""

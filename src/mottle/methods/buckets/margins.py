@@ -1,0 +1,123 @@
+"""The chance that a half of a cut breaks a cap, although its prediction does not.
+
+Of n records of a node that carry a code, a cut is predicted to put the share f on one side. The
+number that it does put there varies for three reasons: chance (n·f·(1 − f)); doubt about the
+effects, which shrinks with what has been seen; and effects that differ from node to node, by a
+standard deviation *spread* on the scale of log-odds. The spread of a column is not known in
+advance. It is learned, from the first wave and from the cuts that have been made, beginning with
+one prior for all columns of all tables.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from mottle.typing import Float64Array, Int64Array
+
+_SPREADS = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.28, 0.4, 0.6, 0.9, 1.4])
+_USUAL_SPREAD = 0.15
+_PRIOR_CUTS = 4.0  # how many observations the prior is worth
+_MOST_SHARED = 12.0  # how many observations of other codes a code's spread may rest on
+_OUTLIERS = 0.01  # share of codes whose spread has nothing to do with that of others
+_WIDE = np.where(_SPREADS >= 0.5, 1.0, 0.0) / (_SPREADS >= 0.5).sum()
+_TAIL = 4.0  # degrees of freedom of what codes share, so that one outlier does not decide
+_LEAST_SHARE = 1e-3  # predicted shares are kept away from 0 and 1 by this much
+_FEWEST = 10  # records of a code from which on it is learned
+
+
+class Margins:
+    """The spread of every code by every column, as probabilities of a few spreads.
+
+    It is learned from the code's own cuts and, within limits, from those of all codes.
+    """
+
+    def __init__(self, columns: int, codes: int) -> None:
+        self._prior = -_PRIOR_CUTS * (np.log(_SPREADS) + 0.5 * (_USUAL_SPREAD / _SPREADS) ** 2)
+        self._shared = np.zeros((columns, len(_SPREADS)))
+        self._observed = np.zeros(columns)
+        self._own = np.zeros((columns, codes, len(_SPREADS)))
+
+    def learn(
+        self,
+        column: int,
+        codes: Int64Array,
+        counts: Float64Array,
+        share: Float64Array,
+        found: Float64Array,
+        doubt: Float64Array,
+        weight: float = 1.0,
+    ) -> None:
+        """Learn from a cut, for each of several codes.
+
+        ``counts``: records in the node; ``share``: predicted for one side; ``found``: records on
+        that side; ``doubt``: variance of the log-odds of the prediction.
+        """
+        known = counts >= _FEWEST
+        codes, counts, found, doubt = codes[known], counts[known], found[known], doubt[known]
+        share = inside(share[known])
+        noise = (counts * share * (1 - share))[:, None]
+        variance = noise + noise**2 * (_SPREADS**2 + doubt[:, None])
+        error = (found - counts * share)[:, None] ** 2 / variance
+        scale = -0.5 * np.log(variance / noise)
+        shared = scale - (_TAIL + 1) / 2 * np.log1p(error / _TAIL)
+        # An observation without noise counts as one, others as less.
+        sharpness = (noise * _USUAL_SPREAD**2 / (1 + noise * _USUAL_SPREAD**2))[:, 0]
+        self._shared[column] += weight * shared.sum(axis=0)
+        self._observed[column] += weight * sharpness.sum()
+        np.add.at(self._own[column], codes, weight * (scale - error / 2))
+
+    def chances(self) -> Float64Array:
+        """[columns, codes, spreads]: probability of every spread."""
+        limit = np.minimum(1.0, _MOST_SHARED / np.maximum(self._observed, 1e-9))
+        shared = self._prior + self._shared * limit[:, None]
+        usual = np.exp(shared - shared.max(axis=1, keepdims=True))
+        usual /= usual.sum(axis=1, keepdims=True)
+        before = np.log((1 - _OUTLIERS) * usual + _OUTLIERS * _WIDE)
+        found = before[:, None, :] + self._own
+        found = np.exp(found - found.max(axis=2, keepdims=True))
+        return np.asarray(found / found.sum(axis=2, keepdims=True))
+
+
+class Local(NamedTuple):
+    """What the first wave says about the very node that is cut, [cuts, codes] each."""
+
+    information: Float64Array  # about the log-odds of the share
+    residual: Float64Array  # records found in the left half, minus those that were predicted
+
+
+def chance_of_excess(
+    counts: Int64Array,
+    share: Float64Array,
+    most_left: Int64Array,
+    most_right: Int64Array,
+    doubt: Float64Array,
+    chances: Float64Array,
+    apart: float,
+    local: Local,
+) -> Float64Array:
+    """The chance that a cut puts too many records of some code on either side, for many cuts.
+
+    ``counts`` [codes]; ``share`` [cuts, codes]: predicted for the left side; ``most_left`` and
+    ``most_right`` [cuts, codes]: records that are allowed; ``doubt`` [cuts, codes]; ``chances``
+    [cuts, codes, spreads]. ``apart``: the share of the table that is outside the node; effects in
+    the whole table have no spread.
+    """
+    share = inside(share)
+    noise = counts * share * (1 - share)
+    total = np.zeros(len(share))
+    for spread, chance in zip(_SPREADS, np.moveaxis(chances, 2, 0), strict=True):
+        variance = 1 / (1 / (spread**2 * apart + 1e-9) + local.information)
+        expected = counts * share + noise * np.clip(variance * local.residual, -2.0, 2.0)
+        deviation = np.sqrt(np.maximum(noise, 1e-9) + noise**2 * (variance + doubt))
+        for limit, mean in ((most_left, expected), (most_right, counts - expected)):
+            beyond = ndtr((mean - limit - 0.5) / deviation)
+            total += np.where(counts > limit, chance * beyond, 0.0).sum(axis=1)
+    return total
+
+
+def inside(share: Float64Array) -> Float64Array:
+    """Shares kept away from 0 and 1."""
+    return np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE)

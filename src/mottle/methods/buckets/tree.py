@@ -1,0 +1,447 @@
+"""The tree of cuts (step 1): where a table is cut into blocks, decided from public things.
+
+A node may be cut by any quasi-identifier. Whether and where depends on quasi-identifiers, on how
+often values occur in the node *itself* and in the other nodes that exist so far, and on how the
+halves are predicted to differ (`mottle.methods.buckets.association`). What it does not depend on is
+which records of the node have which values: the halves are counted only after the cut has been
+decided. Every node is a union of blocks, and the worlds of the proof move values inside blocks
+only, so all of this is the same in all of them (docs/guarantees.md).
+
+If a half then breaks a cap, the table cannot be published: `CutError`. Trying another cut instead
+would be a decision that looks at both. `mottle.methods.buckets.margins` keeps this unlikely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mottle.errors import GuaranteeError
+from mottle.guarantees.demand import allowed
+from mottle.methods.buckets.association import Association, WaveEvidence
+from mottle.methods.buckets.cut_columns import CutColumn
+from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, inside
+from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
+from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
+
+RISK = 0.02  # chance that any cut of a table fails, as far as margins are right
+_LEVELS = 12  # the risk is divided by it, because a record passes through about as many cuts
+_SMALLEST = 60  # records: fewest of a block
+_SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
+_RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
+_AT_ONCE = 24  # candidates whose chances are computed together
+_LEAST_INFORMATION = 1e-3
+_INFORMATION = 0.7  # of a record of the first wave, whose value is known only by a model
+_FIT_ROWS = 30_000  # records to which effects are fitted
+_PSEUDO_WEIGHT = 0.1  # of what the first wave says about spreads; its cuts overlap
+_FEWEST_PSEUDO = 30  # records of the first wave on either side of a cut that teaches spreads
+
+
+class CutError(GuaranteeError):
+    """A cut that had been decided breaks a cap: nothing may be published."""
+
+    def __init__(self) -> None:
+        """State what happened and what to do."""
+        super().__init__(
+            "A block of the table holds a sensitive value more often than its cap allows. Cuts are"
+            " decided before their blocks are counted, so that they reveal nothing; this one"
+            " failed, which happens in about one table out of a hundred. Nothing was published.",
+            "Try a lower --l, a higher --beta or fewer quasi-identifiers; or publish the table"
+            " without cuts, by --no-cuts. Running the same command again and publishing only what"
+            " succeeds would weaken the guarantee.",
+        )
+
+
+class Cut(NamedTuple):
+    """A cut of a node into two halves."""
+
+    column: int
+    left: BoolArray  # by code of the column: whether it lies in the left half
+    border: int = -1  # the code of which the last ``moved`` records go right all the same
+    moved: int = 0
+
+    def sides(self, codes: Int32Array) -> BoolArray:
+        """Whether each record of the node, given by its code, lies in the left half."""
+        inside: BoolArray = self.left[codes]
+        if self.moved:
+            inside[np.flatnonzero(codes == self.border)[-self.moved :]] = False
+        return inside
+
+
+class Summary(NamedTuple):
+    """What decides about a node; summaries of parts of a node may be added up."""
+
+    size: int
+    counts: Int64Array  # [values]: records of each value
+    expected: Float64Array  # [classes]: predicted records of each class
+    records: tuple[Int64Array, ...]  # by column, [codes]
+    predicted: tuple[Float64Array, ...]  # by column, [codes, classes]
+    in_wave: tuple[Float64Array, ...]  # the same of the first wave's records, as released
+
+    @classmethod
+    def counted(cls, known: Knowledge, values: Int32Array) -> Summary:
+        """The counts of records with these values, and nothing else."""
+        counts = np.bincount(values, minlength=len(known.seen)).astype(np.int64)
+        return cls(len(values), counts, np.zeros(0), (), (), ())
+
+
+@dataclass
+class Knowledge:
+    """What is public so far about a tier, and grows with every cut."""
+
+    columns: Sequence[CutColumn]
+    values: SensitiveValues
+    buckets: int
+    records: int  # of the whole tier, over which the risk is spread
+    association: Association
+    wave: WaveEvidence
+    seen: Int64Array  # [values]: records of the first wave
+
+    def __post_init__(self) -> None:
+        codes = len(self.values.caps)
+        self.margins = Margins(len(self.columns), codes)
+        self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
+        self.in_wave = _INFORMATION * counts_by_code(self.seen, self.values)
+        self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
+        self._learn_spreads()
+
+    def _learn_spreads(self) -> None:
+        """Cut halves of the first wave in halves and see how far predictions are off."""
+        wave = self.wave
+        shares = self.association.predicted(wave.indices)
+        everybody = np.arange(len(wave.held))
+        alone = np.bincount(self.association.class_of)[self.association.class_of] == 1
+        classes = self.association.class_of[alone]
+        codes = self.values.sensitive_codes[alone, 0].astype(np.int64)
+        nothing = np.zeros(len(codes))
+        for first, column in enumerate(wave.codes):
+            inside = _half(column)
+            for node in (everybody[inside], everybody[~inside]):
+                for second, other in enumerate(wave.codes):
+                    left = _half(other[node])
+                    if second == first or min(left.sum(), (~left).sum()) < _FEWEST_PSEUDO:
+                        continue
+                    counts = wave.held[node].sum(axis=0)[classes]
+                    expected = np.maximum(shares[node].sum(axis=0), 1e-9)
+                    share = (shares[node[left]].sum(axis=0) / expected)[classes]
+                    found = wave.held[node[left]].sum(axis=0)[classes]
+                    self.margins.learn(second, codes, counts, share, found, nothing, _PSEUDO_WEIGHT)
+
+    def doubt(self, column: Int64Array | int, share: Float64Array) -> Float64Array:
+        """Variance of the log-odds of predicted shares, from what has been seen."""
+        known = inside(share) * (1 - inside(share)) * self.in_wave + self.information[column]
+        return np.asarray(1 / (known + _LEAST_INFORMATION))
+
+    def learn(self, cuts: Sequence[tuple[Summary, Cut, Summary]]) -> None:
+        """Learn from cuts of nodes, each given with its left half."""
+        information = np.zeros_like(self.information)
+        for node, cut, left in cuts:
+            counts = counts_by_code(node.counts, self.values).astype(np.float64)
+            found = counts_by_code(left.counts, self.values).astype(np.float64)
+            share = self._shares(node, node.predicted[cut.column][cut.left].sum(axis=0)[None])[0]
+            self.margins.learn(
+                cut.column,
+                np.arange(len(counts)),
+                counts,
+                share,
+                found,
+                self.doubt(cut.column, share),
+            )
+            information[cut.column] += counts * inside(share) * (1 - inside(share))
+        self.information += information
+
+    def _shares(self, node: Summary, predicted: Float64Array) -> Float64Array:
+        """Predicted shares of codes [cuts, codes] from predicted records [cuts, classes]."""
+        by_class = predicted / np.maximum(node.expected, 1e-9)
+        values = by_class[:, self.association.class_of] * node.counts
+        totals = np.maximum(counts_by_code(node.counts, self.values), 1)
+        found = np.zeros((len(predicted), len(totals)))
+        for attribute in range(self.values.sensitive_codes.shape[1]):
+            np.add.at(found.T, self.values.sensitive_codes[:, attribute], values.T)
+        return found / totals
+
+    def _by_code(self, classes: Float64Array) -> Float64Array:
+        """Sums over the classes of each code, [cuts, codes]; pooled values are left out."""
+        class_of = self.association.class_of
+        alone = np.bincount(class_of)[class_of] == 1
+        values = np.where(alone, classes[:, class_of], 0.0)
+        found = np.zeros((len(classes), len(self.values.caps)))
+        for attribute in range(self.values.sensitive_codes.shape[1]):
+            np.add.at(found.T, self.values.sensitive_codes[:, attribute], values.T)
+        return found
+
+    def _local(self, share: Float64Array, left: Float64Array, whole: Float64Array) -> Local:
+        """What the wave says about a node: ``left`` [cuts, classes] of ``whole`` [classes]."""
+        share = inside(share)
+        seen = self._by_code(whole[None])
+        found = self._by_code(left)
+        return Local(
+            _INFORMATION * seen * share * (1 - share), _INFORMATION * (found - seen * share)
+        )
+
+    def best_cut(self, node: Summary) -> Cut | None:
+        """The cut with the highest gain whose chance of failure is within the budget."""
+        if node.size < 2 * self.least:
+            return None
+        budget = RISK * node.size / self.records / _LEVELS
+        counts = counts_by_code(node.counts, self.values)
+        riskiest = np.argsort(-counts / np.maximum(allowed(self.values.caps, node.size), 1))
+        candidates = [
+            candidate
+            for number in range(len(self.columns))
+            for candidate in self._candidates(number, node, counts, riskiest[:_RISKIEST])
+        ]
+        candidates.sort(key=lambda each: -each.gain)
+        chances = self.margins.chances()
+        seen = node.in_wave[0].sum(axis=0)
+        for begin in range(0, len(candidates), _AT_ONCE):
+            tried = candidates[begin : begin + _AT_ONCE]
+            column = np.array([each.cut.column for each in tried])
+            sizes = np.array([each.size for each in tried])
+            share = self._shares(node, np.stack([each.predicted for each in tried]))
+            local = self._local(share, np.stack([each.in_wave for each in tried]), seen)
+            failing = chance_of_excess(
+                counts,
+                share,
+                self._allowed(sizes),
+                self._allowed(node.size - sizes),
+                self.doubt(column, share),
+                chances[column],
+                1 - node.size / self.records,
+                local,
+            )
+            for place in np.flatnonzero(failing <= budget).tolist():
+                return tried[place].cut
+        return None
+
+    def _allowed(self, sizes: Int64Array) -> Int64Array:
+        return np.stack([allowed(self.values.caps, size) for size in sizes.tolist()])
+
+    def _candidates(
+        self, number: int, node: Summary, counts: Int64Array, riskiest: Int64Array
+    ) -> Iterator[_Candidate]:
+        """All cuts by a column that leave both halves large enough and gain something.
+
+        Codes of an ordered column are cut at every border. Those of others are sorted by the
+        predicted share of each of the riskiest sensitive codes, and cut at every border too; and
+        every code may be cut off by itself.
+        """
+        column = self.columns[number]
+        records, predicted = node.records[number], node.predicted[number]
+        in_wave = node.in_wave[number]
+        present = np.flatnonzero(records)
+        if len(present) < 2:
+            return
+        held = records[present].astype(np.float64)
+        if column.positions is not None:
+            orders = [np.arange(len(present))]
+        else:
+            risky = self._shares(node, predicted[present])[:, riskiest] * counts[riskiest]
+            orders = list(np.argsort(risky / held[:, None], axis=0, kind="stable").T)
+            for place, gain in enumerate(column.step * unordered_gain(held, held**2, held)):
+                if gain > 0 and min(held[place], node.size - held[place]) >= self.least:
+                    left = np.zeros(column.size, np.bool_)
+                    left[present[place]] = True
+                    code = present[place]
+                    yield _Candidate(
+                        gain, Cut(number, left), int(held[place]), predicted[code], in_wave[code]
+                    )
+        for order in orders:
+            codes = present[order]
+            sizes = np.cumsum(held[order])
+            if column.positions is not None:
+                gains = ordered_gain(column.positions[codes], held)
+            else:
+                squares = np.cumsum(held[order] ** 2)
+                gains = column.step * unordered_gain(sizes[:-1], squares[:-1], held)
+            weights = np.cumsum(predicted[codes], axis=0)
+            waves = np.cumsum(in_wave[codes], axis=0)
+            fits = (sizes[:-1] >= self.least) & (node.size - sizes[:-1] >= self.least)
+            for place in np.flatnonzero(fits & (gains > 0)).tolist():
+                left = np.zeros(column.size, np.bool_)
+                left[codes[: place + 1]] = True
+                size, border = int(sizes[place]), int(codes[place])
+                moved = size % self.buckets if column.positions is not None else 0
+                moved = moved if moved < records[border] else 0
+                yield _Candidate(
+                    gains[place],
+                    Cut(number, left, border, moved),
+                    size - moved,
+                    weights[place],
+                    waves[place],
+                )
+
+    def check(self, node: Summary) -> None:
+        """Raise `CutError` if a node breaks a cap."""
+        if np.any(counts_by_code(node.counts, self.values) > allowed(self.values.caps, node.size)):
+            raise CutError
+
+
+class _Candidate(NamedTuple):
+    """A cut that may be made."""
+
+    gain: float
+    cut: Cut
+    size: int  # records in the left half
+    predicted: Float64Array  # [classes]: predicted for the left half
+    in_wave: Float64Array  # [classes]: of the first wave, in the left half
+
+
+def ordered_gain(positions: Float64Array, records: Float64Array) -> Float64Array:
+    """By cut: how much the expected distance of two records of a half shrinks, over all records.
+
+    >>> ordered_gain(np.array([0.0, 1.0]), np.array([2.0, 2.0]))
+    array([2.])
+    """
+    size, places = np.cumsum(records), np.cumsum(records * positions)
+    pairs = np.cumsum(records * (positions * (size - records) - (places - records * positions)))
+    total, everybody, all_places = pairs[-1], size[-1], places[-1]
+    size, places, pairs = size[:-1], places[:-1], pairs[:-1]
+    between = (all_places - places) * size - (everybody - size) * places
+    after = pairs / size + (total - pairs - between) / (everybody - size)
+    return np.asarray(2 * (total / everybody - after))
+
+
+def unordered_gain(
+    sizes: Float64Array, squares: Float64Array, records: Float64Array
+) -> Float64Array:
+    """By cut: how much the chance that two records of a half differ shrinks, over all records.
+
+    ``sizes``: records in the left half; ``squares``: sum of the squares of its codes' records.
+
+    >>> unordered_gain(np.array([2.0]), np.array([4.0]), np.array([2.0, 2.0]))
+    array([2.])
+    """
+    everybody, total = records.sum(), float((records**2).sum())
+    other = np.maximum(everybody - sizes, 1)
+    return np.asarray(squares / sizes + (total - squares) / other - total / everybody)
+
+
+def _half(codes: Int32Array) -> BoolArray:
+    """About half of the records, by their codes."""
+    counts = np.bincount(codes)
+    return np.asarray(codes <= np.searchsorted(np.cumsum(counts), len(codes) / 2))
+
+
+class Node(NamedTuple):
+    """A part of the table that may be cut further."""
+
+    rows: Int64Array
+    wave: Int64Array  # records of the first wave in the same part
+
+    def halves(self, codes: Int32Array, wave: WaveEvidence, cut: Cut) -> tuple[Node, Node]:
+        """Cut the node; ``codes`` [columns, n]."""
+        left = cut.sides(codes[cut.column, self.rows])
+        first = cut.left[wave.codes[cut.column, self.wave]]
+        return Node(self.rows[left], self.wave[first]), Node(self.rows[~left], self.wave[~first])
+
+
+def grow(
+    known: Knowledge,
+    codes: Int32Array,
+    values: Int32Array,
+    nodes: Sequence[Node],
+    sample: Int64Array,
+) -> list[Int64Array]:
+    """Cut nodes into blocks, until no cut is worth it or safe enough; return the rows of blocks.
+
+    Parameters
+    ----------
+    known : Knowledge
+        What is public; it grows with every cut.
+    codes : Int32Array
+        [columns, n]: the records, as the tree sees them.
+    values : Int32Array
+        [n]: their sensitive values.
+    nodes : sequence of Node
+        Where to begin.
+    sample : Int64Array
+        Records of the nodes, in random order, to the first of which effects are fitted.
+
+    Returns
+    -------
+    list of Int64Array
+        The rows of every block.
+
+    Raises
+    ------
+    CutError
+        A block breaks a cap.
+    """
+    indices = known.association.indices(codes)
+    sample = sample[:_FIT_ROWS]
+    node_of = np.zeros(len(values), np.int32)
+    blocks: list[Int64Array] = []
+    nodes = list(nodes)
+    while True:
+        shares = known.association.predicted(indices)
+        made: list[tuple[Summary, Cut, Summary]] = []
+        following: list[Node] = []
+        for node in nodes:
+            if len(node.rows) < 2 * known.least:
+                blocks.append(node.rows)
+                continue
+            found = summary(known, codes, values, shares, node)
+            cut = known.best_cut(found)
+            if cut is None:
+                following.append(node)
+                continue
+            halves = node.halves(codes, known.wave, cut)
+            counted = [Summary.counted(known, values[half.rows]) for half in halves]
+            for half in counted:
+                known.check(half)
+            made.append((found, cut, counted[0]))
+            following += halves
+        nodes = following
+        if not made:
+            return [*blocks, *[node.rows for node in nodes]]
+        known.learn(made)
+        leaves = [*blocks, *[node.rows for node in nodes]]
+        for number, rows in enumerate(leaves):
+            node_of[rows] = number
+        counts = [np.bincount(values[rows], minlength=len(known.seen)) for rows in leaves]
+        known.association = known.association.fitted_to_nodes(
+            known.wave, indices[sample], node_of[sample], np.stack(counts)
+        )
+
+
+def summary(
+    known: Knowledge, codes: Int32Array, values: Int32Array, shares: Float32Array, node: Node
+) -> Summary:
+    """What decides about a node."""
+    records, predicted, in_wave = [], [], []
+    for column, mine, wave in zip(known.columns, codes, known.wave.codes, strict=True):
+        held = np.zeros(column.size, np.int64)
+        weight = np.zeros((column.size, shares.shape[1]))
+        _add_up(node.rows, mine, shares, held, weight)
+        records.append(held)
+        predicted.append(weight)
+        seen = np.zeros_like(weight)
+        np.add.at(seen, wave[node.wave], known.wave.held[node.wave])
+        in_wave.append(seen)
+    counted = Summary.counted(known, values[node.rows])
+    return counted._replace(
+        expected=predicted[0].sum(axis=0),
+        records=tuple(records),
+        predicted=tuple(predicted),
+        in_wave=tuple(in_wave),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _add_up(
+    rows: Int64Array,
+    codes: Int32Array,
+    shares: Float32Array,
+    held: Int64Array,
+    weight: Float64Array,
+) -> None:
+    for row in rows:
+        code = codes[row]
+        held[code] += 1
+        for c in range(shares.shape[1]):
+            weight[code, c] += shares[row, c]
