@@ -27,7 +27,7 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records with equal values may be separated
 
-_OFFERS = Capability.K_ANONYMITY | Capability.CAPS
+_OFFERS = Capability.K_ANONYMITY | Capability.CAPS | Capability.GROUP_CAPS
 
 
 @register(

@@ -9,7 +9,7 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
-from mottle.encoding.sensitive import SensitiveValues
+from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
@@ -136,12 +136,18 @@ def certify(
         ),
         rows=total.rows,
         columns=tuple(columns),
-        sensitive=tuple(map(_sensitive_facts, sensitive)),
+        sensitive=tuple(
+            _sensitive_facts(values, guarantee) for values in guarantee.attributes(sensitive)
+        ),
         degree=Degrees.model_validate(describe_degrees(total.degrees)),
         seed=settings.seed,
         checks=checks,
         audit=basic_audit(None if two_tables else matches, total.rows, demand, guarantee, checks),
-        notes=(*notes, *_notes(total, settings, guarantee, protected)),
+        notes=(
+            *notes,
+            *_notes(total, settings, guarantee, protected),
+            *_similar_values(guarantee, sensitive),
+        ),
         sha256={},
         seconds=dict(seconds),
         **entries,
@@ -182,13 +188,39 @@ def _notes(
     return notes
 
 
-def _sensitive_facts(values: SensitiveValues) -> SensitiveFacts:
+def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) -> list[str]:
+    """Note the columns of many values of which similar ones are not protected together.
+
+    β-likeness needs no note: it bounds every group by the sum of the caps of its values.
+    """
+    if any(part.belief_growth is not None for part in guarantee.parts):
+        return []
+    grouped = {
+        values.columns for values in guarantee.attributes(sensitive) if 0 not in values.levels
+    }
+    return [
+        f"Column '{values.columns[0]}' has {len(values.counts):,} different values, each bounded"
+        " by itself. Similar values are not protected together: what several of them have in"
+        " common may be inferred about a person with more confidence."
+        for values in sensitive
+        if not values.joint
+        and not values.binned
+        and len(values.counts) > MANY_VALUES
+        and values.columns not in grouped
+    ]
+
+
+def _sensitive_facts(values: SensitiveValues, guarantee: Guarantee) -> SensitiveFacts:
     """Describe by numbers what is capped; nothing about single values."""
+    facts: dict[str, Any] = {"binned": values.binned} if values.binned else {}
+    if 0 not in values.levels:
+        cap = float(guarantee.lowest_caps(values).min())
+        facts |= {"levels": values.levels, "alone": values.alone, "cap": cap}
     return SensitiveFacts(
         columns=tuple(values.columns),
         values=len(values.counts),
         largest_share=round(float(values.counts.max() / values.rows), 6),
-        **({"binned": values.binned} if values.binned else {}),
+        **facts,
     )
 
 

@@ -155,12 +155,15 @@ class ColumnFacts(_Facts):
 
 
 class SensitiveFacts(_Facts):
-    """Counts about sensitive values that are protected by a cap."""
+    """Counts about sensitive values, or groups of similar ones, that are protected by a cap."""
 
     columns: tuple[str, ...]
-    values: int
+    values: int  # different values, or groups
     largest_share: float
     binned: str | None = None
+    levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
+    alone: int | None = None  # groups: how many hold one value only
+    cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
 
 class SensitiveTable(_Facts):

@@ -170,7 +170,7 @@ def _prepare_groups(
 ) -> list[_Group]:
     """The groups for which some cut has enough records on both sides."""
     codes = _codes_in_order(view)
-    judged = next(number for number, attribute in enumerate(view.sensitive) if attribute.capped)
+    judged = next((n for n, attribute in enumerate(view.sensitive) if attribute.capped), 0)
     bounds = view.sensitive[judged].reference.caps
     ready = []
     for number, people in enumerate(groups):

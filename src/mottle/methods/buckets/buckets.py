@@ -62,10 +62,10 @@ _PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
     "buckets",
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
-    offers=Capability.CAPS,
+    offers=Capability.CAPS | Capability.GROUP_CAPS,
     cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
-    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS),
+    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS | Capability.GROUP_CAPS),
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
