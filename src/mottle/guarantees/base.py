@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mottle.errors import GuaranteeError, UsageError
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import REPLAYED, DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.utils.lazy import lazy_module
 from mottle.utils.registry import Registry
@@ -144,6 +145,28 @@ class Guarantee:
             One or more sentences.
         """
         return str(described.get("statement", ""))
+
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        """Say what `describe` returned of published records alone, not of what anybody believes.
+
+        This is all that holds if the method decided by quasi-identifiers and sensitive values
+        together.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        return (
+            f"Among the records that may be a person's, {described['name']} holds"
+            f" ({described['short']})."
+        )
 
     @property
     def belief_growth(self) -> float | None:
@@ -290,6 +313,30 @@ class Guarantee:
             At least ``name``, ``short`` (its parameters) and ``statement`` (the promise in words).
         """
         raise NotImplementedError
+
+    def certified(self, decides_by: DecidesBy) -> dict[str, object]:
+        """Describe the guarantee as far as a method can prove it.
+
+        Parameters
+        ----------
+        decides_by : DecidesBy
+            What the decisions of the method depend on.
+
+        Returns
+        -------
+        dict
+            What `describe` returns. If decisions depend on quasi-identifiers and sensitive values
+            together, the statement is about the published records, and says that it bounds no
+            beliefs of those who replay the decisions.
+        """
+        if decides_by is not DecidesBy.BOTH:
+            return self.describe()
+        parts = [(part.describe(), part.text_on_matches(part.describe())) for part in self.parts]
+        stated = [{**described, "statement": f"{text} {REPLAYED}"} for described, text in parts]
+        if len(stated) == 1:
+            return stated[0]
+        texts = [text for _, text in parts]
+        return {**self.describe(), "parts": stated, "statement": " ".join([*texts, REPLAYED])}
 
     def __and__(self, other: Guarantee) -> Guarantee:
         return Combined((*self.parts, *other.parts))

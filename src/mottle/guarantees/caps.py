@@ -82,6 +82,14 @@ class Caps(Guarantee):
             f" {100 * described['default']:.3g} %."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        return (
+            "Among the records that may be a person's, no sensitive value is more frequent than the"
+            f" cap that the owner set for it ({described['values']} values have their own, from"
+            f" {described['lowest']:g}; all others {described['default']:g})."
+        )
+
     def __post_init__(self) -> None:
         for value, share in {**self.shares, "default": self.default}.items():
             checked_share(f"The cap of {value}", share)

@@ -79,6 +79,17 @@ class GroupCaps(Guarantee):
             f" inferred with a confidence of at most {', '.join(bounds)}."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        bounds = [
+            f"{100 * share:.3g} % for {_in_words(where)}"
+            for where, share in described["shares"].items()
+        ]
+        return (
+            "Of the records that may be a person's, those whose values belong to one group of"
+            f" similar values are at most {', '.join(bounds)}."
+        )
+
     def __post_init__(self) -> None:
         if not self.shares:
             raise UsageError("Group caps name no column.", "Write for instance {'diagnosis': 0.5}.")

@@ -18,6 +18,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import DataError
+from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role
 
 __all__ = [
@@ -121,6 +122,29 @@ class MethodFacts(_OpenFacts):
     def used(self) -> str:
         """The method that arranged the records."""
         return self.picked or self.name
+
+    @property
+    def decided_by_both(self) -> bool:
+        """Whether decisions depended on quasi-identifiers and sensitive values together."""
+        return self.decides_by == DecidesBy.BOTH
+
+    def with_decisions(self, decides_by: str, mixed_decision: str | None) -> Self:
+        """Return a copy that states what the decisions depended on.
+
+        Parameters
+        ----------
+        decides_by : str
+            The data; if the method described it in more detail, its own words stay.
+        mixed_decision : str or None
+            The decision that depended on sensitive values as well, if there was one.
+
+        Returns
+        -------
+        MethodFacts
+            The changed copy.
+        """
+        mixed = {} if mixed_decision is None else {"mixed_decision": mixed_decision}
+        return self.model_copy(update={"decides_by": self.decides_by or decides_by, **mixed})
 
 
 class RunParameters(_Facts):

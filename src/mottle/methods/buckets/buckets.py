@@ -30,6 +30,7 @@ from scipy.sparse.csgraph import connected_components
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, join
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import (
@@ -66,6 +67,7 @@ _PILOT_SECONDS = 2.0  # time to improve the release of the pilot records
     cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
     chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS | Capability.GROUP_CAPS),
+    decides_by=DecidesBy.SEPARATELY,
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
