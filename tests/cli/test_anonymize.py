@@ -94,6 +94,17 @@ def test_methods_lists_what_each_gives_and_its_paper() -> None:
     assert "NH10" in mottle_command("methods").output
 
 
+def test_methods_says_what_each_decides_by_and_what_that_means() -> None:
+    listed = {each["name"]: each for each in json.loads(mottle_command("methods", "--json").stdout)}
+    assert listed["nh"]["decides_by"] == "quasi-identifiers and sensitive values together"
+    assert "ℓ-diverse" in listed["nh"]["mixed_decision"]
+    assert "never both" in listed["buckets"]["decides_by"]
+    assert "mixed_decision" not in listed["buckets"]
+    shown = said(mottle_command("methods"))
+    assert "decides by" in shown
+    assert "replays its decisions may infer more" in shown
+
+
 def test_version_is_printed() -> None:
     assert mottle.__version__ in mottle_command("--version").output
 
