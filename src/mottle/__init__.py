@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mottle.guarantees.base import Guarantee
     from mottle.guarantees.beta_likeness import BetaLikeness
     from mottle.guarantees.caps import Caps
+    from mottle.guarantees.group_caps import GroupCaps
     from mottle.guarantees.k_anonymity import KAnonymity
     from mottle.guarantees.l_diversity import LDiversity
     from mottle.hierarchy.tree import Hierarchy
@@ -57,6 +58,7 @@ _PLACES = {
     "DataError": "mottle.errors:DataError",
     "Estimate": "mottle.queries.estimate:Estimate",
     "Form": "mottle.encoding.domain:Form",
+    "GroupCaps": "mottle.guarantees.group_caps:GroupCaps",
     "Guarantee": "mottle.guarantees.base:Guarantee",
     "GuaranteeError": "mottle.errors:GuaranteeError",
     "Hierarchy": "mottle.hierarchy.tree:Hierarchy",
@@ -108,6 +110,7 @@ __all__ = [
     "DataError",
     "Estimate",
     "Form",
+    "GroupCaps",
     "Guarantee",
     "GuaranteeError",
     "Hierarchy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mottle.encoding.encode import encode_column, kind_of
+from mottle.encoding.sensitive import MANY_VALUES
 from mottle.errors import DataError
 from mottle.orderings import lexicographic
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
@@ -40,6 +42,19 @@ class InspectedColumn:
     kind: Kind | None
     why: str  # the reason for the proposed role
     why_kind: str = ""  # the reason for the proposed kind, unless it is that of the type
+
+    @property
+    def advice(self) -> str:
+        """How similar values are protected together; empty unless the column needs it."""
+        if self.role is not Role.SENSITIVE or self.distinct <= MANY_VALUES:
+            return ""
+        begin = f"'{self.name}' has many values, and similar ones are not protected together"
+        if self.kind is Kind.NUMBER:
+            return f"{begin} unless it is binned: bins = 10 or breaks = [20000, 50000]."
+        return (
+            f'{begin} unless it has a hierarchy (hierarchy = "f.csv") or groups (groups.NAME ='
+            f' ["value", …]) and a cap for these: --group-cap {self.name}=0.5.'
+        )
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,7 @@ class Inspection:
                 f"{column.type}: {column.distinct:,} distinct values, {column.nulls:,} missing;"
                 f" alone it singles out {column.unique_share:.1%} of the rows\n"
                 f"proposed because {column.why}{_kind_comment(column)}"
+                f"\n{textwrap.fill(column.advice, 96)}"
             )
             for column in self.columns
         }

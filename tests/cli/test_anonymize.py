@@ -94,6 +94,17 @@ def test_methods_lists_what_each_gives_and_its_paper() -> None:
     assert "NH10" in mottle_command("methods").output
 
 
+def test_methods_says_what_each_decides_by_and_what_that_means() -> None:
+    listed = {each["name"]: each for each in json.loads(mottle_command("methods", "--json").stdout)}
+    assert listed["nh"]["decides_by"] == "quasi-identifiers and sensitive values together"
+    assert "ℓ-diverse" in listed["nh"]["mixed_decision"]
+    assert "never both" in listed["buckets"]["decides_by"]
+    assert "mixed_decision" not in listed["buckets"]
+    shown = said(mottle_command("methods"))
+    assert "decides by" in shown
+    assert "replays its decisions may infer more" in shown
+
+
 def test_version_is_printed() -> None:
     assert mottle.__version__ in mottle_command("--version").output
 
@@ -365,7 +376,7 @@ def test_l_that_the_table_cannot_have_is_refused_with_the_largest(tmp_path: Path
         result = mottle_command(
             "anonymize", data, *COLUMNS, "--l", "2", "--method", method, "-o", tmp_path / "out"
         )
-        refused(result, 3, "6 of 9 rows", "No ℓ is feasible")
+        refused(result, 3, "1 value of column 'diagnosis' is", "No ℓ is feasible")
 
 
 def test_sensitive_guarantees_by_their_options(csv: Path, tmp_path: Path) -> None:
@@ -398,6 +409,51 @@ def test_sensitive_numbers_by_bins_and_breaks(people: Path, tmp_path: Path) -> N
         assert "bins" in certificate.sensitive[0].binned
 
 
+def test_similar_values_are_capped_by_hierarchy_and_by_groups(csv: Path, tmp_path: Path) -> None:
+    codes = tmp_path / "codes.csv"
+    codes.write_text("".join(f"{n};{'low' if n < 4 else 'high'};*\n" for n in range(10)))
+    options = ("--l", "2", "--group-cap", "diagnosis=0.6", "--seconds", "0", "--seed", "1")
+    out = tmp_path / "out"
+    columns = (*COLUMNS, "--hierarchy", f"diagnosis={codes}")
+    result = mottle_command("anonymize", csv, *columns, *options, "-o", out)
+    assert result.exit_code == 0, result.output
+    certificate = Certificate.from_json((out / "certificate.json").read_text())
+    assert certificate.guarantee.short == "ℓ = 2, diagnosis ≤ 0.6"
+    values, groups = certificate.sensitive
+    assert (values.levels, groups.levels, groups.values, groups.cap) == (None, (1,), 2, 0.6)
+    assert "at most 0.6 for groups of 'diagnosis'" in certificate.guarantee.statement
+    report = (out / "report.html").read_text()
+    assert "Similar values are protected together" in report
+    assert "--group-cap diagnosis=0.6" in report
+    result = mottle_command("audit", csv, out, *columns, "--json")
+    assert result.exit_code == 0, result.output
+    assert "diagnosis, groups of level 1" in result.output
+    schema = tmp_path / "mottle.toml"
+    schema.write_text(
+        'rest = "insensitive"\n[columns.age]\nrole = "quasi-identifying"\n'
+        '[columns.sex]\nrole = "quasi-identifying"\n[columns.diagnosis]\nrole = "sensitive"\n'
+        'groups.low = ["0", "1", "2", "3"]\ngroups.high = ["4", "5", "6", "7", "8", "9"]\n'
+    )
+    again = tmp_path / "again"
+    result = mottle_command("anonymize", csv, "--schema", schema, *options, "-o", again)
+    assert result.exit_code == 0, result.output
+    assert (again / "release.csv").read_bytes() == (out / "release.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "words"),
+    [
+        (("--group-cap", "diagnosis=0.5"), 2, ("no groups of similar values", "--hierarchy")),
+        (("--group-cap", "age=0.5"), 2, ("'age', which is not sensitive",)),
+        (("--group-cap", "diagnosis"), 2, ("--group-cap COLUMN=SHARE",)),
+        (("--group-cap", "diagnosis=2"), 2, ("above 0 and at most 1",)),
+    ],
+)
+def test_group_caps_that_cannot_be_right(csv, tmp_path, options, exit_code, words) -> None:
+    result = mottle_command("anonymize", csv, *COLUMNS, *options, "-o", tmp_path / "out")
+    refused(result, exit_code, *words)
+
+
 def test_no_guarantee_asked_for(csv: Path, tmp_path: Path) -> None:
     result = mottle_command("anonymize", csv, *COLUMNS, "-o", tmp_path / "out")
     refused(result, 2, "No guarantee is given.", "--l 3")
@@ -406,8 +462,8 @@ def test_no_guarantee_asked_for(csv: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "exit_code", "words"),
     [
-        (("--l", "8"), 3, ("'0' of column 'diagnosis'", "largest feasible ℓ is 6")),
-        (("--cap", "0=0.01"), 3, ("smallest feasible cap for it is 0.15",)),
+        (("--l", "8"), 3, ("7 values of column 'diagnosis'", "largest feasible ℓ is 6")),
+        (("--cap", "0=0.01"), 3, ("smallest feasible cap", "is 0.15")),
         (("--cap", "0"), 2, ("--cap VALUE=SHARE",)),
         (("--cap", "nine=0.5"), 2, ("'nine'",)),
         (("--enhanced", "--k", "2"), 2, ("--enhanced belongs to --beta",)),

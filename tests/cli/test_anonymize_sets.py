@@ -124,6 +124,14 @@ def test_what_cannot_be_done_is_refused_in_words(baskets: Path, tmp_path: Path) 
     assert not out.exists()
 
 
+def test_groups_of_labels_are_refused(baskets: Path, tmp_path: Path) -> None:
+    refused(
+        mottle_command("anonymize-sets", baskets, "--group-cap", "a=0.5", "-o", tmp_path / "out"),
+        2,
+        "does not give group caps for sets",
+    )
+
+
 def test_methods_for_sets_are_listed() -> None:
     listed = json.loads(mottle_command("methods", "--sets", "--json").output)
     assert {"auto", "freeform", "buckets", "gray-tsp-ring", "cahd"} <= {

@@ -1,13 +1,15 @@
-"""Sensitive columns as codes: values, bins, joint values."""
+"""Sensitive columns as codes: values, bins, joint values, groups."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from mottle import DataError, Schema, SchemaError, anonymize
-from mottle.encoding.sensitive import MISSING, encode_sensitive
+from mottle import DataError, GroupCaps, Hierarchy, Role, Schema, SchemaError, anonymize
+from mottle.encoding.sensitive import MISSING, count_values, encode_sensitive, join_counts
 from mottle.guarantees.beta_likeness import BetaLikeness
 from mottle.guarantees.l_diversity import LDiversity
 
@@ -102,3 +104,38 @@ def test_joint_values_know_their_parts():
     assert demand.sensitive_codes.shape == (3, 3)
     assert demand.sensitive_codes[:, 1].tolist() == (3 + a.codes).tolist()
     assert joint.label(int(joint.codes[1])) == "x, 2"
+
+
+def test_groups_of_chunks_are_those_of_the_whole_table():
+    groups = {"illness": {"cold": ["flu", "cough"], "skin": ["rash"]}}
+    schema = Schema.of(quasi_identifying=[], sensitive=["illness", "sex"], groups=groups)
+    table = pa.table({"illness": ["flu", "rash", "cough", "gout", "flu"], "sex": list("fmffm")})
+    whole = encode_sensitive(table, schema)
+    single = [
+        count_values(pa.array(sorted(counts)), np.array([counts[v] for v in sorted(counts)]), c)
+        for c in schema.with_role(Role.SENSITIVE)
+        for counts in [Counter(table.column(c.name).to_pylist())]
+    ]
+    distinct, counts = np.unique(
+        np.stack([values.codes for values in whole[1:]], axis=1), axis=0, return_counts=True
+    )
+    joined = join_counts(single, distinct.astype(np.int32), counts)
+    guarantee = GroupCaps({"illness": 0.9})
+    in_memory, in_chunks = guarantee.demand(5, whole), guarantee.demand(5, joined)
+    assert in_memory.caps.tolist() == in_chunks.caps.tolist()
+    assert in_memory.counts.tolist() == in_chunks.counts.tolist()
+    places = [
+        int(np.flatnonzero((distinct == row).all(axis=1))[0])
+        for row in np.stack([values.codes for values in whole[1:]], axis=1)
+    ]
+    assert np.array_equal(in_memory.sensitive_codes, in_chunks.sensitive_codes[places])
+
+
+def test_a_value_that_a_hierarchy_lacks_is_refused():
+    hierarchy = Hierarchy.from_rows([("flu", "cold", "*"), ("rash", "skin", "*")])
+    schema = Schema.of(
+        quasi_identifying=[], sensitive=["illness"], hierarchies={"illness": hierarchy}
+    )
+    with pytest.raises(DataError, match=r"Column 'illness'.*lacks 1 of") as error:
+        encode_sensitive(pa.table({"illness": ["flu", "gout", None]}), schema)
+    assert "gout" not in str(error.value)

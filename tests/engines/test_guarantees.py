@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import mottle
-from mottle import BetaLikeness, Caps, KAnonymity, LDiversity
+from mottle import BetaLikeness, Caps, GroupCaps, KAnonymity, LDiversity
 from mottle.guarantees.base import Guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
@@ -72,6 +72,29 @@ def test_several_sensitive_columns_are_capped_each_and_jointly(engine, crowd) ->
     described = [facts.columns for facts in release.certificate.sensitive]
     assert described == [("workclass", "diagnosis"), ("workclass",), ("diagnosis",)]
     report = mottle.audit_release(table, release, schema=schema.covering(table.column_names))
+    assert report.passed, report.failed
+
+
+def test_groups_of_similar_values_are_capped(engine, crowd) -> None:
+    table, _ = crowd(ROWS)
+    values = sorted(set(table.column("diagnosis").to_pylist()) - {"none"})
+    groups = {"first": values[::2], "second": values[1::2]}
+    grouped = mottle.Schema.of(
+        quasi_identifying=["age", "sex", "education", "workclass"],
+        sensitive=["diagnosis"],
+        identifying=["person_id"],
+        rest="insensitive",
+        groups={"diagnosis": groups},
+    )
+    guarantee = Caps({"none": 0.9}, default=0.4) & GroupCaps({"diagnosis": 0.6})
+    with pytest.raises(mottle.GuaranteeError, match="3 groups of level 1 of column 'diagnosis'"):
+        engine.anonymize(table, grouped, GroupCaps({"diagnosis": 0.05}), effort=0)
+    release = engine.anonymize(table, grouped, guarantee, effort=0)
+    facts = release.certificate.sensitive[-1]
+    assert (facts.levels, facts.values, facts.alone, facts.cap) == ((1,), 3, 1, 0.6)
+    report = mottle.audit_release(
+        table, release, schema=grouped.covering(table.column_names), guarantee=guarantee
+    )
     assert report.passed, report.failed
 
 

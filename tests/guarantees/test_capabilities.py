@@ -12,6 +12,7 @@ import pytest
 from mottle import (
     BetaLikeness,
     Caps,
+    GroupCaps,
     Guarantee,
     KAnonymity,
     LDiversity,
@@ -26,7 +27,13 @@ from mottle.guarantees.capability import Capability
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.methods.sets import registered as set_methods
 
-EVERY = [KAnonymity(3), LDiversity(2), BetaLikeness(2.0), BetaLikeness(1.5, enhanced=True)]
+EVERY = [
+    KAnonymity(3),
+    LDiversity(2),
+    BetaLikeness(2.0),
+    BetaLikeness(1.5, enhanced=True),
+    GroupCaps({"illness": 0.5, "illness:2": 0.7}),
+]
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class HalfAgain(Guarantee):
 
 
 def test_the_package_registers_its_guarantees_from_weak_to_strong_requirements() -> None:
-    assert registered() == (KAnonymity, LDiversity, BetaLikeness, Caps)
+    assert registered() == (KAnonymity, LDiversity, BetaLikeness, Caps, GroupCaps)
 
 
 def test_a_new_guarantee_is_given_by_every_method_that_keeps_caps() -> None:
@@ -128,6 +135,10 @@ def test_caps_are_not_on_a_certificate_and_the_note_says_so() -> None:
         (BetaLikeness(2, enhanced=True), ["--beta", "2", "--enhanced"]),
         (Caps({"HIV": 0.1}, 0.5), ["--cap", "VALUE=SHARE", "--cap-rest", "0.5"]),
         (Caps({}, 0.5), ["--cap-rest", "0.5"]),
+        (
+            GroupCaps({"a": 0.5, "b:2": 0.25}),
+            ["--group-cap", "a=0.5", "--group-cap", "b:2=0.25"],
+        ),
     ],
 )
 def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list[str]) -> None:
@@ -140,12 +151,12 @@ def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list
 
 def test_every_option_belongs_to_one_guarantee() -> None:
     flags = [option.flag for kind in registered() for option in kind.options]
-    assert flags == ["--k", "--l", "--beta", "--enhanced", "--cap", "--cap-rest"]
+    assert flags == ["--k", "--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--group-cap"]
 
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:
     nothing = {option.name: None for kind in registered() for option in kind.options}
-    assert [kind.from_options(nothing) for kind in registered()] == [None] * 4
+    assert [kind.from_options(nothing) for kind in registered()] == [None] * 5
     with pytest.raises(UsageError, match="--enhanced belongs to --beta"):
         BetaLikeness.from_options({"beta": None, "enhanced": True})
     caps = Caps.from_options({"cap": ["HIV=0.1"], "cap_rest": None})

@@ -288,3 +288,44 @@ def test_a_separator_is_characters_of_a_line(separator: str):
 def test_a_separator_belongs_to_sets():
     with pytest.raises(SchemaError, match="needs kind = 'set'"):
         Schema.of(quasi_identifying=["a"], kinds={"a": "number"}, separators={"a": ";"})
+
+
+def test_groups_are_read_from_and_written_to_a_file(tmp_path):
+    path = tmp_path / "mottle.toml"
+    path.write_text(
+        '[columns.age]\nrole = "quasi-identifying"\n[columns.dx]\nrole = "sensitive"\n'
+        '[columns.dx.groups]\nheart = ["I20", "I21"]\n"the rest" = ["J10"]\n'
+    )
+    schema = Schema.read(path)
+    assert schema.columns[1].groups == (("heart", ("I20", "I21")), ("the rest", ("J10",)))
+    schema.write(tmp_path / "again.toml")
+    assert Schema.read(tmp_path / "again.toml") == schema
+    assert (
+        Schema.of(
+            quasi_identifying=["age"],
+            sensitive=["dx"],
+            groups={"dx": {"heart": ["I20", "I21"], "the rest": ["J10"]}},
+        )
+        == schema
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"role": "insensitive", "groups": {"x": ["a"]}}, "groups are for sensitive columns"),
+        ({"role": "sensitive", "groups": {"x": ["a"], "y": ["a"]}}, "several groups"),
+        ({"role": "sensitive", "groups": {"x": ["a"]}, "bins": 3}, "do not go together"),
+        (
+            {
+                "role": "sensitive",
+                "groups": {"x": ["a"]},
+                "hierarchy": Hierarchy.from_rows([("a", "*")]),
+            },
+            "groups or a hierarchy, not both",
+        ),
+    ],
+)
+def test_groups_that_cannot_be_right_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        Column(name="dx", **options)

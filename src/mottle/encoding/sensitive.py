@@ -1,4 +1,4 @@
-"""Sensitive columns as codes: their values, the count of each value, and their joint value."""
+"""Sensitive columns as codes: their values, joint values, and groups of similar values."""
 
 from __future__ import annotations
 
@@ -13,22 +13,41 @@ from numpy.typing import NDArray
 
 from mottle.encoding.encode import codes_of_values, comparable
 from mottle.errors import DataError
+from mottle.kinds.hierarchy import check_leaves
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int32Array, Int64Array
 
 MISSING = "(missing)"
+MANY_VALUES = 20  # from this many on, some values of a column are probably similar to each other
+
+
+@dataclass(frozen=True)
+class ValueGroups:
+    """Groups of similar values of a sensitive column: one or more levels of its hierarchy."""
+
+    # The levels that divide the values of the table in this way: 1 is the one above the values.
+    levels: tuple[int, ...]
+    group_of: Int32Array  # [values]: the group of every value; groups are numbered without gaps
 
 
 @dataclass(frozen=True)
 class SensitiveValues:
-    """The values of a sensitive column, or the joint values of several, as codes."""
+    """The values of a sensitive column, or the joint values of several, as codes.
+
+    The groups of similar values of a column are coded in the same way, see `of_groups`.
+    """
 
     columns: tuple[str, ...]  # one name, or several for the joint value
     codes: Int32Array  # [n]
     counts: Int64Array  # [values]
-    labels: tuple[pa.Array, ...]  # per column: text by code of the column
+    # Per column: text by code of the column; empty for groups, which are never named.
+    labels: tuple[pa.Array, ...]
     parts: Int32Array  # [values, columns]: the joint value's code in each column
     binned: str = ""  # how numbers were binned, for the certificate
+    # The levels of the hierarchy that the codes stand for; level 0 are the values themselves.
+    levels: tuple[int, ...] = (0,)
+    groups: tuple[ValueGroups, ...] = ()  # from the lowest level to the highest
+    alone: int = 0  # of groups: how many hold one value only
 
     @property
     def rows(self) -> int:
@@ -48,10 +67,35 @@ class SensitiveValues:
         ]
         return ", ".join(texts)
 
-    def describe(self, value: int) -> str:
-        """Return a value and its columns, for the message that refuses it."""
+    def count_in_words(self, number: int) -> str:
+        """Return so many of the values, or groups, as a phrase that names none of them."""
         columns = " × ".join(f"'{column}'" for column in self.columns)
-        return f"'{self.label(value)}' of column {columns}"
+        several = "s" if number > 1 else ""
+        if 0 in self.levels:
+            return f"{number:,} value{several} of column {columns}"
+        return f"{number:,} group{several} of {_levels(self.levels)} of column {columns}"
+
+    def of_groups(self, groups: ValueGroups) -> SensitiveValues:
+        """Return the groups of similar values of every record, coded like values."""
+        counts = np.bincount(groups.group_of, weights=self.counts)
+        return SensitiveValues(
+            columns=self.columns,
+            codes=groups.group_of[self.codes],
+            counts=counts.astype(np.int64),
+            labels=(),
+            parts=np.empty((len(counts), 0), np.int32),
+            levels=groups.levels,
+            alone=int(np.count_nonzero(np.bincount(groups.group_of) == 1)),
+        )
+
+
+def describe_levels(levels: Sequence[int]) -> str:
+    """Return the levels of groups as the end of a phrase; empty for values."""
+    return "" if 0 in levels else f", groups of {_levels(levels)}"
+
+
+def _levels(levels: Sequence[int]) -> str:
+    return f"level{'s' if len(levels) > 1 else ''} {' and '.join(map(str, levels))}"
 
 
 def encode_sensitive(table: pa.Table, schema: Schema) -> tuple[SensitiveValues, ...]:
@@ -75,10 +119,12 @@ def _encode_column(values: pa.ChunkedArray, column: Column) -> SensitiveValues:
     if column.breaks is not None or column.bins is not None:
         values, binned = _binned(values, column)
     codes, known = codes_of_values(values, column)
-    labels = pc.cast(known, pa.string())
-    if (codes < 0).any():
+    labels = known = pc.cast(known, pa.string())
+    missing = bool((codes < 0).any())
+    if missing:
         codes = np.where(codes < 0, np.int32(len(known)), codes)
         labels = pa.concat_arrays([labels, pa.array([MISSING], pa.string())])
+    levels, groups = _groups(known, column, missing)
     return SensitiveValues(
         columns=(column.name,),
         codes=codes.astype(np.int32, copy=False),
@@ -86,6 +132,35 @@ def _encode_column(values: pa.ChunkedArray, column: Column) -> SensitiveValues:
         labels=(labels,),
         parts=np.arange(len(labels), dtype=np.int32)[:, None],
         binned=binned,
+        levels=levels,
+        groups=groups,
+    )
+
+
+def _groups(
+    known: pa.Array, column: Column, missing: bool
+) -> tuple[tuple[int, ...], tuple[ValueGroups, ...]]:
+    """The levels that leave every value alone, and the groups of all others, each once.
+
+    A missing value is alone. So is a value that the schema puts in no group; of a hierarchy, all
+    values must be leaves.
+    """
+    texts = known.to_pylist()
+    if column.hierarchy is not None:
+        check_leaves(texts, column)
+        chain = dict(zip(column.hierarchy.leaves, column.hierarchy.ancestors.tolist(), strict=True))
+        above = [chain[text][1:-1] for text in texts]  # without the value and the root
+    else:
+        group = {value: name for name, values in column.groups or () for value in values}
+        above = [[group.get(text, (text,))] for text in texts] if column.groups else []
+    found: dict[tuple[int, ...], list[int]] = {tuple(range(len(texts) + missing)): [0]}
+    for level, groups in enumerate(zip(*above, strict=True), start=1):
+        number = {name: place for place, name in enumerate(dict.fromkeys(groups))}
+        division = [number[name] for name in groups] + [len(number)] * missing
+        found.setdefault(tuple(division), []).append(level)
+    (_, alone_at), *divisions = found.items()
+    return tuple(alone_at), tuple(
+        ValueGroups(tuple(levels), np.array(division, np.int32)) for division, levels in divisions
     )
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mottle.errors import GuaranteeError, UsageError
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import REPLAYED, DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.utils.lazy import lazy_module
 from mottle.utils.registry import Registry
@@ -145,6 +146,28 @@ class Guarantee:
         """
         return str(described.get("statement", ""))
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        """Say what `describe` returned of published records alone, not of what anybody believes.
+
+        This is all that holds if the method decided by quasi-identifiers and sensitive values
+        together.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            The description on the certificate.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        return (
+            f"Among the records that may be a person's, {described['name']} holds"
+            f" ({described['short']})."
+        )
+
     @property
     def belief_growth(self) -> float | None:
         """β, if belief in any value may grow by at most the factor 1 + β; None without a bound."""
@@ -213,6 +236,39 @@ class Guarantee:
         """
         return np.ones(len(values.counts))
 
+    def group_caps(self, groups: SensitiveValues) -> Float64Array:
+        """Bound the share of each group of similar values among an individual's matches.
+
+        Parameters
+        ----------
+        groups : SensitiveValues
+            The groups of a sensitive column on some levels, and how often each occurs in the
+            table; or values on whose levels every value is alone.
+
+        Returns
+        -------
+        Float64Array
+            The highest share by group; 1 means that the group is not bounded.
+        """
+        return np.ones(len(groups.counts))
+
+    def attributes(self, sensitive: Sequence[SensitiveValues]) -> tuple[SensitiveValues, ...]:
+        """Return what is capped: sensitive values, then those groups of them that have a cap.
+
+        Parameters
+        ----------
+        sensitive : sequence of SensitiveValues
+            As for `demand`.
+
+        Returns
+        -------
+        tuple of SensitiveValues
+            The attributes of the demand, in the order of its sensitive codes.
+        """
+        grouped = [values.of_groups(groups) for values in sensitive for groups in values.groups]
+        capped = [groups for groups in grouped if np.any(self.lowest_caps(groups) < 1)]
+        return (*sensitive, *capped)
+
     def condition(
         self, sensitive: Sequence[SensitiveValues]
     ) -> Callable[[Int64Array], bool] | None:
@@ -239,7 +295,7 @@ class Guarantee:
         values : SensitiveValues
             The values of a sensitive column, and how often each occurs in the table.
         value : int
-            The code of the value that is too frequent.
+            The code of the most frequent of the values, or groups, that are too frequent.
 
         Returns
         -------
@@ -257,6 +313,30 @@ class Guarantee:
             At least ``name``, ``short`` (its parameters) and ``statement`` (the promise in words).
         """
         raise NotImplementedError
+
+    def certified(self, decides_by: DecidesBy) -> dict[str, object]:
+        """Describe the guarantee as far as a method can prove it.
+
+        Parameters
+        ----------
+        decides_by : DecidesBy
+            What the decisions of the method depend on.
+
+        Returns
+        -------
+        dict
+            What `describe` returns. If decisions depend on quasi-identifiers and sensitive values
+            together, the statement is about the published records, and says that it bounds no
+            beliefs of those who replay the decisions.
+        """
+        if decides_by is not DecidesBy.BOTH:
+            return self.describe()
+        parts = [(part.describe(), part.text_on_matches(part.describe())) for part in self.parts]
+        stated = [{**described, "statement": f"{text} {REPLAYED}"} for described, text in parts]
+        if len(stated) == 1:
+            return stated[0]
+        texts = [text for _, text in parts]
+        return {**self.describe(), "parts": stated, "statement": " ".join([*texts, REPLAYED])}
 
     def __and__(self, other: Guarantee) -> Guarantee:
         return Combined((*self.parts, *other.parts))
@@ -291,7 +371,8 @@ class Guarantee:
         rows : int
             The number of records.
         sensitive : sequence of SensitiveValues
-            The only sensitive column, or the joint value of several and then each of them.
+            The only sensitive column, or the joint value of several and then each of them. Groups
+            of similar values are found in them.
 
         Returns
         -------
@@ -315,18 +396,19 @@ class Guarantee:
                 f"{self.describe()['name']} is about sensitive values, but no column is sensitive.",
                 "Name the column with --sensitive.",
             )
-        caps = [self._eligible_caps(values) for values in sensitive]
-        sizes = [len(values.counts) for values in sensitive]
+        attributes = self.attributes(sensitive)
+        caps = [self._eligible_caps(values) for values in attributes]
+        sizes = [len(values.counts) for values in attributes]
         offsets = np.cumsum([0, *sizes[:-1]])
         codes = np.stack(
-            [values.codes + offset for values, offset in zip(sensitive, offsets, strict=True)],
+            [values.codes + offset for values, offset in zip(attributes, offsets, strict=True)],
             axis=1,
         )
         return Demand(
             degree=self.degree,
             sensitive_codes=np.ascontiguousarray(codes, np.int32),
             caps=np.concatenate(caps),
-            counts=np.concatenate([values.counts for values in sensitive]),
+            counts=np.concatenate([values.counts for values in attributes]),
             condition=self.condition(sensitive),
         )
 
@@ -334,16 +416,38 @@ class Guarantee:
         """The caps of all parts together, after checking that the whole table is within them."""
         rows = values.rows
         for part in self.parts:
-            over = values.counts - allowed(part.caps(values), rows)
-            if over.max() > 0:
-                value = int(np.argmax(over))
+            over = np.flatnonzero(values.counts > allowed(part.lowest_caps(values), rows))
+            if len(over):
                 raise GuaranteeError(
-                    f"{part.describe()['name']} cannot be met: {values.describe(value)} is"
-                    f" {values.counts[value]:,} of {rows:,} rows, too frequent in the table itself"
-                    f" for {part.describe()['short']}.",
-                    part.remedy(values, value),
+                    f"{part.describe()['name']} cannot be met: {values.count_in_words(len(over))}"
+                    f" {'are' if len(over) > 1 else 'is'} too frequent in the table itself for"
+                    f" {part.describe()['short']}.",
+                    part.remedy(values, int(over[np.argmax(values.counts[over])])),
                 )
-        return reduce(np.minimum, [part.caps(values) for part in self.parts])
+        return self.lowest_caps(values)
+
+    def lowest_caps(self, values: SensitiveValues) -> Float64Array:
+        """Bound the share of each value, or each group of values, by all parts together.
+
+        Parameters
+        ----------
+        values : SensitiveValues
+            One of `attributes`.
+
+        Returns
+        -------
+        Float64Array
+            The highest share by code.
+        """
+        return reduce(
+            np.minimum,
+            [
+                np.minimum(part.caps(values), part.group_caps(values))
+                if 0 in values.levels
+                else part.group_caps(values)
+                for part in self.parts
+            ],
+        )
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,14 @@ class BetaLikeness(Guarantee):
             " it is in the whole table; rare values stay unlikely for everyone."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        frequent = " (less for frequent values)" if described.get("enhanced") else ""
+        return (
+            "Among the records that may be a person's, no sensitive value is more than"
+            f" {1 + described['beta']:g} times as frequent as in the whole table{frequent}."
+        )
+
     @property
     def belief_growth(self) -> float:
         return self.beta

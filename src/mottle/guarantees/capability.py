@@ -25,6 +25,8 @@ class Capability(Flag):
     SHARE_CAPS = auto()
     # Any cap for any value: what `Caps` requires.
     OWN_CAPS = auto()
+    # Caps for groups of similar values, in addition to those of values: what `GroupCaps` requires.
+    GROUP_CAPS = auto()
     # A predicate on the sensitive values of an individual's matches, such as t-closeness. No
     # method offers it.
     BLOCK_CONDITION = auto()

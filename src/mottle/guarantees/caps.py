@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mottle.errors import UsageError, did_you_mean
-from mottle.guarantees._numbers import finite
+from mottle.errors import UsageError
+from mottle.guarantees._numbers import checked_share, rounded_up
 from mottle.guarantees.base import Guarantee, GuaranteeOption, register
 from mottle.guarantees.capability import Capability
 from mottle.utils.lazy import lazy_module
@@ -83,12 +82,17 @@ class Caps(Guarantee):
             f" {100 * described['default']:.3g} %."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        return (
+            "Among the records that may be a person's, no sensitive value is more frequent than the"
+            f" cap that the owner set for it ({described['values']} values have their own, from"
+            f" {described['lowest']:g}; all others {described['default']:g})."
+        )
+
     def __post_init__(self) -> None:
         for value, share in {**self.shares, "default": self.default}.items():
-            if not 0 < finite(f"The cap of {value}", share) <= 1:
-                raise UsageError(
-                    f"The cap of {value} must be above 0 and at most 1.", "Write 0.05 for 5 %."
-                )
+            checked_share(f"The cap of {value}", share)
 
     def __hash__(self) -> int:
         return hash((tuple(sorted(self.shares.items())), self.default))
@@ -103,8 +107,8 @@ class Caps(Guarantee):
         _check_known(self.shares, sensitive)
 
     def remedy(self, values: SensitiveValues, value: int) -> str:
-        share = values.counts[value] / values.rows
-        return f"The smallest feasible cap for it is {math.ceil(share * 10_000) / 10_000:g}."
+        share = float(values.counts[value] / values.rows)
+        return f"The smallest feasible cap for the most frequent one is {rounded_up(share):g}."
 
     def describe(self) -> dict[str, object]:
         lowest = min([*self.shares.values(), self.default])
@@ -131,5 +135,5 @@ def _check_known(shares: Mapping[str, float], sensitive: Sequence[SensitiveValue
         if single and value not in known:
             raise UsageError(
                 f"No sensitive column has the value '{value}' that a cap names.",
-                did_you_mean(value, sorted(known)),
+                f"Check its spelling among the {len(known):,} values of the sensitive columns.",
             )

@@ -1,23 +1,50 @@
-"""On what data a method based its decisions, as the certificate states it for the audit."""
+"""What data the decisions of a method depend on, and what a guarantee is worth therefore."""
 
 from __future__ import annotations
 
-# For methods that decide by both: an adversary who knows the decisions can use them for the
-# minimality attack.
-DECIDES_BY_BOTH = {"decides_by": "quasi-identifiers and sensitive values together"}
+from enum import StrEnum
+
+from mottle.guarantees.capability import Capability
 
 
-def decides_by_both(decision: str) -> dict[str, str]:
-    """Describe a decision by quasi-identifiers and sensitive values together.
+class DecidesBy(StrEnum):
+    """The data that a method's decisions depend on when sensitive values are capped.
+
+    The proofs of docs/guarantees.md bound beliefs for the first two. For the last, only shares
+    among a person's matches are bounded: whoever knows the algorithm can ask in which worlds it
+    would have decided in the same way (the minimality attack).
+    """
+
+    QUASI_IDENTIFIERS = "quasi-identifiers alone"
+    SEPARATELY = "quasi-identifiers or sensitive values, never both"
+    BOTH = "quasi-identifiers and sensitive values together"
+
+
+REPLAYED = (
+    "The method decided by quasi-identifiers and sensitive values together, so this does not bound"
+    " what somebody infers who knows the algorithm and replays its decisions (minimality attack)."
+)
+
+_VALUES = Capability.CAPS | Capability.GROUP_CAPS | Capability.BLOCK_CONDITION
+
+
+def check_declared(
+    name: str, offers: Capability, decides_by: DecidesBy, mixed_decision: str
+) -> None:
+    """Raise `ValueError` unless the declaration of a method is complete and possible.
 
     Parameters
     ----------
-    decision : str
-        The decision that looks at both.
-
-    Returns
-    -------
-    dict
-        Entries of the certificate.
+    name : str
+        The name of the method.
+    offers : Capability
+        What it offers to guarantees.
+    decides_by : DecidesBy
+        What its decisions depend on.
+    mixed_decision : str
+        The decision that depends on both; empty if there is none.
     """
-    return {**DECIDES_BY_BOTH, "mixed_decision": decision}
+    if (decides_by is DecidesBy.BOTH) != bool(mixed_decision):
+        raise ValueError(f"Method '{name}' must name its mixed decision exactly if it has one.")
+    if bool(offers & _VALUES) == (decides_by is DecidesBy.QUASI_IDENTIFIERS):
+        raise ValueError(f"Method '{name}' must declare by what it keeps caps, if it keeps any.")

@@ -28,9 +28,10 @@ class Demand:
     """What a guarantee demands of the graph of one table, as methods take it.
 
     Every record carries one or more *sensitive codes*: that of its sensitive value or, when several
-    columns are sensitive, that of its joint value and of its value in each of them. The share of a
-    code among the matches of any individual must not exceed the cap of the code. Without a
-    guarantee about sensitive values there are no codes.
+    columns are sensitive, that of its joint value and of its value in each of them; then those of
+    the groups of similar values it belongs to, if they have caps. The share of a code among the
+    matches of any individual must not exceed the cap of the code. Without a guarantee about
+    sensitive values there are no codes.
     """
 
     degree: int  # least number of matches of every individual

@@ -55,6 +55,10 @@ class KAnonymity(Guarantee):
             f" chance of being right is at most 1 in {k} ({100 / k:.3g} %)."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        return f"Every person may be any of at least {described['k']} published records."
+
     def __post_init__(self) -> None:
         check_whole("k", self.k)
         if self.k < 2:

@@ -63,6 +63,11 @@ class LDiversity(Guarantee):
             f" 1 in {described['l']} ({100 / described['l']:.3g} %)."
         )
 
+    @classmethod
+    def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        share = f"1 in {described['l']} ({100 / described['l']:.3g} %)"
+        return f"Of the records that may be a person's, at most {share} show the same value."
+
     def __post_init__(self) -> None:
         check_whole("ℓ", self.l)
         if self.l < 2:

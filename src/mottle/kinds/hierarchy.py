@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from mottle.errors import DataError
@@ -59,12 +60,18 @@ class WithHierarchy(Kind):
 def _leaves(values: pa.ChunkedArray, column: SchemaColumn) -> pa.Array:
     """The leaves in in-order position, after checking that every value is one."""
     assert column.hierarchy is not None
+    check_leaves(pc.unique(values).drop_null().to_pylist(), column)
+    return pa.array(column.hierarchy.leaves, pa.string())
+
+
+def check_leaves(values: Sequence[str], column: SchemaColumn) -> None:
+    """Raise `DataError` unless every value is a leaf of the column's hierarchy."""
+    assert column.hierarchy is not None
     try:
-        column.hierarchy.check_covers(pc.unique(values).drop_null().to_pylist())
+        column.hierarchy.check_covers(values)
     except DataError as error:
         raise DataError(
             f"Column '{column.name}': {error.problem}",
             "Add a row for each; 'mottle lint-hierarchy FILE --data DATA --column"
             f" {column.name} --json' lists them.",
         ) from None
-    return pa.array(column.hierarchy.leaves, pa.string())

@@ -6,6 +6,7 @@ adding one file to this folder that registers it; nothing else changes.
 
 from __future__ import annotations
 
+from mottle.guarantees.decisions import DecidesBy
 from mottle.methods.base import (
     METHODS,
     Arrangement,
@@ -20,6 +21,7 @@ from mottle.methods.base import (
 __all__ = [
     "Arrangement",
     "Chunking",
+    "DecidesBy",
     "Draw",
     "Method",
     "MethodContext",

@@ -14,6 +14,7 @@ from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
@@ -29,6 +30,7 @@ from mottle.typing import Int32Array, Int64Array
     offers=Capability.EQUAL_CAPS,
     cost="O(n log m) time for m sensitive values, O(n·d) memory",
     exact=True,
+    decides_by=DecidesBy.SEPARATELY,
 )
 def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of ℓ or a few more random records with different sensitive values.
@@ -43,8 +45,7 @@ def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     group_of = _draw_groups(demand.values[buckets], demand.diversity, random)
     by_group = buckets[np.argsort(group_of, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
-    facts = {"decides_by": "sensitive values and a secret random order"}
-    return Arrangement(arrange(by_group, starts).graph, facts, Draw.TWO_TABLES)
+    return Arrangement(arrange(by_group, starts).graph, draw=Draw.TWO_TABLES)
 
 
 def _draw_groups(values: Int32Array, diversity: int, random: np.random.Generator) -> Int64Array:

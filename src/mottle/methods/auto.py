@@ -8,6 +8,7 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrange, Arrangement, MethodContext, SetColumns, register
 from mottle.methods.buckets.buckets import buckets
@@ -26,9 +27,10 @@ PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time l
     "auto",
     title="picks a method by rows, k, distinct rows and time limit; the certificate says which",
     paper="mottle",
-    offers=Capability.K_ANONYMITY | Capability.CAPS,
+    offers=Capability.K_ANONYMITY | Capability.CAPS | Capability.GROUP_CAPS,
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
+    decides_by=DecidesBy.SEPARATELY,
 )
 def auto(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Pick `buckets` for sensitive guarantees; else `freeform`, or `nh` if that gains nothing."""
@@ -40,7 +42,7 @@ def auto(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
 
 def _choose(codes: Codes, demand: Demand, context: MethodContext) -> tuple[Arrange, str]:
     if demand.capped:
-        return buckets, "it leaks no sensitive value, and loses least"
+        return buckets, "it decides by quasi-identifiers or sensitive values, never by both"
     expected = expected_seconds(codes.records, demand.degree)
     limit = PATIENCE if context.seconds is None else context.seconds
     if _smallest_group(codes) >= demand.degree:

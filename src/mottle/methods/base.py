@@ -16,6 +16,7 @@ from mottle.errors import UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy, check_declared
 from mottle.guarantees.demand import Demand
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
@@ -142,6 +143,13 @@ class Method:
     exact: bool = False
     sets: SetColumns = SetColumns.REFUSED
     chunking: Chunking | None = None  # None: it needs the whole table in memory
+    # What its decisions depend on when sensitive values are capped; otherwise all methods decide
+    # by quasi-identifiers alone.
+    decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS
+    mixed_decision: str = ""  # the decision that depends on both, if there is one
+
+    def __post_init__(self) -> None:
+        check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
@@ -251,6 +259,8 @@ def register(
     exact: bool = False,
     sets: SetColumns = SetColumns.REFUSED,
     chunking: Chunking | None = None,
+    decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS,
+    mixed_decision: str = "",
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
@@ -274,6 +284,10 @@ def register(
         How it treats quasi-identifiers whose values are sets of items.
     chunking : Chunking, optional
         How it works in chunks; without it, it needs the whole table in memory.
+    decides_by : DecidesBy
+        What its decisions depend on when sensitive values are capped.
+    mixed_decision : str
+        The decision that depends on quasi-identifiers and sensitive values together.
 
     Returns
     -------
@@ -283,7 +297,20 @@ def register(
 
     def add(arrange: Arrange) -> Arrange:
         METHODS.add(
-            Method(name, title, paper, offers, cost, arrange, dummies, exact, sets, chunking)
+            Method(
+                name,
+                title,
+                paper,
+                offers,
+                cost,
+                arrange,
+                dummies,
+                exact,
+                sets,
+                chunking,
+                decides_by,
+                mixed_decision,
+            )
         )
         return arrange
 

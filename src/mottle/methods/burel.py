@@ -13,7 +13,7 @@ from numba import njit
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
@@ -30,6 +30,8 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
     paper="HET",
     offers=Capability.CAPS,
     cost="O(n log n + n·d) time, O(n·d) memory",
+    decides_by=DecidesBy.BOTH,
+    mixed_decision="a group takes of each bucket of values the records nearest to it",
 )
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
@@ -47,8 +49,7 @@ def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     totals = groups.sum(axis=1)
     starts = np.concatenate([[0], np.cumsum(totals)])
     graph = Graph.rings(members.astype(np.int32), starts, totals.astype(np.int32))
-    mixed = decides_by_both("a group takes of each bucket of values the records nearest to it")
-    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups), **mixed})
+    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups)})
 
 
 def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float64Array]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
 from mottle.methods.base import Arrangement, MethodContext, register
@@ -27,7 +27,8 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 
 NEVER, AT_NEED, ALWAYS = 0, 1, 2  # when records with equal values may be separated
 
-_OFFERS = Capability.K_ANONYMITY | Capability.CAPS
+_MIXED_DECISION = "a cut is made only if both sides keep the caps"
+_OFFERS = Capability.K_ANONYMITY | Capability.CAPS | Capability.GROUP_CAPS
 
 
 @register(
@@ -35,6 +36,8 @@ _OFFERS = Capability.K_ANONYMITY | Capability.CAPS
     title="repeated cuts at the median of the widest attribute (for comparison)",
     paper="FAST07",
     offers=_OFFERS,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=_MIXED_DECISION,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
@@ -52,6 +55,8 @@ def mondrian(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     title="as mondrian, but equal values are never separated (for comparison)",
     paper="FAST07",
     offers=_OFFERS,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=_MIXED_DECISION,
     cost="O(n·d·log(n/k)) time for even cuts, O(n²·d/k) at worst, O(n·d) memory",
 )
 def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
@@ -68,6 +73,8 @@ def mondrian_strict(codes: Codes, demand: Demand, context: MethodContext) -> Arr
     title="as mondrian, but always into halves of equal size (for comparison)",
     paper="FAST07",
     offers=_OFFERS,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=_MIXED_DECISION,
     cost="O(n·d·log(n/k)) time, O(n·d) memory",
 )
 def mondrian_relaxed(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
@@ -89,8 +96,7 @@ def _arrange(codes: Codes, demand: Demand, tear: int) -> Arrangement:
     matrix = np.ascontiguousarray(codes.matrix)
     starts = np.flatnonzero(_cut_all(scales(codes), matrix, limits, tear, members))
     graph = Graph.rings(members, starts, np.diff(starts).astype(np.int32))
-    mixed = decides_by_both("a cut is made only if both sides keep the caps")
-    return Arrangement(graph, mixed if demand.capped else {})
+    return Arrangement(graph)
 
 
 class _Limits(NamedTuple):

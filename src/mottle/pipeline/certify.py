@@ -9,10 +9,14 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
-from mottle.encoding.sensitive import SensitiveValues
+from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
 from mottle.guarantees.base import Guarantee
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
+from mottle.methods.base import METHODS, Method
+from mottle.methods.sets.base import METHODS as SET_METHODS
+from mottle.methods.sets.base import SetMethod
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.settings import Settings
 from mottle.release.certificate import (
@@ -38,6 +42,7 @@ SEEDED = (
 INTERRUPTED = (
     "The run was interrupted while improving: this is the best result up to the interruption."
 )
+NOTHING_PROMISED = "Nothing is promised: the draw was unsafe, as the notes say."
 UNSAFE = (
     "UNSAFE: the assignment was drawn by the paper's random walk on a graph that depends on"
     " sensitive values. An adversary who knows the algorithm can rule out every sensitive value"
@@ -106,6 +111,11 @@ def certify(
         The certificate without checksums, which the writer adds.
     """
     two_tables = kind is ReleaseKind.TWO_TABLES
+    declared = _declared(kind, method)
+    decides_by = declared.decides_by if demand.capped else DecidesBy.QUASI_IDENTIFIERS
+    described = guarantee.certified(decides_by)
+    if not total.within_caps:
+        described = _nothing_promised(described)
     checks = (
         _check(1, "regular", {"degree": total.degree, "blocks": total.blocks}),
         _check(2, cover_check, total.covered),
@@ -124,8 +134,10 @@ def certify(
         kind=kind,
         mottle=__version__,
         date=dt.date.today(),
-        guarantee=GuaranteeClaim.model_validate(guarantee.describe()),
-        method=method,
+        guarantee=GuaranteeClaim.model_validate(described),
+        method=method.with_decisions(
+            str(decides_by), declared.mixed_decision if decides_by is DecidesBy.BOTH else None
+        ),
         parameters=RunParameters.model_validate(
             {
                 **({"representation": str(settings.representation)} if is_table else {}),
@@ -136,12 +148,19 @@ def certify(
         ),
         rows=total.rows,
         columns=tuple(columns),
-        sensitive=tuple(map(_sensitive_facts, sensitive)),
+        sensitive=tuple(
+            _sensitive_facts(values, guarantee) for values in guarantee.attributes(sensitive)
+        ),
         degree=Degrees.model_validate(describe_degrees(total.degrees)),
         seed=settings.seed,
         checks=checks,
         audit=basic_audit(None if two_tables else matches, total.rows, demand, guarantee, checks),
-        notes=(*notes, *_notes(total, settings, guarantee, protected)),
+        notes=(
+            *notes,
+            *_notes(total, settings, guarantee, protected),
+            *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
+            *_similar_values(guarantee, sensitive),
+        ),
         sha256={},
         seconds=dict(seconds),
         **entries,
@@ -156,6 +175,19 @@ def method_facts(
     return MethodFacts.model_validate(
         {"name": name, "title": title, "paper": paper, **known, **facts}
     )
+
+
+def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
+    """The method that arranged the records, with what it declares about its decisions."""
+    return (SET_METHODS if kind is ReleaseKind.SETS else METHODS)[method.used]
+
+
+def _nothing_promised(described: Mapping[str, Any]) -> dict[str, Any]:
+    """A guarantee that an unsafe draw does not keep."""
+    stated = {**described, "statement": NOTHING_PROMISED}
+    if "parts" in described:
+        stated["parts"] = [_nothing_promised(part) for part in described["parts"]]
+    return stated
 
 
 def _check(invariant: int, name: str, measured: Mapping[str, Any], *, passed: bool = True) -> Check:
@@ -182,13 +214,49 @@ def _notes(
     return notes
 
 
-def _sensitive_facts(values: SensitiveValues) -> SensitiveFacts:
+def _mixed_decision(method: Method | SetMethod) -> str:
+    """Note that a method decided by both, and against whom it therefore does not protect."""
+    return (
+        f"Method '{method.name}' decided by quasi-identifiers and sensitive values together:"
+        f" {method.mixed_decision}. Sensitive values are within their bounds among the records"
+        " that may be a person's, but whoever knows the algorithm and replays its decisions may"
+        " infer more (minimality attack). Method 'buckets' makes no such decision."
+    )
+
+
+def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) -> list[str]:
+    """Note the columns of many values of which similar ones are not protected together.
+
+    β-likeness needs no note: it bounds every group by the sum of the caps of its values.
+    """
+    if any(part.belief_growth is not None for part in guarantee.parts):
+        return []
+    grouped = {
+        values.columns for values in guarantee.attributes(sensitive) if 0 not in values.levels
+    }
+    return [
+        f"Column '{values.columns[0]}' has {len(values.counts):,} different values, each bounded"
+        " by itself. Similar values are not protected together: what several of them have in"
+        " common may be inferred about a person with more confidence."
+        for values in sensitive
+        if not values.joint
+        and not values.binned
+        and len(values.counts) > MANY_VALUES
+        and values.columns not in grouped
+    ]
+
+
+def _sensitive_facts(values: SensitiveValues, guarantee: Guarantee) -> SensitiveFacts:
     """Describe by numbers what is capped; nothing about single values."""
+    facts: dict[str, Any] = {"binned": values.binned} if values.binned else {}
+    if 0 not in values.levels:
+        cap = float(guarantee.lowest_caps(values).min())
+        facts |= {"levels": values.levels, "alone": values.alone, "cap": cap}
     return SensitiveFacts(
         columns=tuple(values.columns),
         values=len(values.counts),
         largest_share=round(float(values.counts.max() / values.rows), 6),
-        **({"binned": values.binned} if values.binned else {}),
+        **facts,
     )
 
 

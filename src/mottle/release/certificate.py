@@ -18,6 +18,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import DataError
+from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role
 
 __all__ = [
@@ -122,6 +123,29 @@ class MethodFacts(_OpenFacts):
         """The method that arranged the records."""
         return self.picked or self.name
 
+    @property
+    def decided_by_both(self) -> bool:
+        """Whether decisions depended on quasi-identifiers and sensitive values together."""
+        return self.decides_by == DecidesBy.BOTH
+
+    def with_decisions(self, decides_by: str, mixed_decision: str | None) -> Self:
+        """Return a copy that states what the decisions depended on.
+
+        Parameters
+        ----------
+        decides_by : str
+            The data; if the method described it in more detail, its own words stay.
+        mixed_decision : str or None
+            The decision that depended on sensitive values as well, if there was one.
+
+        Returns
+        -------
+        MethodFacts
+            The changed copy.
+        """
+        mixed = {} if mixed_decision is None else {"mixed_decision": mixed_decision}
+        return self.model_copy(update={"decides_by": self.decides_by or decides_by, **mixed})
+
 
 class RunParameters(_Facts):
     """Options of the run that a reader needs to know."""
@@ -155,12 +179,15 @@ class ColumnFacts(_Facts):
 
 
 class SensitiveFacts(_Facts):
-    """Counts about sensitive values that are protected by a cap."""
+    """Counts about sensitive values, or groups of similar ones, that are protected by a cap."""
 
     columns: tuple[str, ...]
-    values: int
+    values: int  # different values, or groups
     largest_share: float
     binned: str | None = None
+    levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
+    alone: int | None = None  # groups: how many hold one value only
+    cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
 
 class SensitiveTable(_Facts):

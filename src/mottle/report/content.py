@@ -15,7 +15,7 @@ from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.columns import roles
 from mottle.report.set_body import sets_body
 from mottle.report.table_body import table_body
-from mottle.report.wording import Promise, checks, limits, promises, warnings
+from mottle.report.wording import Promise, checks, holds_against, limits, promises, warnings
 from mottle.schema.model import Role
 
 __all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather_content"]
@@ -37,6 +37,8 @@ class Content(Body):
         The columns by role.
     promises : list of Promise
         The guarantees, in plain words and precisely.
+    holds_against : str
+        Against whom they hold.
     limits : list of str
         What is not promised.
     warnings : list of str
@@ -57,6 +59,7 @@ class Content(Body):
     certificate: Certificate
     roles: Mapping[Role, list[str]]
     promises: list[Promise]
+    holds_against: str
     limits: list[str]
     warnings: list[str]
     notes: list[str]
@@ -105,7 +108,8 @@ def gather_content(
         internal=owner is not None,
         certificate=certificate,
         roles=roles(certificate),
-        promises=promises(certificate.guarantee, of_sets=body.of_sets),
+        promises=promises(certificate, of_sets=body.of_sets),
+        holds_against=holds_against(certificate, of_sets=body.of_sets),
         limits=list(limits(certificate)),
         warnings=shown_warnings,
         notes=[note for note in certificate.notes if note not in shown_warnings],

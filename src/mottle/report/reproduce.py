@@ -62,6 +62,16 @@ def _engine_options(engine: EngineFacts | None) -> Iterator[str]:
         yield from ("--engine", engine.name)
 
 
+def schema_comments(certificate: Certificate) -> dict[str, str]:
+    """What the schema of a release lacks, by column."""
+    return {
+        name: "its groups of similar values are not part of a release: add a hierarchy or groups"
+        for entry in certificate.sensitive
+        if entry.levels is not None
+        for name in entry.columns
+    }
+
+
 def schema_of(release: ReleaseData) -> Schema:
     """The roles and kinds of all columns, from the release and its certificate."""
     published = {column.name: column for column in release.columns}

@@ -14,7 +14,8 @@ from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
-from mottle.report.reproduce import command_of, schema_of
+from mottle.report.reproduce import command_of, schema_comments, schema_of
+from mottle.schema.model import Schema
 
 
 def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
@@ -68,5 +69,5 @@ def _examples(original: Original, people: Sequence[int], release: ReleaseData) -
 
 def _toml(release: ReleaseData) -> str:
     """The text of mottle.toml without the explanations at its beginning."""
-    text = schema_of(release).to_toml()
-    return text[text.index("[columns") :].strip() + "\n"
+    text = schema_of(release).to_toml(schema_comments(release.certificate))
+    return text.removeprefix(Schema(columns=()).to_toml()).strip() + "\n"

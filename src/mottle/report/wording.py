@@ -30,19 +30,49 @@ class Promise:
     formal: str
 
 
-def promises(guarantee: GuaranteeClaim, *, of_sets: bool = False) -> list[Promise]:
+def promises(certificate: Certificate, *, of_sets: bool = False) -> list[Promise]:
     """The guarantees of a certificate, one by one."""
     known = "all items of that person" if of_sets else _GENERALIZED
-    return [_promise(part, known) for part in guarantee.each]
+    return [_promise(part, certificate, known) for part in certificate.guarantee.each]
 
 
 _GENERALIZED = "everything that the generalized columns say about that person"
+_NOTHING = "Nothing is promised, because not all checks passed."
 
 
-def _promise(part: GuaranteeClaim, known: str) -> Promise:
+def _promise(part: GuaranteeClaim, certificate: Certificate, known: str) -> Promise:
     kind = described_as(part.name)
-    plain = part.statement if kind is None else kind.plain_text(part.to_dict(), known)
+    if not _checks_passed(certificate):
+        plain = _NOTHING
+    elif kind is None:
+        plain = part.statement
+    elif certificate.method.decided_by_both:
+        plain = kind.text_on_matches(part.to_dict())
+    else:
+        plain = kind.plain_text(part.to_dict(), known)
     return Promise(f"{part.name}, {part.short}", plain, part.statement)
+
+
+def holds_against(certificate: Certificate, *, of_sets: bool = False) -> str:
+    """Against whom the promises hold, or do not."""
+    known = "the items" if of_sets else "the generalized columns"
+    if not _checks_passed(certificate):
+        return _NOTHING
+    if certificate.method.decided_by_both:
+        return (
+            "This is a property of the published records. It does not hold as a bound on what can"
+            " be inferred by somebody who knows this software and"
+            f" {known} of everybody in the table: the method decided by these and by sensitive"
+            " values together, and replaying its decisions may tell more (minimality attack)."
+        )
+    return (
+        "This holds against somebody who knows this software, its settings and"
+        f" {known} of everybody in the table, but not the random numbers that were drawn."
+    )
+
+
+def _checks_passed(certificate: Certificate) -> bool:
+    return all(check.passed for check in certificate.checks)
 
 
 def checks(certificate: Certificate) -> list[tuple[str, bool]]:
@@ -92,5 +122,5 @@ def warnings(certificate: Certificate) -> Iterator[str]:
             yield note
     if certificate.audit is not None and not certificate.audit.passed:
         yield "The audit found an adversary who gets beyond what the guarantee allows."
-    if not all(check.passed for check in certificate.checks):
+    if not _checks_passed(certificate):
         yield "Not all checks passed."

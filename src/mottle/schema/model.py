@@ -67,6 +67,8 @@ class Column(BaseModel):
     representation: Representation | None = None  # None: that of the run
     breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
+    # sensitive: groups of similar values, as (name, values); a value in none is alone
+    groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
     # how another tool writes the column's cells; None: chosen by the kind
     cells: CellNotation | None = None
 
@@ -80,6 +82,11 @@ class Column(BaseModel):
     @classmethod
     def _known_kind(cls, value: object) -> object:
         return _find_word(value, list(Kind), "kind") if isinstance(value, str) else value
+
+    @field_validator("groups", mode="before")
+    @classmethod
+    def _named_groups(cls, value: object) -> object:
+        return tuple(value.items()) if isinstance(value, Mapping) else value
 
     @field_validator("cells", mode="before")
     @classmethod
@@ -95,6 +102,8 @@ class Column(BaseModel):
             self.kind.check_options(self)
         if self.breaks is not None or self.bins is not None:
             self._check_bins()
+        if self.groups is not None:
+            self._check_groups()
         if self.cells is not None:
             self._check_cells()
         return self
@@ -115,9 +124,20 @@ class Column(BaseModel):
         if (self.cells is CellNotation.LABEL) != (self.hierarchy is not None):
             raise ValueError("cells = 'label' and a hierarchy go together")
 
+    def _check_groups(self) -> None:
+        if self.role is not Role.SENSITIVE:
+            raise ValueError(f"groups are for sensitive columns, not {self.role} ones")
+        if self.hierarchy is not None:
+            raise ValueError("give groups or a hierarchy, not both")
+        grouped = [value for _, values in self.groups or () for value in values]
+        if len(set(grouped)) < len(grouped):
+            raise ValueError("a value is in several groups, or twice in one")
+
     def _check_bins(self) -> None:
         if self.role is not Role.SENSITIVE:
             raise ValueError(f"bins and breaks are for sensitive columns, not {self.role} ones")
+        if self.groups is not None or self.hierarchy is not None:
+            raise ValueError("bins and breaks do not go together with groups or a hierarchy")
         if self.breaks is not None and self.bins is not None:
             raise ValueError("give bins or breaks, not both")
         ascending = self.breaks is None or all(low < high for low, high in pairwise(self.breaks))
@@ -171,6 +191,7 @@ class Schema(BaseModel):
         separators: Mapping[str, str] | None = None,
         breaks: Mapping[str, Sequence[float]] | None = None,
         bins: Mapping[str, int] | None = None,
+        groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names, and options by column name.
 
@@ -194,13 +215,17 @@ class Schema(BaseModel):
         orders : mapping of str to sequence of str, optional
             The values of ordered columns, from lowest to highest.
         hierarchies : mapping of str to Hierarchy, str or Path, optional
-            Hierarchies, or the files that hold them.
+            Hierarchies, or the files that hold them. Quasi-identifiers are generalized by them; of
+            a sensitive column they name the groups of similar values.
         separators : mapping of str to str, optional
             The text between two items of a set, where sets are text.
         breaks : mapping of str to sequence of float, optional
             Where bins of sensitive numbers begin.
         bins : mapping of str to int, optional
             Into how many quantile bins sensitive numbers are divided.
+        groups : mapping of str to mapping of str to sequence of str, optional
+            Groups of similar values of sensitive columns, by column and by the name of the group.
+            A value in none is alone. `GroupCaps` bounds how much can be inferred about a group.
 
         Returns
         -------
@@ -236,6 +261,7 @@ class Schema(BaseModel):
             ("separator", separators),
             ("breaks", breaks),
             ("bins", bins),
+            ("groups", groups),
         ):
             for name, value in (values or {}).items():
                 if name not in details:
@@ -348,6 +374,11 @@ class Schema(BaseModel):
                 lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
             if column.bins is not None:
                 lines.append(f"bins = {column.bins}")
+            if column.groups is not None:
+                lines += [
+                    f"groups.{_key(name)} = [{', '.join(_quoted(value) for value in values)}]"
+                    for name, values in column.groups
+                ]
             if column.cells is not None:
                 lines.append(f"cells = {_quoted(column.cells)}")
             lines.append("")
@@ -561,4 +592,6 @@ _TOML_HEADER = """\
 # kind: {}
 # weight: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
+# groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
+#       together by --group-cap COLUMN=0.5
 """

@@ -12,6 +12,7 @@ import mottle
 from mottle import (
     BetaLikeness,
     Caps,
+    GroupCaps,
     KAnonymity,
     LDiversity,
     Release,
@@ -216,3 +217,53 @@ def test_samples_are_judged_too(crowd, diverse, outside):
     assert found.details["examined"] == 300
     assert found.passed is not False
     assert sensitive(crowd, replace(diverse), sample=300)[1].passed is not False
+
+
+# ------------------------------------------------------------------- groups of similar values
+
+PAIRS = {f"pair {n}": [f"illness {2 * n}", f"illness {2 * n + 1}"] for n in range(4)}
+GROUPED = Schema.of(
+    quasi_identifying=["age", "sex", "origin"],
+    sensitive=["diagnosis"],
+    rest="insensitive",
+    groups={"diagnosis": PAIRS},
+)
+GROUP_CAPS = LDiversity(3) & GroupCaps({"diagnosis": 0.5})
+
+
+@pytest.mark.parametrize("method", ["buckets", "mondrian"])
+def test_groups_within_their_cap_pass(crowd, outside, method):
+    release = anonymize(crowd, GROUPED, GROUP_CAPS, method=method, effort=0, seed=2)
+    found = sensitive(crowd, release, schema=GROUPED)
+    assert [finding.measure.split(":")[0] for finding in found] == [
+        *["diagnosis"] * 2,
+        *["diagnosis, groups of level 1"] * 2,
+    ]
+    assert all(finding.passed is not False for finding in found)
+    assert found[2].passed
+    without_links = sensitive(crowd, outside(release), schema=GROUPED)
+    assert all(finding.passed is not False for finding in without_links)
+
+
+def test_a_group_beyond_its_cap_is_caught_where_every_value_is_within_its_own(crowd, guarded):
+    """ℓ-diversity alone: three similar values are three different ones."""
+    values, _, groups, _ = sensitive(crowd, guarded, schema=GROUPED, guarantee=GROUP_CAPS)
+    assert values.passed
+    assert (groups.passed, groups.allowed) == (False, 1)
+    assert "highest share of a group" in groups.measure
+    pair_of = {value: name for name, members in PAIRS.items() for value in members}
+    graph, truth = guarded.links.graph, guarded.links.truth
+    shown = [pair_of[value] for value in crowd.column("diagnosis").to_pylist()]
+    seen = [[] for _ in range(graph.records)]
+    for position in range(graph.records):
+        for original in graph.preimages(position):
+            seen[original].append(shown[graph.members[truth[position]]])
+    shares = [max(map(each.count, each)) / len(each) for each in seen]
+    assert groups.details["people_beyond_cap"] == sum(share > 0.5 for share in shares) > 0
+    assert groups.achieved == pytest.approx(max(shares) / 0.5)
+
+
+def test_groups_are_needed_to_judge_caps_of_groups(crowd):
+    release = anonymize(crowd, GROUPED, GROUP_CAPS, method="mondrian", seed=2)
+    with pytest.raises(UsageError, match="no groups of similar values"):
+        sensitive(crowd, release)

@@ -170,7 +170,7 @@ def test_blocks_stay_within_partitions_and_the_certificate_says_what_decides():
     codes, demand = codes_of(people(counts)), demand_of(counts, 4)
     arrangement = methods.get("het-hungarian-partitioned").arrange(codes, demand, MethodContext())
     assert arrangement.facts["partitions"] == 2
-    assert "together" in arrangement.facts["decides_by"]
+    assert methods.get("het-hungarian-partitioned").decides_by is methods.DecidesBy.BOTH
     rank = SensitiveRecords.of(codes, demand, MethodContext()).rank[arrangement.graph.members]
     for first, last in itertools.pairwise(arrangement.graph.starts):
         assert len(set((rank[first:last] >= 600).tolist())) == 1

@@ -137,7 +137,7 @@ def _guesses(
             trials=len(rules),
         )
         by_chance[rule] = float(np.mean(of_worlds))
-    name = " × ".join(attribute.columns)
+    name = attribute.name
     facts: dict[str, Any] = {
         "columns": list(attribute.columns),
         "draw": redraw.draw,

@@ -65,7 +65,7 @@ class _Guesses(NamedTuple):
 def learning(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Play all attacks on every sensitive attribute that has few enough values."""
     for attribute, own in zip(view.sensitive, evidence.own_codes, strict=True):
-        name = " × ".join(attribute.columns)
+        name = attribute.name
         measure = f"{name}: right guesses by learning"
         if len(attribute.reference.overall) > _MOST_VALUES:
             why = {"not_played": f"more than {_MOST_VALUES} different values"}

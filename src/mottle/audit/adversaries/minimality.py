@@ -33,7 +33,7 @@ from mottle.audit.sensitive.mondrian_cuts import (
     sample_explaining_worlds,
 )
 from mottle.audit.view import Evidence, View
-from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import ROUNDING
 from mottle.release.certificate import MethodFacts
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -64,7 +64,7 @@ def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome(_MEASURE, None, details={"not_played": why})
     elif not evidence.guarantee.about_values:
         yield _does_not_apply("no decision looked at sensitive values")
-    elif decided != DECIDES_BY_BOTH["decides_by"]:
+    elif decided != DecidesBy.BOTH:
         yield _does_not_apply(decided or "no decision is declared to have looked at both")
     elif made.name not in VARIATIONS:
         facts = {**_declared(made), "not_played": "no attack on this method is implemented"}
@@ -170,7 +170,7 @@ def _prepare_groups(
 ) -> list[_Group]:
     """The groups for which some cut has enough records on both sides."""
     codes = _codes_in_order(view)
-    judged = next(number for number, attribute in enumerate(view.sensitive) if attribute.capped)
+    judged = next((n for n, attribute in enumerate(view.sensitive) if attribute.capped), 0)
     bounds = view.sensitive[judged].reference.caps
     ready = []
     for number, people in enumerate(groups):

@@ -58,7 +58,7 @@ def sensitive(view: View, evidence: Evidence) -> Iterator[Outcome]:
     subgraph = evidence.subgraph
     groups = None if subgraph is not None else _groups_of_equals(view, evidence)
     for attribute, own in zip(view.sensitive, evidence.own_codes, strict=True):
-        name = " × ".join(attribute.columns)
+        name = attribute.name
         if subgraph is not None:
             along, _ = measure_along_edges(
                 subgraph.edges, attribute.sensitive_codes[subgraph.records], attribute.reference
@@ -108,7 +108,8 @@ def _by_shares(
     beyond = int(np.count_nonzero(ratios > 1 + _ROUNDING))
     facts["people_beyond_cap" if matches.startswith("edges") else "groups_beyond_cap"] = beyond
     return Outcome(
-        f"{name}: highest share of a value as a part of its cap",
+        f"{name}: highest share of a {'value' if 0 in attribute.levels else 'group'} as a part of"
+        " its cap",
         float(ratios.max()),
         1,
         beyond == 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,12 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 
 from mottle.audit.sensitive.shares import ReferenceDistribution, reference_distribution
-from mottle.encoding.sensitive import MISSING, SensitiveValues, encode_sensitive
+from mottle.encoding.sensitive import (
+    MISSING,
+    SensitiveValues,
+    describe_levels,
+    encode_sensitive,
+)
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.release.data import ReleaseData
@@ -33,10 +38,16 @@ class SensitiveAttribute:
     """
 
     columns: tuple[str, ...]
+    levels: tuple[int, ...]  # of the hierarchy; level 0 are the values, all others groups
     sensitive_codes: Int32Array  # [records]: code of the value, -1 if the original lacks the value
     reference: ReferenceDistribution  # the values' shares in the whole table, and their caps
     capped: bool  # whether the guarantee bounds its values
     groups: Int64Array | None = None  # [records]: the group, where values are published by group
+
+    @property
+    def name(self) -> str:
+        """How findings name the attribute."""
+        return " × ".join(self.columns) + describe_levels(self.levels)
 
     @cached_property
     def mixtures(self) -> Mixtures:
@@ -61,22 +72,30 @@ def read_sensitive_attributes(
     """Read the published sensitive attributes, and everybody's own values.
 
     There is one entry for a single sensitive column; for several, one for their joint values and
-    then one for each of them.
+    then one for each of them. Groups of similar values follow, where the guarantee caps them.
     """
     published, groups = sensitive_values_by_record(release)
-    encoded = encode_sensitive(original, _columns(published.column_names, schema))
-    caps = _caps(guarantee, original.num_rows, encoded, _bins_unknown(release, encoded))
+    columns = _columns(published.column_names, schema)
+    encoded = encode_sensitive(original, columns)
+    if guarantee is not None and guarantee.about_values:
+        _check_caps_apply(guarantee, original.num_rows, encoded, _bins_unknown(release, encoded))
+        encoded = tuple(
+            values if 0 in values.levels else _groups_anew(values, original, columns)
+            for values in guarantee.attributes(encoded)
+        )
+    caps = _caps(guarantee, encoded)
     codes_by_attribute = _published_codes(original, published, encoded)
     attributes = tuple(
         SensitiveAttribute(
             columns=values.columns,
+            levels=values.levels,
             sensitive_codes=codes,
             reference=reference_distribution(
                 values.counts,
                 np.ones(len(values.counts)) if bound is None else bound,
                 _is_ordered(original, values),
             ),
-            capped=bound is not None,
+            capped=bound is not None and bool(np.any(bound < 1)),
             groups=groups,
         )
         for values, codes, bound in zip(encoded, codes_by_attribute, caps, strict=True)
@@ -104,7 +123,7 @@ def sensitive_values_by_record(release: ReleaseData) -> tuple[pa.Table, Int64Arr
 
 
 def _columns(names: list[str], schema: Schema | None) -> Schema:
-    """The sensitive columns, with the bins that the schema gives them."""
+    """The sensitive columns, with the bins and groups that the schema gives them."""
     given = {column.name: column for column in schema.columns} if schema else {}
     return Schema(
         columns=tuple(
@@ -113,6 +132,8 @@ def _columns(names: list[str], schema: Schema | None) -> Schema:
                 role=Role.SENSITIVE,
                 bins=given[name].bins if name in given else None,
                 breaks=given[name].breaks if name in given else None,
+                groups=given[name].groups if name in given else None,
+                hierarchy=given[name].hierarchy if name in given else None,
             )
             for name in names
         )
@@ -126,15 +147,32 @@ def _bins_unknown(release: ReleaseData, encoded: tuple[SensitiveValues, ...]) ->
     return binned and not any(values.binned for values in encoded)
 
 
-def _caps(
-    guarantee: Guarantee | None,
-    rows: int,
-    encoded: tuple[SensitiveValues, ...],
-    bins_unknown: bool,
-) -> list[Float64Array | None]:
-    """For each attribute: the caps of its values, None where the guarantee sets none."""
-    if guarantee is None or not guarantee.about_values:
-        return [None] * len(encoded)
+def _groups_anew(groups: SensitiveValues, original: pa.Table, columns: Schema) -> SensitiveValues:
+    """Code groups of similar values again, from the schema's texts.
+
+    The run's coding is not used, so that a defect there does not hide itself.
+    """
+    (column,) = [each for each in columns.columns if each.name == groups.columns[0]]
+    level = groups.levels[0]
+    if column.hierarchy is None:
+        group = {value: name for name, values in column.groups or () for value in values}
+    else:
+        group = {row[0]: row[level] for row in column.hierarchy.rows()}
+    texts = pc.dictionary_encode(pc.cast(original.column(column.name), pa.string()))
+    coded = texts.combine_chunks()
+    known = coded.dictionary.to_pylist()
+    names = [group.get(text, (text,)) for text in known]  # a value in no group is alone
+    number = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    of_text = np.array([*(number[name] for name in names), len(number)], np.int32)
+    indices = pc.fill_null(coded.indices, len(known)).to_numpy()
+    codes = np.unique(of_text[indices], return_inverse=True)[1].ravel().astype(np.int32)
+    return replace(groups, codes=codes, counts=np.bincount(codes).astype(np.int64))
+
+
+def _check_caps_apply(
+    guarantee: Guarantee, rows: int, encoded: tuple[SensitiveValues, ...], bins_unknown: bool
+) -> None:
+    """Raise an error unless the guarantee can be judged on these columns."""
     if not encoded:
         raise UsageError(
             f"{guarantee.describe()['name']} is about sensitive values, but the release has no"
@@ -146,9 +184,16 @@ def _caps(
             "The guarantee is about bins of numbers, which only the schema defines.",
             "Give the schema the release was made with: --schema FILE.",
         )
-    demand = guarantee.demand(rows, encoded)
-    ends = np.cumsum([len(values.counts) for values in encoded])
-    return list(np.split(demand.caps, ends[:-1]))
+    guarantee.demand(rows, encoded)
+
+
+def _caps(
+    guarantee: Guarantee | None, encoded: tuple[SensitiveValues, ...]
+) -> list[Float64Array | None]:
+    """For each attribute: the caps of its values, None where the guarantee sets none."""
+    if guarantee is None or not guarantee.about_values:
+        return [None] * len(encoded)
+    return [guarantee.lowest_caps(values) for values in encoded]
 
 
 def _published_codes(
@@ -160,10 +205,14 @@ def _published_codes(
             original.column(values.columns[0]), values.codes, published.column(values.columns[0])
         )
         for values in encoded
-        if not values.joint
+        if not values.joint and 0 in values.levels
     }
     coded = []
     for values in encoded:
+        if 0 not in values.levels:
+            (name,) = values.columns
+            coded.append(_lookup(original.column(name), values.codes, published.column(name)))
+            continue
         if not values.joint:
             coded.append(single[values.columns[0]])
             continue
@@ -204,7 +253,7 @@ def common_codes(*columns: pa.ChunkedArray) -> list[Int64Array]:
 
 def _is_ordered(original: pa.Table, values: SensitiveValues) -> bool:
     """Whether distances between values are meaningful: numbers, not binned and none missing."""
-    if values.joint or values.binned:
+    if values.joint or values.binned or 0 not in values.levels:
         return False
     kind = original.schema.field(values.columns[0]).type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

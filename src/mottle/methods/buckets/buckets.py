@@ -30,6 +30,7 @@ import numpy as np
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, join
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import Scales
 from mottle.methods.base import (
@@ -60,10 +61,11 @@ _WAVE_SECONDS = 2.0  # time to improve the release of the first wave
     "buckets",
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
-    offers=Capability.CAPS,
+    offers=Capability.CAPS | Capability.GROUP_CAPS,
     cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
-    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS),
+    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS | Capability.GROUP_CAPS),
+    decides_by=DecidesBy.SEPARATELY,
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
@@ -85,8 +87,6 @@ def arrange_in_buckets(
     refinement = _refine(matched.parts, matched.context)
     parts = [*matched.waves, *matched.parts]
     facts = {
-        "decides_by": "quasi-identifiers, what is already public, and counts of sensitive values;"
-        " never quasi-identifiers and sensitive values of the records that it decides about",
         **matched.facts,
         "known_records": max(part.others_given_away for part in parts),
         "in_plain_groups": sum(part.in_plain_groups for part in parts),

@@ -25,7 +25,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
-from mottle.guarantees.decisions import decides_by_both
 from mottle.guarantees.demand import Demand
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.kernels.ncp_growth import Scales, box_loss, scales
@@ -33,6 +32,8 @@ from mottle.methods.base import Arrangement
 from mottle.methods.fast07.partitioning import arrange
 from mottle.orderings.hilbert import key_distance
 from mottle.typing import Int32Array, Int64Array, UInt64Array
+
+MIXED_DECISION = "which record completes a group depends on its place and its value"
 
 
 def arrange_diverse(
@@ -48,8 +49,7 @@ def arrange_diverse(
     sizes = merged_sizes(np.bincount(group_of, minlength=groups), demand.degree)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     by_group = order[np.argsort(group_of, kind="stable")]
-    mixed = decides_by_both("which record completes a group depends on its place and its value")
-    return Arrangement(arrange(by_group, starts).graph, mixed)
+    return arrange(by_group, starts)
 
 
 def diverse_groups(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
-from mottle.methods.fast07.diverse_partitioning import arrange_diverse
+from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
@@ -20,6 +21,8 @@ from mottle.orderings.unit_cube import place
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=MIXED_DECISION,
 )
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
@@ -40,6 +43,8 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=MIXED_DECISION,
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").

@@ -6,9 +6,10 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
-from mottle.methods.fast07.diverse_partitioning import arrange_diverse
+from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
 from mottle.orderings.idistance import idistance as map_by_distance
 from mottle.orderings.unit_cube import place
@@ -21,6 +22,8 @@ from mottle.orderings.unit_cube import place
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·(k + 512)·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=MIXED_DECISION,
 )
 def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
@@ -41,6 +44,8 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n log n + n·k + n·512·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=MIXED_DECISION,
 )
 def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `idistance`, but a group's cost is the extent of its keys (FAST07 §5.1, "iDistFast").

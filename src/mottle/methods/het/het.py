@@ -32,7 +32,7 @@ from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
@@ -77,8 +77,7 @@ def _whole_table(codes: Codes, demand: Demand, context: MethodContext, name: str
     """All records in one set of buckets; what does not fit goes into smaller ones."""
     records = SensitiveRecords.of(codes, demand, context)
     everybody = np.arange(codes.records)
-    facts = {"decides_by": "sensitive values, then quasi-identifiers; never both"}
-    return _free(lay_out(records, _filled(records, [everybody], demand.degree)), facts)
+    return _free(lay_out(records, _filled(records, [everybody], demand.degree)))
 
 
 def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
@@ -87,8 +86,7 @@ def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: st
     distances = RecordDistances(codes, records, name)
     everybody = np.arange(codes.records)
     filled = _filled(records, [everybody], demand.degree, distances.of_values())
-    mixed = decides_by_both("values whose records are distant share a bucket")
-    return _free(lay_out(records, filled, distances.most_distant_first), mixed)
+    return _free(lay_out(records, filled, distances.most_distant_first))
 
 
 def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
@@ -96,8 +94,7 @@ def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: st
     records = SensitiveRecords.of(codes, demand, context)
     parts = list(eligible_parts(records, demand.degree, PARTITION))
     layout = lay_out(records, _filled(records, parts, demand.degree))
-    mixed = decides_by_both("a partition of neighbours grows until it is within the caps")
-    return _free(layout, {"partitions": len(parts), **mixed})
+    return _free(layout, partitions=len(parts))
 
 
 def _filled(
@@ -114,7 +111,7 @@ def _filled(
         yield rows, fills_within_caps(counts[present], records.caps[present], least, far)
 
 
-def _free(layout: FilledBlocks, facts: Mapping[str, object]) -> _Buckets:
+def _free(layout: FilledBlocks, **facts: object) -> _Buckets:
     """Buckets filled within the caps: however they are matched, no value can occur too often."""
     values = np.full(len(layout.members), ANY_VALUE, np.int32)
     sizes = np.diff(layout.starts)
@@ -209,22 +206,42 @@ _RULES = {
     "sortgreedy": _Rule(SORTGREEDY, "always the lightest pair left", "n·c·(d + log c)"),
     "hungarian": _Rule(HUNGARIAN, "by the cheapest assignment", "n·c·(c + d)"),
 }
-_WAYS: dict[str, tuple[Bucketize, str]] = {
-    "": (_whole_table, ""),
-    "-threshold": (_by_threshold, "; distant records share a bucket, which may leak"),
-    "-partitioned": (_by_partition, "; in partitions of neighbours"),
+
+
+class _Way(NamedTuple):
+    """A way from records to buckets."""
+
+    bucketize: Bucketize
+    remark: str  # for the title
+    mixed_decision: str  # the decision that looks at quasi-identifiers and values together
+
+
+_WAYS = {
+    "": _Way(_whole_table, "", ""),
+    "-threshold": _Way(
+        _by_threshold,
+        "; distant records share a bucket, which may leak",
+        "values whose records are distant share a bucket",
+    ),
+    "-partitioned": _Way(
+        _by_partition,
+        "; in partitions of neighbours, which may leak",
+        "a partition of neighbours grows until it is within the caps",
+    ),
 }
 _TITLE = "buckets of sensitive values, matched pair by pair: "
 
 for _rule_name, _rule in _RULES.items():
-    for _way, (_bucketize, _remark) in _WAYS.items():
+    for _name, _way in _WAYS.items():
         register(
-            f"het-{_rule_name}{_way}",
-            title=_TITLE + _rule.title + _remark,
+            f"het-{_rule_name}{_name}",
+            title=_TITLE + _rule.title + _way.remark,
             paper="HET",
             offers=Capability.CAPS,
             cost=f"O({_rule.cost}) time with c records per bucket; O(c² + n·buckets) memory",
-        )(partial(_arrange, name=f"het-{_rule_name}{_way}", bucketize=_bucketize, rule=_rule))
+            decides_by=DecidesBy.BOTH if _way.mixed_decision else DecidesBy.SEPARATELY,
+            mixed_decision=_way.mixed_decision,
+        )(partial(_arrange, name=f"het-{_rule_name}{_name}", bucketize=_way.bucketize, rule=_rule))
 
 register(
     "het-hungarian-dummies",
@@ -233,6 +250,8 @@ register(
     offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
     cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",
     dummies=dummies_needed,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision="records of one value are never matched with each other",
 )(
     partial(
         _arrange,

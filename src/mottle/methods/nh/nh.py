@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import decides_by_both
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, Chunking, Draw, MethodContext, SetColumns, register
 from mottle.methods.nh.diverse_partitions import diverse_partitions
@@ -30,6 +30,8 @@ from mottle.typing import Int32Array, Int64Array
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
     chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY),
+    decides_by=DecidesBy.BOTH,
+    mixed_decision="a partition is split only if its parts are ℓ-diverse",
 )
 def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Partition lexicographically, then close each partition to a k-regular ring (NH10 §5.1).
@@ -64,8 +66,7 @@ def _diverse_rings(codes: Codes, demand: Demand, context: MethodContext) -> Arra
     rings = order_rings(split, values, tiebreak, diversity, least)
     graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
     facts = {"partitions": len(partitions.starts) - 1, "rings": len(rings.degrees)}
-    mixed = decides_by_both("a partition is split only if its parts are ℓ-diverse")
-    return Arrangement(graph, {**facts, **mixed}, Draw.ROTATION)
+    return Arrangement(graph, facts, Draw.ROTATION)
 
 
 def _sorted_rows(codes: Codes) -> tuple[Int64Array, Int32Array]:

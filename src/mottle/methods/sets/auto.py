@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
 from mottle.methods import Arrangement, MethodContext
@@ -19,6 +20,7 @@ from mottle.methods.sets.freeform import freeform
     paper="mottle",
     offers=Capability.K_ANONYMITY | Capability.CAPS,
     cost="that of the method it picks",
+    decides_by=DecidesBy.SEPARATELY,
 )
 def auto(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Pick `buckets` for guarantees about labels, else `freeform`."""

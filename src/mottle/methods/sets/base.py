@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy, check_declared
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
 from mottle.methods.base import Arrangement, MethodContext
@@ -29,6 +30,12 @@ class SetMethod:
     # Whether it follows its paper although that leaks; it then runs only with
     # ``unsafe_paper_randomization``.
     unsafe: bool = False
+    # What its decisions depend on when labels are capped; otherwise all decide by sets alone.
+    decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS
+    mixed_decision: str = ""  # the decision that depends on sets and labels together, if any
+
+    def __post_init__(self) -> None:
+        check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
@@ -62,6 +69,8 @@ def register(
     offers: Capability,
     cost: str,
     unsafe: bool = False,
+    decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS,
+    mixed_decision: str = "",
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method for sets.
 
@@ -80,6 +89,10 @@ def register(
     unsafe : bool
         Whether it follows its paper although that leaks; it then runs only with
         ``unsafe_paper_randomization``.
+    decides_by : DecidesBy
+        As for `mottle.methods.base.register`; the items are the quasi-identifiers.
+    mixed_decision : str
+        As for `mottle.methods.base.register`.
 
     Returns
     -------
@@ -88,7 +101,9 @@ def register(
     """
 
     def add(arrange: Arrange) -> Arrange:
-        METHODS.add(SetMethod(name, title, paper, offers, cost, arrange, unsafe))
+        METHODS.add(
+            SetMethod(name, title, paper, offers, cost, arrange, unsafe, decides_by, mixed_decision)
+        )
         return arrange
 
     return add

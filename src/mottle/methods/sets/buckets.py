@@ -15,6 +15,7 @@ import numpy as np
 from mottle.graph.bit_voting import vote
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets, frequent_items
 from mottle.kernels.ncp_growth import Scales
@@ -32,9 +33,10 @@ _FEATURES = 100  # number of most frequent items whose shares form the profile o
 
 @register(
     "buckets",
-    title="labels in buckets, matched by sets, buckets permuted at random; leaks nothing",
+    title="labels in buckets, matched by sets, buckets permuted at random",
     paper="mottle, after HET",
     offers=Capability.CAPS,
+    decides_by=DecidesBy.SEPARATELY,
     cost="O(n · μ · (block + s)) time, refinement until the time limit; O(n · (μ + s)) memory",
 )
 def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:

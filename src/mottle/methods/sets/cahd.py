@@ -19,7 +19,7 @@ from numba import njit
 
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
@@ -38,6 +38,8 @@ _NONE = -1
     paper="Ghinita et al. 2011",
     offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
     cost="O(n · (log n + k) · s) time, O(n) memory",
+    decides_by=DecidesBy.BOTH,
+    mixed_decision="a group takes the most similar records that have other labels",
 )
 def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of p = max(k, ℓ) records with different labels."""
@@ -47,8 +49,7 @@ def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     members, starts = _group(sets, order, labels, size)
     sizes = np.diff(starts)
     graph = Graph.rings(order[members].astype(np.int32), starts, sizes.astype(np.int32))
-    facts: dict[str, object] = {"groups": len(sizes), "last_group": int(sizes[-1])}
-    return Arrangement(graph, {**facts, **DECIDES_BY_BOTH} if demand.capped else facts)
+    return Arrangement(graph, {"groups": len(sizes), "last_group": int(sizes[-1])})
 
 
 class _Remaining(NamedTuple):

@@ -19,7 +19,7 @@ from numba import njit
 from mottle.errors import GuaranteeError
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
-from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
 from mottle.itemsets.hamming import hamming
@@ -40,6 +40,8 @@ _PATIENCE = 20  # steps per record after which a walk is abandoned
     offers=Capability.EQUAL_CAPS,
     cost="O(ℓ · n²) time at worst, O(n · ℓ) memory",
     unsafe=True,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision="a walk goes to the nearest set whose label it has not met",
 )
 def closed_walk_greedy(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """An ℓ-regular graph in which the postimages of every record have different own labels."""
@@ -61,7 +63,7 @@ def closed_walk_greedy(sets: Sets, demand: Demand, context: MethodContext) -> Ar
     graph = Graph.explicit(
         order.astype(np.int32), whole, np.array([diversity], np.int32), preimages
     )
-    return Arrangement(graph, DECIDES_BY_BOTH, Draw.ROTATION)
+    return Arrangement(graph, draw=Draw.ROTATION)
 
 
 class Walk(NamedTuple):
