@@ -36,7 +36,7 @@ _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
 _AT_ONCE = 24  # candidates whose chances are computed together
 _LEAST_INFORMATION = 1e-3
 _INFORMATION = 0.7  # of a record of the first wave, whose value is known only by a model
-_FIT_ROWS = 30_000  # records to which effects are fitted
+_FIT_ROWS = 10_000  # records to which effects are fitted
 _PSEUDO_WEIGHT = 0.1  # of what the first wave says about spreads; its cuts overlap
 _FEWEST_PSEUDO = 30  # records of the first wave on either side of a cut that teaches spreads
 
