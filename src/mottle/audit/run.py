@@ -35,6 +35,7 @@ def audit_release(
     private: Links | str | Path | None = None,
     guarantee: Guarantee | None = None,
     adversaries: Sequence[str] | None = None,
+    insider_bound: int | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> AuditReport:
@@ -58,6 +59,10 @@ def audit_release(
         are for information only.
     adversaries : sequence of str, optional
         Names from ``mottle.audit.registered()``. Defaults to all of them.
+    insider_bound : int, optional
+        The number of others whose sensitive values a participant may learn for certain from the own
+        record. Defaults to the entry ``insider_bound`` of the certificate's guarantee; if there is
+        neither, what participants learn is for information only.
     sample : int
         The maximum number of people to examine. Larger tables are sampled, and findings say so.
     seed : int
@@ -105,6 +110,7 @@ def audit_release(
         schema=schema,
         guarantee=promised,
         edges=_read_links(private, released, int(seed)),
+        insider_bound=_certified_bound(released) if insider_bound is None else insider_bound,
         sample=int(sample),
         seed=int(seed),
     )
@@ -142,6 +148,13 @@ def _as_release(release: object, table: pa.Table, schema: Schema | None) -> Rele
         )
     check_rows(table.num_rows, released.table.num_rows)
     return released
+
+
+def _certified_bound(release: ReleaseData) -> int | None:
+    """How many others' values one known record may reveal, as the certificate says."""
+    claim = None if release.certified is None else release.certified.guarantee
+    bound = None if claim is None else claim.facts.get("insider_bound")
+    return None if bound is None else int(bound)
 
 
 def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | None:

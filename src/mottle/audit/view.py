@@ -119,6 +119,7 @@ class Evidence:
     guarantee: Guarantee | None
     own_codes: tuple[Int32Array, ...]  # for each of `View.sensitive`: everybody's own value
     edges: Edges | None
+    insider_bound: int | None = None  # others whose value one known record may reveal
 
     @property
     def k(self) -> int | None:
@@ -146,6 +147,7 @@ def build_view_and_evidence(
     schema: Schema | None,
     guarantee: Guarantee | None,
     edges: Edges | None,
+    insider_bound: int | None,
     sample: int,
     seed: int,
 ) -> tuple[View, Evidence]:
@@ -160,4 +162,4 @@ def build_view_and_evidence(
     known = [column.name for column in quasi_identifiers(release)]
     attributes, own_codes = read_sensitive_attributes(original, release, schema, guarantee)
     view = View(release, original.select(known), attributes, sample, seed)
-    return view, Evidence(original, guarantee, own_codes, edges)
+    return view, Evidence(original, guarantee, own_codes, edges, insider_bound)
