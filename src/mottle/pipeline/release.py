@@ -31,7 +31,7 @@ from mottle.report.report import InternalReport, page_of
 
 
 class _Saved(ReleaseData):
-    """Writing a release, of a table or of sets, to a folder."""
+    """Writing a release, of a table or of sets, to a folder, and auditing it."""
 
     def save(
         self,
@@ -90,6 +90,23 @@ class _Saved(ReleaseData):
             report=page_of(self) if report else None,
             internal=None if internal is None else (internal.path, internal.page_of(self)),
         )
+
+    def audit(self, original: object, **options: Any) -> AuditReport:
+        """Run adversaries against the release.
+
+        Parameters
+        ----------
+        original : table, sets or path
+            What the release was made from.
+        **options : object
+            As for `mottle.audit_release`.
+
+        Returns
+        -------
+        AuditReport
+            What each adversary achieved, compared with what the guarantee allows.
+        """
+        return audit_release(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,23 +303,6 @@ class Release(_Saved):
     @cached_property
     def _prepared(self) -> dict[str, Queries]:
         return {}
-
-    def audit(self, original: object, **options: Any) -> AuditReport:
-        """Run adversaries against the release.
-
-        Parameters
-        ----------
-        original : table or path
-            The table the release was made from.
-        **options : object
-            As for `mottle.audit_release`.
-
-        Returns
-        -------
-        AuditReport
-            What each adversary achieved, compared with what the guarantee allows.
-        """
-        return audit_release(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)
