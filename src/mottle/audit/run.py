@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
+from mottle.audit.decisions import Replay
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
@@ -39,6 +40,7 @@ def audit_release(
     guarantee: Guarantee | None = None,
     adversaries: Sequence[str] | None = None,
     insider_bound: int | None = None,
+    replay: Replay | str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> AuditReport:
@@ -67,6 +69,9 @@ def audit_release(
         The number of others whose sensitive values a participant may learn for certain from the own
         record. Defaults to the entry ``insider_bound`` of the certificate's guarantee; if there is
         neither, what participants learn is for information only.
+    replay : Replay or str, optional
+        Repeats the method's decisions on other worlds, for the adversary ``decision``; or why they
+        cannot be repeated. `Release.audit` and ``mottle audit`` make one from the certificate.
     sample : int
         The maximum number of people to examine. Larger tables are sampled, and findings say so.
     seed : int
@@ -114,6 +119,7 @@ def audit_release(
         guarantee=promised,
         edges=_read_links(private, released, int(seed)),
         insider_bound=_certified_bound(released) if insider_bound is None else insider_bound,
+        replay=replay,
         sample=int(sample),
         seed=int(seed),
     )

@@ -7,12 +7,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mottle.audit import AuditReport, Finding, audit_release
+from mottle.audit import AuditReport, Finding
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
 from mottle.io.read_set_release import holds_sets
 from mottle.io.read_sets import read_sets
 from mottle.itemsets.data import ItemSets
+from mottle.pipeline.replay import audit_and_replay
 from mottle.release.certificate import AUDITS, Certificate
 
 BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
@@ -22,10 +23,11 @@ _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"
 
 def run(command: Audit) -> None:
     """Run adversaries against a release; exit code 6 if its guarantee is broken."""
-    report = audit_release(
+    schema = command.columns.schema if command.columns.given else None
+    report = audit_and_replay(
         _original(command),
         command.release,
-        schema=command.columns.schema if command.columns.given else None,
+        schema=schema,
         private=command.private,
         guarantee=command.guarantee.guarantee,
         adversaries=command.adversary or None,

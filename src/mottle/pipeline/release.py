@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from mottle.audit.report import AuditReport
-from mottle.audit.run import audit_release
 from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
 from mottle.io.write_release import save_release
+from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate
@@ -99,14 +99,15 @@ class _Saved(ReleaseData):
         original : table, sets or path
             What the release was made from.
         **options : object
-            As for `mottle.audit_release`.
+            As for `mottle.audit_release`. The method is repeated as the certificate describes it,
+            unless ``replay`` says otherwise.
 
         Returns
         -------
         AuditReport
             What each adversary achieved, compared with what the guarantee allows.
         """
-        return audit_release(original, self, **options)
+        return audit_and_replay(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)
