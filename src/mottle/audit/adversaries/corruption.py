@@ -23,6 +23,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from mottle.assignment import WALKS
 from mottle.audit.base import register
@@ -124,40 +125,64 @@ def _learned_by_insiders(
     their values are certain if all other matches have one value. Nobody counts of whom the same was
     known without the own record.
     """
-    people, records = edges.originals, edges.published
-    owner = edges.truth[records]
-    seen = values[owner].astype(np.int64)
-    kinds = len(caps)
-    keys, of_edge, counts = np.unique(
-        people * np.int64(kinds) + seen, return_inverse=True, return_counts=True
-    )
-    of_edge = of_edge.ravel()
-    whose, value = keys // kinds, keys % kinds
-    matches = np.bincount(people, minlength=edges.records)
-    distinct = np.bincount(whose, minlength=edges.records)
-    left = np.maximum(matches - 1, 1)
-
-    def beyond(count: Int64Array, of: Int64Array) -> BoolArray:
-        return np.asarray(count > caps[value] * of[whose] + ROUNDING)
-
-    before = np.bincount(whose, beyond(counts, matches), edges.records) > 0
-    when_kept, when_lost = beyond(counts, left), beyond(counts - 1, left)
-    kept_beyond = np.bincount(whose, when_kept, edges.records)
-    still = kept_beyond[people] - when_kept[of_edge] + when_lost[of_edge]
-    other = (owner != people) & ((units[owner] != units[people]) | (units[people] < 0))
     together = units >= 0
     unit_of = np.where(together, units, int(units.max(initial=-1)) + 1 + np.arange(len(units)))
+    starts, records = edges.matches
+    learned, raised, own = _count_by_unit(
+        starts, edges.truth[records], unit_of, values, caps, int(unit_of.max()) + 1
+    )
+    # Of somebody drawn alone only the own record is in the unit, which tells nothing new.
+    return learned[unit_of] - own[:, 0], raised[unit_of] - own[:, 1]
 
-    def count(by_edge: BoolArray, by_person: BoolArray) -> Int64Array:
-        """People outside the unit who lose a match to it, and the others in it."""
-        inside = by_person & together
-        total = np.bincount(unit_of[owner], by_edge & other, int(unit_of.max()) + 1)
-        total += np.bincount(unit_of, inside, len(total))
-        return np.asarray(total[unit_of] - inside, np.int64)
 
-    learned = count((distinct[people] == 2) & (counts[of_edge] == 1), distinct > 1)
-    raised = count((still > 0) & ~before[people], ~before & (caps[values] < 1))
-    return learned, raised
+@njit(cache=True, nogil=True)
+def _count_by_unit(
+    starts: Int64Array,
+    owners: Int32Array,
+    unit_of: Int64Array,
+    values: Int32Array,
+    caps: Float64Array,
+    units: int,
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """For each unit: of how many people it reveals the value, or raises a belief above its cap.
+
+    The third result says for each person whether either is so of the person's own unit.
+    """
+    learned, raised = np.zeros(units, np.int64), np.zeros(units, np.int64)
+    own = np.zeros((unit_of.size, 2), np.int64)
+    tally = np.zeros(caps.size, np.int64)
+    for person in range(unit_of.size):
+        first, last = starts[person], starts[person + 1]
+        distinct = 0
+        for edge in range(first, last):
+            value = values[owners[edge]]
+            distinct += tally[value] == 0
+            tally[value] += 1
+        matches, left = last - first, max(last - first - 1, 1)
+        above, above_left = False, 0
+        for edge in range(first, last):
+            value = values[owners[edge]]
+            above |= tally[value] > caps[value] * matches + ROUNDING
+            # every record of a value counts, so that the sum is positive if any value is above
+            above_left += tally[value] > caps[value] * left + ROUNDING
+        for edge in range(first, last):
+            value, unit = values[owners[edge]], unit_of[owners[edge]]
+            count = tally[value]
+            if unit == unit_of[person]:
+                if owners[edge] != person:
+                    continue  # in a ring other matches are in the same unit
+                own[person, 0] = distinct > 1
+                own[person, 1] = (not above) and caps[value] < 1
+                learned[unit] += own[person, 0]
+                raised[unit] += own[person, 1]
+                continue
+            learned[unit] += distinct == 2 and count == 1
+            others = above_left - (count if count > caps[value] * left + ROUNDING else 0)
+            still = others > 0 or count - 1 > caps[value] * left + ROUNDING
+            raised[unit] += still and not above
+        for edge in range(first, last):
+            tally[values[owners[edge]]] = 0
+    return learned, raised, own
 
 
 def _distribution(counts: Int64Array) -> dict[str, float]:
