@@ -67,7 +67,7 @@ def audit_release(
         Names from ``mottle.audit.registered()``. Defaults to all of them.
     insider_bound : int, optional
         The number of others whose sensitive values a participant may learn for certain from the own
-        record. Defaults to the entry ``insider_bound`` of the certificate's guarantee; if there is
+        record. Defaults to the entry ``known_records`` of the certificate's method; if there is
         neither, what participants learn is for information only.
     replay : Replay or str, optional
         Repeats the method's decisions on other worlds, for the adversary ``decision``; or why they
@@ -172,8 +172,9 @@ def _table_of_sets(data: ItemSets) -> pa.Table:
 
 def _certified_bound(release: ReleaseData) -> int | None:
     """How many others' values one known record may reveal, as the certificate says."""
-    claim = None if release.certified is None else release.certified.guarantee
-    bound = None if claim is None else claim.facts.get("insider_bound")
+    if release.certified is None:
+        return None
+    bound = release.certified.method.facts.get("known_records")
     return None if bound is None else int(bound)
 
 
