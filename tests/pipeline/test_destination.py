@@ -70,7 +70,14 @@ def test_the_report_is_the_one_that_a_release_in_memory_would_have(
 def test_no_report_when_none_is_wanted_and_an_old_one_goes(people: Path, tmp_path: Path) -> None:
     engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **RUN)
     engine.anonymize(
-        people, SCHEMA, KAnonymity(6), tmp_path / "out", report=False, overwrite=True, **RUN
+        people,
+        SCHEMA,
+        KAnonymity(6),
+        tmp_path / "out",
+        report=False,
+        overwrite=True,
+        another_draw=True,
+        **RUN,
     )
     assert not (tmp_path / "out" / "report.html").exists()
 

@@ -14,10 +14,11 @@ from mottle.audit.containment.assignment_graph import check_rows
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
-from mottle.errors import UsageError
+from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external, read_external
+from mottle.io.link_file import LinkFile
 from mottle.io.read_release import load_release
 from mottle.io.read_table import as_table
 from mottle.release.data import ReleaseData
@@ -95,6 +96,7 @@ def audit_release(
         schema = Schema.read(schema)
     table = as_table(original)
     released = _as_release(release, table, schema)
+    _check_original(table, private)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
@@ -148,6 +150,21 @@ def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | Non
     """Read the owner's links, from the given file or from the release itself."""
     given = release.links if private is None else private
     return None if given is None else read_edges(given, release.table.num_rows, seed)
+
+
+def _check_original(table: pa.Table, private: object) -> None:
+    """Refuse an original that does not fit the fingerprint in the link file."""
+    if isinstance(private, str | os.PathLike):
+        fingerprint = LinkFile(Path(private)).fingerprint
+    else:
+        fingerprint = private.fingerprint if isinstance(private, Links) else None
+    if fingerprint is not None and not fingerprint.fits(table):
+        raise DataError(
+            "The original is not the table that the release was made from: it does not fit the"
+            " fingerprint in the link file.",
+            "Name the table of that run, and read it with the same options (--missing,"
+            " --delimiter, --encoding).",
+        )
 
 
 def _notes(release: ReleaseData, guarantee: Guarantee | None) -> list[str]:

@@ -2,7 +2,8 @@
 
 Rows are ``published, original, true``, one per edge, a record's preimages in the order of the
 graph's layers. The block of every released row is in the file's metadata: some draws are made once
-per block, and what one known link reveals then depends on the block.
+per block, and what one known link reveals then depends on the block. In a run with an owner's key
+the metadata also has a fingerprint of the table, so that an audit can refuse another original.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError
+from mottle.utils.table_digest import Fingerprint
 
 if TYPE_CHECKING:
     from mottle.release.links import Links
 
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
-BLOCKS = b"mottle.blocks"
+BLOCKS, FINGERPRINT = b"mottle.blocks", b"mottle.fingerprint"
 _ROWS_PER_BATCH = 1 << 20
 
 
@@ -35,11 +37,16 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
+def recognizing(fingerprint: Fingerprint | None) -> dict[bytes, bytes]:
+    """Return the metadata by which the original is recognized later."""
+    return {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+
+
 def write_links(links: Links, path: Path) -> None:
     """Write the link file, readable by its owner only."""
     private_file(path)
     blocks = b64encode(zlib.compress(links.block_of_row.astype("<i4").tobytes()))
-    schema = links.SCHEMA.with_metadata({BLOCKS: blocks})
+    schema = links.SCHEMA.with_metadata({BLOCKS: blocks, **recognizing(links.fingerprint)})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
@@ -62,6 +69,7 @@ class LinkFile:
     """
 
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
+    fingerprint: Fingerprint | None = None  # of the table; None if the run had no owner's key
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -69,7 +77,10 @@ class LinkFile:
         self._path = path
         try:
             schema = pq.read_schema(path)
-            packed = (pq.read_metadata(path).metadata or {}).get(BLOCKS)
+            metadata = pq.read_metadata(path).metadata or {}
+            packed, recognized = metadata.get(BLOCKS), metadata.get(FINGERPRINT)
+            if recognized is not None:
+                self.fingerprint = Fingerprint.from_json(recognized)
             self.blocks = None
             if packed is not None:
                 blocks = zlib.decompress(b64decode(packed, validate=True))

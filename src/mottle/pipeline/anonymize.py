@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from mottle import methods
 from mottle.audit.certificate_audit import full_audit
@@ -11,6 +12,7 @@ from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.io.owner_key import owner_key
 from mottle.io.read_table import as_table
 from mottle.methods.base import Method
 from mottle.methods.het.dummy_records import add_dummies, dummies_notice
@@ -21,6 +23,7 @@ from mottle.pipeline.certify import (
     method_facts,
     protected_values,
 )
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings, check_schema
@@ -46,6 +49,7 @@ def anonymize(
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
+    key: str | Path | bytes | None = None,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
     audit: str = AUDITS[0],
@@ -76,6 +80,10 @@ def anonymize(
     seed : int, optional
         For experiments only: makes the run repeatable, and its secret guessable. The certificate
         states it. Without it, randomness comes from the operating system.
+    key : str, Path or bytes, optional
+        The owner's key, as a file (created at first use, mode 0600) or as 32 bytes. All randomness
+        then follows from the key, the table and the options, so that the same call gives the same
+        release. It excludes ``seed`` and a time limit. Keep it secret, and outside the release.
     progress : callable, optional
         Called with a `Progress` at the beginning of every stage.
     unsafe_paper_randomization : bool
@@ -125,6 +133,7 @@ def anonymize(
         totals=totals,
         unsafe_paper_randomization=unsafe_paper_randomization,
         audit=audit,
+        key=key,
     )
     chosen = _method(settings, guarantee)
     check_schema(schema)
@@ -136,6 +145,9 @@ def anonymize(
         raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
+    if owned is not None:
+        secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
 
     with clock.stage("code"):
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
@@ -176,9 +188,10 @@ def anonymize(
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
-    release = Release(
-        published.table, published.columns, certificate, part.links, published.sensitive
-    )
+    links = part.links
+    if owned is not None:
+        links = replace(links, fingerprint=owned.fingerprint(secret))
+    release = Release(published.table, published.columns, certificate, links, published.sensitive)
     if settings.audit == "full":
         with clock.stage("audit"):
             audited = full_audit(table, release, schema, guarantee)

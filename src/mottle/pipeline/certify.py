@@ -130,6 +130,7 @@ def certify(
             {
                 **({"representation": str(settings.representation)} if is_table else {}),
                 "draw": total.draw,
+                "randomness": settings.randomness,
                 "effort": settings.effort,
                 **({"least_total": None if two_tables else least_total} if is_table else {}),
             }

@@ -23,6 +23,7 @@ from mottle.schema.model import Role
 __all__ = [
     "AUDITS",
     "FORMAT",
+    "OWNER_KEY",
     "AuditSummary",
     "Certificate",
     "Check",
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 AUDITS = ("basic", "full")  # from the run's own measurements, or by playing all adversaries
+OWNER_KEY = "owner's key"  # a source of randomness
 FORMAT = 2  # of certificate.json; files that do not state a format have format 1
 
 
@@ -128,6 +130,8 @@ class RunParameters(_Facts):
 
     representation: str | None = None  # None for sets
     draw: str  # how the true assignment was drawn
+    # Where the random numbers came from: "operating system", "owner's key" or "seed".
+    randomness: str | None = None
     effort: float | None = None  # time limit in seconds; None: until improving no longer paid
     least_total: int | None = None  # fewest records of a published total; None: no totals
 
