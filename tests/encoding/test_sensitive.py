@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from mottle import DataError, Schema, SchemaError, anonymize
-from mottle.encoding.sensitive import MISSING, encode_sensitive
+from mottle.encoding.sensitive import MISSING, count_values, encode_sensitive
 from mottle.guarantees.beta_likeness import BetaLikeness
 from mottle.guarantees.l_diversity import LDiversity
 
@@ -102,3 +104,13 @@ def test_joint_values_know_their_parts():
     assert demand.sensitive_codes.shape == (3, 3)
     assert demand.sensitive_codes[:, 1].tolist() == (3 + a.codes).tolist()
     assert joint.label(int(joint.codes[1])) == "x, 2"
+
+
+def test_values_are_counted_as_they_are_published_whatever_kind_the_column_has() -> None:
+    times = [dt.datetime(2024, 5, 1, hour) for hour in (8, 9, 9, 17)]
+    table = pa.table({"seen": times})
+    schema = Schema.of(quasi_identifying=[], sensitive=["seen"], kinds={"seen": "date"})
+    (seen,) = encode_sensitive(table, schema)
+    assert seen.counts.tolist() == [1, 2, 1]
+    counted = count_values(pa.array(times[:2]), np.array([5, 7]), schema.columns[0])
+    assert counted.counts.tolist() == [5, 7]

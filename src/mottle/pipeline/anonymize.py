@@ -9,7 +9,7 @@ from pathlib import Path
 from mottle import methods
 from mottle.audit.certificate_audit import full_audit
 from mottle.encoding.encode import encode
-from mottle.encoding.sensitive import encode_sensitive
+from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.owner_key import owner_key
@@ -180,6 +180,7 @@ def anonymize(
         protected=protected_values(schema),
         notes=(
             *codes.notes,
+            *notes_on_sensitive(table, schema),
             *column_notes(codes.domains),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
         ),

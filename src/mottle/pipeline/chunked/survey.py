@@ -66,6 +66,8 @@ class DomainSurvey:
                 self.add_values(column, values, np.ones(len(values), np.int64))
             elif column.role is Role.SENSITIVE and self.about_values:
                 self.add_counts(column.name, values, np.ones(len(values), np.int64))
+            if column.role is Role.SENSITIVE:
+                self._count_nan(column.name, values, np.ones(len(values), np.int64))
             if column.role in (Role.SENSITIVE, Role.INSENSITIVE):
                 self.kept_bytes += values.nbytes
 
@@ -79,9 +81,7 @@ class DomainSurvey:
 
     def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64Array) -> None:
         """Add values of a quasi-identifier and how often each occurs."""
-        if pa.types.is_floating(values.type):
-            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
-            self.missing_numbers[column.name] = self.missing_numbers.get(column.name, 0) + nans
+        self._count_nan(column.name, values, counts)
         kind = kind_of(values.type, column)
         comparable_values = comparable(values, column.model_copy(update={"kind": kind}))
         self.add_counts(column.name, comparable_values, counts)
@@ -90,6 +90,12 @@ class DomainSurvey:
                 f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
                 "Round it, or give it another role.",
             )
+
+    def _count_nan(self, name: str, values: pa.ChunkedArray, counts: Int64Array) -> None:
+        """Count the NaN of a column of floats, which are taken for missing."""
+        if pa.types.is_floating(values.type):
+            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
+            self.missing_numbers[name] = self.missing_numbers.get(name, 0) + nans
 
     # --------------------------------------------------------------------------------- results
 
