@@ -103,7 +103,9 @@ def test_values_with_one_cap_are_published_as_one_value(
         "3.5": 162,
         "-inf": 162,
     }
-    assert "Column 'diagnosis': 163 NaN cells are taken for missing." in release.certificate.notes
+    if guarantee.about_values or engine.name != "spark":  # Spark reads only what is counted
+        note = "Column 'diagnosis': 163 NaN cells are taken for missing."
+        assert note in release.certificate.notes
     report = mottle.audit_release(
         table, release, schema=schema.covering(table.column_names), guarantee=guarantee
     )

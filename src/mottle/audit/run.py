@@ -12,7 +12,7 @@ import pyarrow as pa
 from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
 from mottle.audit.links.edges import Edges, read_edges
-from mottle.audit.report import AuditReport, Finding
+from mottle.audit.report import FOR_OWNER, WARNINGS, AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
@@ -123,7 +123,7 @@ def audit_release(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
-        notes=(*notes, *_notes(released, promised)),
+        notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
 
@@ -165,6 +165,12 @@ def _check_original(table: pa.Table, private: object) -> None:
             "Name the table of that run, and read it with the same options (--missing,"
             " --delimiter, --encoding).",
         )
+
+
+def _warnings(findings: Sequence[Finding]) -> list[str]:
+    """What adversaries found out about columns, in words for the owner."""
+    told = [finding.details.get(FOR_OWNER, {}).get(WARNINGS, ()) for finding in findings]
+    return [str(text) for texts in told for text in texts]
 
 
 def _notes(release: ReleaseData, guarantee: Guarantee | None) -> list[str]:

@@ -41,6 +41,8 @@ def run(command: Inspect) -> None:
         f"The proposed quasi-identifiers together single out [bold]{found.unique_share:.1%}[/] of"
         f" the rows; {found.below_five_share:.1%} share theirs with fewer than four others."
     )
+    for warning in found.warnings:
+        out.print(f"Warning: {warning}", markup=False, highlight=False, soft_wrap=True)
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)
     source = command.source.arguments(command.data)
     print_command(f"mottle anonymize {source} --schema {output} --k 10 -o released")

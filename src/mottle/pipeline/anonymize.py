@@ -22,6 +22,7 @@ from mottle.pipeline.certify import (
     column_notes,
     method_facts,
     protected_values,
+    warn_about,
 )
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
@@ -32,6 +33,7 @@ from mottle.pipeline.table_records import TableRecords
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
+from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Representation, Schema
 from mottle.utils.csprng import Purpose, Secret
@@ -150,6 +152,8 @@ def anonymize(
         secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
 
     with clock.stage("code"):
+        unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
+        warn_about(unchanged)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
         if chosen.dummies is not None:
@@ -186,6 +190,7 @@ def anonymize(
         ),
         seconds=clock.seconds,
         least_total=records.least_total,
+        unchanged=unchanged,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)

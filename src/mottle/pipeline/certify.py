@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,11 @@ from mottle.release.certificate import (
     SensitiveFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.unchanged import certified, warnings_about
 from mottle.schema.model import Role, Schema
+from mottle.utils.dependence import Dependence
+
+_log = logging.getLogger(__name__)
 
 SEEDED = (
     "A seed was given: anyone who knows it can repeat the draw and undo the anonymization. Do not"
@@ -60,6 +65,7 @@ def certify(
     notes: Sequence[str],
     seconds: Mapping[str, float],
     least_total: int | None = None,
+    unchanged: Dependence | None = None,
     engine: EngineFacts | None = None,
     cover_check: str = "covered",
     **entries: Any,
@@ -93,6 +99,8 @@ def certify(
         The time by stage.
     least_total : int, optional
         Fewest records that a published total counts; None without totals.
+    unchanged : Dependence, optional
+        What was measured of the columns that are published as they are.
     engine : EngineFacts, optional
         How the table was worked on in chunks.
     cover_check : str
@@ -119,6 +127,8 @@ def certify(
         entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
     if engine is not None:
         entries["engine"] = engine
+    if unchanged is not None:
+        entries["unchanged"] = certified(unchanged)
     return Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
@@ -224,6 +234,12 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
         for domain in domains
         if domain.size == 1
     ]
+
+
+def warn_about(unchanged: Dependence | None) -> None:
+    """Log, for the owner, which unchanged columns give others away; the certificate is public."""
+    for text in () if unchanged is None else warnings_about(unchanged):
+        _log.warning(text)
 
 
 def protected_values(schema: Schema) -> str | None:

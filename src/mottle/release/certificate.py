@@ -38,6 +38,7 @@ __all__ = [
     "RunParameters",
     "SensitiveFacts",
     "SensitiveTable",
+    "UnchangedColumns",
     "certificate_schema",
 ]
 
@@ -167,6 +168,14 @@ class SensitiveFacts(_Facts):
     binned: str | None = None
 
 
+class UnchangedColumns(_Facts):
+    """How many rows the columns that are published as they are single out, as the release shows."""
+
+    rows: int  # that were examined
+    singles_out: Mapping[str, float]  # by column: share of rows whose value no other row has
+    together: float | None = None  # the same for all of them together, if there are several
+
+
 class SensitiveTable(_Facts):
     """The second table of a release of two tables: sensitive values by group."""
 
@@ -246,6 +255,7 @@ class Certificate(_Facts):
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
     sensitive: tuple[SensitiveFacts, ...] = ()
+    unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
     sensitive_table: SensitiveTable | None = None
     gcp: float | None = None  # tables: global certainty penalty
     ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column

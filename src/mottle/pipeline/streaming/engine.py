@@ -61,6 +61,7 @@ from mottle.schema.model import Schema
 from mottle.typing import Float64Array, Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
+from mottle.utils.dependence import MOST_ROWS
 
 
 def anonymize(
@@ -338,7 +339,9 @@ class StreamingEngine:
         """Read all rows once to find the domains and how often sensitive values occur."""
         source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
+        step = -(-source.rows // MOST_ROWS)
         for table in source.read():
+            survey.keep_some(table, step)
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
         if survey.rows != source.rows:
