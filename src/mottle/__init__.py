@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mottle.guarantees.caps import Caps
     from mottle.guarantees.group_caps import GroupCaps
     from mottle.guarantees.k_anonymity import KAnonymity
+    from mottle.guarantees.known_records import KnownRecords
     from mottle.guarantees.l_diversity import LDiversity
     from mottle.hierarchy.tree import Hierarchy
     from mottle.inspection import inspect
@@ -65,6 +66,7 @@ _PLACES = {
     "ItemSets": "mottle.itemsets.data:ItemSets",
     "KAnonymity": "mottle.guarantees.k_anonymity:KAnonymity",
     "Kind": "mottle.schema.model:Kind",
+    "KnownRecords": "mottle.guarantees.known_records:KnownRecords",
     "LDiversity": "mottle.guarantees.l_diversity:LDiversity",
     "Links": "mottle.release.links:Links",
     "MottleError": "mottle.errors:MottleError",
@@ -117,6 +119,7 @@ __all__ = [
     "ItemSets",
     "KAnonymity",
     "Kind",
+    "KnownRecords",
     "LDiversity",
     "Links",
     "MottleError",

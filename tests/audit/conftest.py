@@ -51,6 +51,41 @@ def guarded(crowd: pa.Table) -> Release:
     return anonymize(crowd, PEOPLE_SCHEMA, LDiversity(3), method="buckets", effort=0, seed=2)
 
 
+def _population(rows: int) -> pa.Table:
+    """People in no particular order, eight illnesses independent of everything else."""
+    people = mottle.datasets.population(rows, seed=5).select(["age", "sex", "origin", "income"])
+    drawn = np.random.default_rng(1).integers(0, 8, rows)
+    return people.append_column("diagnosis", pa.array([f"illness {each}" for each in drawn]))
+
+
+@pytest.fixture(scope="session", params=[1500, 8000])
+def bucketed(request: pytest.FixtureRequest) -> tuple[pa.Table, Release]:
+    """A table and its release at ℓ = 3 by permuted buckets, small and large."""
+    table = _population(request.param)
+    release = anonymize(table, PEOPLE_SCHEMA, LDiversity(3), method="buckets", effort=0, seed=2)
+    return table, release
+
+
+@pytest.fixture(scope="session", params=[1500, 8000])
+def rotated(request: pytest.FixtureRequest) -> tuple[pa.Table, Release]:
+    """A table and its release at ℓ = 3 by rotated rings, small and large."""
+    table = _population(request.param)
+    return table, anonymize(table, PEOPLE_SCHEMA, LDiversity(3), method="nh", seed=2)
+
+
+@pytest.fixture(scope="session")
+def with_rows() -> Callable[[Release, np.ndarray], Release]:
+    """The release with its rows in another order; row r becomes the one that was ``order[r]``."""
+
+    def reordered(release: Release, order: np.ndarray) -> Release:
+        links = release.links
+        assert links is not None
+        again = Links(links.graph, links.position_of_row[order], links.truth)
+        return replace(release, stored=release.table.take(pa.array(order)), links=again)
+
+    return reordered
+
+
 @pytest.fixture(scope="session")
 def of_graph() -> Callable[..., tuple[pa.Table, Release]]:
     """A table and its release with any given matches: [original, published] true or false."""
@@ -88,15 +123,18 @@ def with_cells() -> Callable[[Release, str, list], Release]:
 
 
 @pytest.fixture(scope="session")
-def with_draw(crowd: pa.Table) -> Callable[[Release, Callable[[Graph], np.ndarray], bool], Release]:
+def with_draw(crowd: pa.Table) -> Callable[..., Release]:
     """The release published again with another assignment on the same graph.
 
     ``draw`` gives the place of the true original by record position; ``in_order`` leaves the rows
-    in the order of the records instead of a random one.
+    in the order of the records instead of a random one; ``original`` is the table.
     """
 
     def drawn(
-        release: Release, draw: Callable[[Graph], np.ndarray], in_order: bool = False
+        release: Release,
+        draw: Callable[[Graph], np.ndarray],
+        in_order: bool = False,
+        original: pa.Table = crowd,
     ) -> Release:
         assert release.links is not None
         links = release.links
@@ -106,7 +144,7 @@ def with_draw(crowd: pa.Table) -> Callable[[Release, Callable[[Graph], np.ndarra
         rows = pa.array(np.argsort(links.position_of_row)[positions])
         columns = {}
         for column in release.columns:
-            source = release.table if column.form is not None else crowd
+            source = release.table if column.form is not None else original
             taken = rows if column.form is not None else pa.array(again.original_of_row)
             columns[column.name] = source.column(column.name).take(taken)
         table = pa.table(list(columns.values()), schema=release.table.schema)

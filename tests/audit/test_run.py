@@ -190,7 +190,7 @@ def test_a_full_audit_of_a_run_is_the_audit_of_its_release(crowd):
     )
     audit = release.certificate.audit
     assert audit.level == "full"
-    report = mottle.audit_release(crowd, release).to_dict()
+    report = release.audit(crowd).to_dict()
     assert [finding.to_dict() for finding in audit.findings] == report["findings"]
     assert audit.passed == report["passed"]
     assert "audit" in release.certificate.seconds

@@ -203,3 +203,30 @@ def test_a_full_audit_that_breaks_the_guarantee_ends_with_6_and_says_so(tmp_path
     assert done.exit_code == 6, done.output
     assert "The guarantee is broken by: algorithm, sensitive" in said(done)
     assert (tmp_path / "out" / "certificate.json").exists()
+
+
+def test_a_release_of_sets_is_audited_like_a_table(tmp_path):
+    rows = [f"{number % 7};{number % 5};{number % 3 + 20}" for number in range(60)]
+    labels = [f"label {number % 4}" for number in range(60)]
+    original = tmp_path / "baskets.parquet"
+    pq.write_table(pa.table({"bought": rows, "label": labels}), original)
+    release, links = tmp_path / "out", tmp_path / "links.parquet"
+    source = ("--column", "bought", "--sensitive-label", "label")
+    written = ("-o", release, "--private", links, "--seed", "1", "--seconds", "0")
+    done = mottle_command(
+        "anonymize-sets", original, *source, "--separator", ";", "--l", "3", *written
+    )
+    assert done.exit_code == 0, done.output
+    quick = ("--adversary", "linkage", "--adversary", "order", "--adversary", "sensitive")
+    result = mottle_command(
+        "audit", original, release, *source, "--item-separator", ";", "--private", links, *quick
+    )
+    assert result.exit_code == 0, result.output
+    assert "60 people" in said(result)
+    assert "No adversary got beyond what the guarantee allows." in said(result)
+
+
+def test_options_for_sets_are_refused_for_a_table(case):
+    original, release, _ = case
+    result = mottle_command("audit", original, release, "--column", "age")
+    refused(result, 2, "releases of sets", "Leave them out")

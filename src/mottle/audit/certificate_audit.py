@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from mottle.audit.base import ADVERSARIES
+from mottle.audit.decisions import Replay
 from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.audit.run import audit_release
 from mottle.guarantees.base import Guarantee
@@ -82,7 +83,11 @@ def basic_audit(
 
 
 def full_audit(
-    table: pa.Table, release: ReleaseData, schema: Schema, guarantee: Guarantee
+    table: pa.Table,
+    release: ReleaseData,
+    schema: Schema,
+    guarantee: Guarantee,
+    replay: Replay | str | None = None,
 ) -> AuditSummary:
     """Play all adversaries against a release that is still in memory.
 
@@ -96,13 +101,15 @@ def full_audit(
         The schema of the run.
     guarantee : Guarantee
         What is promised.
+    replay : Replay or str, optional
+        As for `audit_release`.
 
     Returns
     -------
     AuditSummary
         The ``audit`` section of the certificate.
     """
-    report = audit_release(table, release, schema=schema, guarantee=guarantee)
+    report = audit_release(table, release, schema=schema, guarantee=guarantee, replay=replay)
     return _certificate_section(report, AUDITS[1])
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
+from mottle.audit.decisions import Replay
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
@@ -18,10 +19,13 @@ from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external, read_external
-from mottle.io.read_release import load_release
+from mottle.io.read_set_release import holds_sets, load_any_release
+from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
+from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema
 
 SAMPLE = 1_000_000  # the number of people up to which everybody is examined
@@ -35,6 +39,8 @@ def audit_release(
     private: Links | str | Path | None = None,
     guarantee: Guarantee | None = None,
     adversaries: Sequence[str] | None = None,
+    insider_bound: int | None = None,
+    replay: Replay | str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> AuditReport:
@@ -42,12 +48,13 @@ def audit_release(
 
     Parameters
     ----------
-    original : path-like, pyarrow.Table or Arrow stream
+    original : path-like, pyarrow.Table, Arrow stream or ItemSets
         The table the release was made from: a file, a pyarrow Table, or any object with the Arrow
-        stream protocol, with all rows in their original order.
+        stream protocol, with all rows in their original order. For a release of sets, the sets:
+        an `ItemSets`, a transaction file or a collection of collections.
     release : ReleaseData or path-like
-        A `Release`, its folder, its ``release.parquet`` or ``release.csv``; or the file that
-        another tool wrote, which ``schema`` then describes.
+        A `Release` or `SetRelease`, its folder, its ``release.parquet`` or ``release.csv``; or the
+        file that another tool wrote, which ``schema`` then describes.
     schema : Schema or path-like, optional
         Required for another tool's release, and where a guarantee is about bins of numbers.
     private : Links or path-like, optional
@@ -58,6 +65,13 @@ def audit_release(
         are for information only.
     adversaries : sequence of str, optional
         Names from ``mottle.audit.registered()``. Defaults to all of them.
+    insider_bound : int, optional
+        The number of others whose sensitive values a participant may learn for certain from the own
+        record. Defaults to the entry ``insider_bound`` of the certificate's guarantee; if there is
+        neither, what participants learn is for information only.
+    replay : Replay or str, optional
+        Repeats the method's decisions on other worlds, for the adversary ``decision``; or why they
+        cannot be repeated. `Release.audit` and ``mottle audit`` make one from the certificate.
     sample : int
         The maximum number of people to examine. Larger tables are sampled, and findings say so.
     seed : int
@@ -93,8 +107,7 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table = as_table(original)
-    released = _as_release(release, table, schema)
+    table, released = _read(original, release, schema)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
@@ -105,6 +118,8 @@ def audit_release(
         schema=schema,
         guarantee=promised,
         edges=_read_links(private, released, int(seed)),
+        insider_bound=_certified_bound(released) if insider_bound is None else insider_bound,
+        replay=replay,
         sample=int(sample),
         seed=int(seed),
     )
@@ -126,22 +141,40 @@ def audit_release(
     )
 
 
-def _as_release(release: object, table: pa.Table, schema: Schema | None) -> ReleaseData:
-    """Return the release as an object, reading it from files if necessary."""
+def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.Table, ReleaseData]:
+    """Return the original as a table and the release as an object, reading files if necessary."""
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
-        if is_external(path, schema):
-            return read_external(path, table, schema)
-        released = load_release(path)
+        if not holds_sets(path) and is_external(path, schema):
+            table = as_table(original)
+            return table, read_external(path, table, schema)
+        released = load_any_release(path)
     else:
         raise UsageError(
             f"A {type(release).__name__} is not a release.",
             "Give a Release, its folder or one of its files.",
         )
+    of_sets = isinstance(released, SetReleaseData)
+    table = _table_of_sets(as_sets(original)) if of_sets else as_table(original)
     check_rows(table.num_rows, released.table.num_rows)
-    return released
+    return table, released
+
+
+def _table_of_sets(data: ItemSets) -> pa.Table:
+    """Sets as a table: a column of lists, and their labels if there are any."""
+    items = data.names.take(pa.array(data.items))
+    lists = pa.LargeListArray.from_arrays(pa.array(data.starts), items)
+    labels = {} if data.labels is None else {data.label_name: data.labels}
+    return pa.table({data.column: lists} | labels)
+
+
+def _certified_bound(release: ReleaseData) -> int | None:
+    """How many others' values one known record may reveal, as the certificate says."""
+    claim = None if release.certified is None else release.certified.guarantee
+    bound = None if claim is None else claim.facts.get("insider_bound")
+    return None if bound is None else int(bound)
 
 
 def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from mottle.audit.containment.coded_columns import CodedColumn, code_columns, quasi_identifiers
 from mottle.audit.containment.index import ContainmentIndex, build_index
+from mottle.audit.decisions import Replay
 from mottle.audit.links.edges import Edges, Subgraph, kept_subgraph
 from mottle.audit.sensitive.published_values import SensitiveAttribute, read_sensitive_attributes
 from mottle.errors import DataError
@@ -119,6 +120,9 @@ class Evidence:
     guarantee: Guarantee | None
     own_codes: tuple[Int32Array, ...]  # for each of `View.sensitive`: everybody's own value
     edges: Edges | None
+    insider_bound: int | None = None  # others whose value one known record may reveal
+    replay: Replay | None = None  # repeats the method's decisions on other worlds
+    no_replay: str = ""  # why there is none
 
     @property
     def k(self) -> int | None:
@@ -146,6 +150,8 @@ def build_view_and_evidence(
     schema: Schema | None,
     guarantee: Guarantee | None,
     edges: Edges | None,
+    insider_bound: int | None,
+    replay: Replay | str | None,
     sample: int,
     seed: int,
 ) -> tuple[View, Evidence]:
@@ -160,4 +166,5 @@ def build_view_and_evidence(
     known = [column.name for column in quasi_identifiers(release)]
     attributes, own_codes = read_sensitive_attributes(original, release, schema, guarantee)
     view = View(release, original.select(known), attributes, sample, seed)
-    return view, Evidence(original, guarantee, own_codes, edges)
+    repeated, why = (None, replay) if isinstance(replay, str) else (replay, "")
+    return view, Evidence(original, guarantee, own_codes, edges, insider_bound, repeated, why)

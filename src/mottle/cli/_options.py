@@ -121,17 +121,13 @@ class SourceOptions(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSourceOptions(OptionGroup):
-    """How sets are read from a file; see docs/sets.md."""
+class SetColumnOptions(OptionGroup):
+    """Which columns of a file hold sets; see docs/sets.md."""
 
     panel: ClassVar[str] = DATA
 
     column: Annotated[
         str | None, typer.Option(help="Column of a table that holds lists or delimited text.")
-    ] = None
-    separator: Annotated[
-        str | None,
-        typer.Option(help="Separator between items of a text.", show_default="blanks"),
     ] = None
     record: Annotated[
         str | None, typer.Option(help="In a table with one row per item: the column of the record.")
@@ -142,6 +138,34 @@ class SetSourceOptions(OptionGroup):
     label: Annotated[
         str | None, typer.Option("--sensitive-label", help="Column of the sensitive labels.")
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSourceOptions(SetColumnOptions):
+    """How sets are read from a file; see docs/sets.md."""
+
+    separator: Annotated[
+        str | None,
+        typer.Option(help="Separator between items of a text.", show_default="blanks"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalSetOptions(SetColumnOptions):
+    """How the original of a release is read that may be a release of sets."""
+
+    item_separator: Annotated[
+        str | None,
+        typer.Option(
+            help="Separator between items of a text, for a release of sets.", show_default="blanks"
+        ),
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any of the options is given."""
+        typed = (self.column, self.record, self.item, self.label, self.item_separator)
+        return any(value is not None for value in typed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from mottle.audit import AuditReport, Finding, audit_release
+from mottle.audit import AuditReport, Finding
 from mottle.cli.commands import Audit
+from mottle.errors import UsageError
+from mottle.io.read_set_release import holds_sets
+from mottle.io.read_sets import read_sets
+from mottle.itemsets.data import ItemSets
+from mottle.pipeline.replay import audit_and_replay
 from mottle.release.certificate import AUDITS, Certificate
 
 BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
@@ -17,10 +23,11 @@ _VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"
 
 def run(command: Audit) -> None:
     """Run adversaries against a release; exit code 6 if its guarantee is broken."""
-    report = audit_release(
-        command.source.read(command.original),
+    schema = command.columns.schema if command.columns.given else None
+    report = audit_and_replay(
+        _original(command),
         command.release,
-        schema=command.columns.schema if command.columns.given else None,
+        schema=schema,
         private=command.private,
         guarantee=command.guarantee.guarantee,
         adversaries=command.adversary or None,
@@ -33,6 +40,28 @@ def run(command: Audit) -> None:
         show_report(report, Console(), command.release.name)
     if not report.passed:
         raise typer.Exit(BROKEN)
+
+
+def _original(command: Audit) -> pa.Table | ItemSets:
+    """Read what the release was made from."""
+    sets = command.sets
+    if holds_sets(command.release):
+        return read_sets(
+            command.original,
+            column=sets.column,
+            record=sets.record,
+            item=sets.item,
+            separator=sets.item_separator,
+            label=sets.label,
+            encoding=command.source.encoding,
+        )
+    if sets.given:
+        raise UsageError(
+            "--column, --record, --item, --sensitive-label and --item-separator are for releases of"
+            " sets, and this is a release of a table.",
+            "Leave them out.",
+        )
+    return command.source.read(command.original)
 
 
 def show_report(report: AuditReport, out: Console, title: str) -> None:

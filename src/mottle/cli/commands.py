@@ -25,6 +25,7 @@ from mottle.cli._options import (
     GuaranteeSeriesOptions,
     OptionalColumnOptions,
     OptionalGuaranteeOptions,
+    OptionalSetOptions,
     Overwrite,
     Private,
     ReportOptions,
@@ -188,12 +189,13 @@ class Audit(Command):
     module: ClassVar[str] = "mottle.cli.audit"
 
     original: Annotated[
-        str, typer.Argument(help="The table the release was made from: file or database.")
+        str, typer.Argument(help="The table or sets the release was made from: file or database.")
     ]
     release: Annotated[
         Path, typer.Argument(help="Release folder or file, or another tool's file (--schema).")
     ]
     source: SourceOptions
+    sets: OptionalSetOptions
     private: Annotated[
         Path | None,
         typer.Option(help="The owner's secret link file.", rich_help_panel=DATA),

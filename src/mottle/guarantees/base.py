@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from mottle.errors import GuaranteeError, UsageError
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import REPLAYED, DecidesBy
-from mottle.guarantees.demand import Demand, allowed
+from mottle.guarantees.demand import KNOWN_RECORDS, Demand, allowed
 from mottle.utils.lazy import lazy_module
 from mottle.utils.registry import Registry
 
@@ -187,6 +187,11 @@ class Guarantee:
     def about_values(self) -> bool:
         """Whether the guarantee is about sensitive values."""
         return True
+
+    @property
+    def known_records(self) -> int | None:
+        """The most others that one known record may give away; None if it does not say."""
+        return None
 
     def check_feasible(self, rows: int) -> None:
         """Check that a table of some size can have the guarantee.
@@ -390,6 +395,12 @@ class Guarantee:
         self.check_feasible(rows)
         self.check_values(sensitive)
         if not self.about_values:
+            if self.known_records is not None:
+                raise UsageError(
+                    "A bound on what one known record gives away goes along with a guarantee about"
+                    " sensitive values.",
+                    "Add --l, --beta or --cap, or leave out --known-records.",
+                )
             return Demand(self.degree)
         if not sensitive:
             raise UsageError(
@@ -410,6 +421,7 @@ class Guarantee:
             caps=np.concatenate(caps),
             counts=np.concatenate([values.counts for values in attributes]),
             condition=self.condition(sensitive),
+            known_records=KNOWN_RECORDS if self.known_records is None else self.known_records,
         )
 
     def _eligible_caps(self, values: SensitiveValues) -> Float64Array:
@@ -467,6 +479,11 @@ class Combined(Guarantee):
     @property
     def about_values(self) -> bool:
         return any(part.about_values for part in self.parts)
+
+    @property
+    def known_records(self) -> int | None:
+        bounds = [part.known_records for part in self.parts]
+        return min((bound for bound in bounds if bound is not None), default=None)
 
     def check_feasible(self, rows: int) -> None:
         for part in self.parts:

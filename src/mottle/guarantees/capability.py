@@ -27,6 +27,8 @@ class Capability(Flag):
     OWN_CAPS = auto()
     # Caps for groups of similar values, in addition to those of values: what `GroupCaps` requires.
     GROUP_CAPS = auto()
+    # A bound on how many others one known record gives away.
+    KNOWN_RECORDS = auto()
     # A predicate on the sensitive values of an individual's matches, such as t-closeness. No
     # method offers it.
     BLOCK_CONDITION = auto()

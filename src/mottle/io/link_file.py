@@ -1,8 +1,9 @@
 """The owner's private link file: every edge of the graph, which edges are true, and the blocks.
 
 Rows are ``published, original, true``, one per edge, a record's preimages in the order of the
-graph's layers. The block of every released row is in the file's metadata: some draws are made once
-per block, and what one known link reveals then depends on the block.
+graph's layers. The file's metadata hold two numbers for every released row. Its *block*: some draws
+are made once per block, and what one known link reveals then depends on the block. Its *centre*,
+the input row around which it was generalized: it tells whether anything was permuted at all.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
 BLOCKS = b"mottle.blocks"
+CENTRES = b"mottle.centres"
 _ROWS_PER_BATCH = 1 << 20
 
 
@@ -38,15 +40,27 @@ def private_file(path: Path) -> None:
 def write_links(links: Links, path: Path) -> None:
     """Write the link file, readable by its owner only."""
     private_file(path)
-    blocks = b64encode(zlib.compress(links.block_of_row.astype("<i4").tobytes()))
-    schema = links.SCHEMA.with_metadata({BLOCKS: blocks})
+    numbers = {BLOCKS: _pack(links.block_of_row), CENTRES: _pack(links.centre_of_row)}
+    schema = links.SCHEMA.with_metadata(numbers)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
 
 
+def _pack(numbers: NDArray[np.integer]) -> bytes:
+    """Numbers as text for the metadata."""
+    return b64encode(zlib.compress(numbers.astype("<i4").tobytes()))
+
+
+def _unpack(packed: bytes | None) -> NDArray[np.int32] | None:
+    """The numbers of `_pack`; None where the file does not hold them."""
+    if packed is None:
+        return None
+    return np.frombuffer(zlib.decompress(b64decode(packed, validate=True)), "<i4")
+
+
 class LinkFile:
-    """A link file: its rows in batches, and the block of every released row.
+    """A link file: its rows in batches, and the block and centre of every released row.
 
     Parameters
     ----------
@@ -62,6 +76,7 @@ class LinkFile:
     """
 
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
+    centres: NDArray[np.int32] | None
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -69,11 +84,9 @@ class LinkFile:
         self._path = path
         try:
             schema = pq.read_schema(path)
-            packed = (pq.read_metadata(path).metadata or {}).get(BLOCKS)
-            self.blocks = None
-            if packed is not None:
-                blocks = zlib.decompress(b64decode(packed, validate=True))
-                self.blocks = np.frombuffer(blocks, "<i4")
+            metadata = pq.read_metadata(path).metadata or {}
+            self.blocks = _unpack(metadata.get(BLOCKS))
+            self.centres = _unpack(metadata.get(CENTRES))
             is_link_file = all(name in schema.names for name in COLUMNS)
         except (pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False

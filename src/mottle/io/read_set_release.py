@@ -105,8 +105,24 @@ def load_any_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData
     ReleaseData
         A `SetReleaseData` for sets.
     """
-    folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    file = folder / CERTIFICATE
-    if file.exists() and read_certificate(file).kind is ReleaseKind.SETS:
+    if holds_sets(path):
         return load_set_release(path)
     return load_release(path, in_memory=in_memory)
+
+
+def holds_sets(path: str | Path) -> bool:
+    """Tell whether a path is a release of sets, as its certificate says.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder or a file.
+
+    Returns
+    -------
+    bool
+        False where there is no certificate.
+    """
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    file = folder / CERTIFICATE
+    return file.exists() and read_certificate(file).kind is ReleaseKind.SETS

@@ -27,7 +27,10 @@ PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time l
     "auto",
     title="picks a method by rows, k, distinct rows and time limit; the certificate says which",
     paper="mottle",
-    offers=Capability.K_ANONYMITY | Capability.CAPS | Capability.GROUP_CAPS,
+    offers=Capability.K_ANONYMITY
+    | Capability.CAPS
+    | Capability.GROUP_CAPS
+    | Capability.KNOWN_RECORDS,
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
     decides_by=DecidesBy.SEPARATELY,

@@ -23,6 +23,7 @@ from mottle.pipeline.certify import (
 )
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
+from mottle.pipeline.replay import replay_of
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
@@ -181,7 +182,8 @@ def anonymize(
     )
     if settings.audit == "full":
         with clock.stage("audit"):
-            audited = full_audit(table, release, schema, guarantee)
+            replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)
+            audited = full_audit(table, release, schema, guarantee, replay)
         certificate = certificate.with_changes(audit=audited, seconds=dict(clock.seconds))
         release = replace(release, certified=certificate)
     clock.report_end()

@@ -160,6 +160,7 @@ def certify(
             *_notes(total, settings, guarantee, protected),
             *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
             *_similar_values(guarantee, sensitive),
+            *_limits_of_buckets(method),
         ),
         sha256={},
         seconds=dict(seconds),
@@ -212,6 +213,20 @@ def _notes(
     if not total.within_caps:
         notes.append(UNSAFE)
     return notes
+
+
+def _limits_of_buckets(method: MethodFacts) -> list[str]:
+    """State what one known record gives away, and what the caps do not bound."""
+    others = method.facts.get("known_records")
+    if others is None:
+        return []
+    return [
+        "Whoever knows one true record, her own for instance, can learn at most"
+        f" {others:,} {'other' if others == 1 else 'others'} from it.",
+        "The bounds on sensitive values hold against whoever knows how often values occur, not how"
+        " they go with quasi-identifiers. Whoever assumes that similar people have similar values"
+        " may infer more; fewer known records make that harder.",
+    ]
 
 
 def _mixed_decision(method: Method | SetMethod) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from mottle.audit.report import AuditReport
-from mottle.audit.run import audit_release
 from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
 from mottle.io.write_release import save_release
+from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate
@@ -31,7 +31,7 @@ from mottle.report.report import InternalReport, page_of
 
 
 class _Saved(ReleaseData):
-    """Writing a release, of a table or of sets, to a folder."""
+    """Writing a release, of a table or of sets, to a folder, and auditing it."""
 
     def save(
         self,
@@ -90,6 +90,24 @@ class _Saved(ReleaseData):
             report=page_of(self) if report else None,
             internal=None if internal is None else (internal.path, internal.page_of(self)),
         )
+
+    def audit(self, original: object, **options: Any) -> AuditReport:
+        """Run adversaries against the release.
+
+        Parameters
+        ----------
+        original : table, sets or path
+            What the release was made from.
+        **options : object
+            As for `mottle.audit_release`. The method is repeated as the certificate describes it,
+            unless ``replay`` says otherwise.
+
+        Returns
+        -------
+        AuditReport
+            What each adversary achieved, compared with what the guarantee allows.
+        """
+        return audit_and_replay(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,23 +304,6 @@ class Release(_Saved):
     @cached_property
     def _prepared(self) -> dict[str, Queries]:
         return {}
-
-    def audit(self, original: object, **options: Any) -> AuditReport:
-        """Run adversaries against the release.
-
-        Parameters
-        ----------
-        original : table or path
-            The table the release was made from.
-        **options : object
-            As for `mottle.audit_release`.
-
-        Returns
-        -------
-        AuditReport
-            What each adversary achieved, compared with what the guarantee allows.
-        """
-        return audit_release(original, self, **options)
 
 
 @dataclass(frozen=True, repr=False)

@@ -32,6 +32,11 @@ class Links:
         return self.graph.members[self.truth[self.position_of_row]]
 
     @property
+    def centre_of_row(self) -> Int32Array:
+        """The input row around whose place in the graph each release row was generalized."""
+        return self.graph.members[self.position_of_row]
+
+    @property
     def block_of_row(self) -> Int64Array:
         """The block of the graph that each release row belongs to."""
         sizes = self.graph.sizes

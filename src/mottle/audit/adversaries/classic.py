@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.audit.base import register
+from mottle.audit.containment.coded_columns import quasi_identifiers
 from mottle.audit.containment.compact import group_rows
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.published_values import common_codes
@@ -31,6 +32,7 @@ from mottle.audit.sensitive.shares import (
 from mottle.audit.view import Evidence, View
 from mottle.errors import SchemaError, UsageError, did_you_mean
 from mottle.io.read_table import as_table
+from mottle.release.cell_text import text_columns
 from mottle.schema.model import Role
 from mottle.typing import Int64Array
 
@@ -228,7 +230,11 @@ def recursive_c(groups: Int64Array, codes: Int64Array, l: int) -> float:  # noqa
 def classic(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure the release by its equal rows, comparing cells as text; for information."""
     texts = view.release.to_text()
-    names = [name for name in view.people.column_names if name in texts.column_names]
+    names = [
+        name
+        for column in quasi_identifiers(view.release)
+        for name in text_columns(column.name, column.form)
+    ]
     codes = np.stack([common_codes(texts.column(name))[0] for name in names], axis=1)
     groups, _ = group_rows(codes)
     sensitive = [c.name for c in view.release.columns if c.role is Role.SENSITIVE]

@@ -4,12 +4,16 @@ NH10 §5.2: a known link removes an original and its record from the graph, and 
 that then lies in no assignment. In rings and homogeneous groups the others lose at most one match
 for each person known; in other graphs a few more. Draws that move a whole bucket or block at once
 reveal more, which is accounted for exactly: one known link of a bucket reveals where the whole
-bucket went.
+bucket went, in all parts of its table (`mottle.audit.links.bucket_tables`).
 
-No guarantee covers known records, so the curves are for information. Only for k-anonymity (with k
-of 3 or more) one thing is judged: a known record must reveal less than one other record on average,
-so that known records do not lead to more and more of them. Drawing among the k shifts of a ring
-reveals the whole ring.
+Everybody in the table is such an adversary: participants know their own values and records. For
+each of them, the people are counted of whom that reveals the value for certain, or raises the
+belief in a value above its cap. The first is judged if the release states a bound.
+
+Other guarantees do not cover known records, so the curves are for information. Only for k-anonymity
+(with k of 3 or more) one thing is judged: a known record must reveal less than one other record on
+average, so that known records do not lead to more and more of them. Drawing among the k shifts of a
+ring reveals the whole ring.
 """
 
 from __future__ import annotations
@@ -19,17 +23,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from mottle.assignment import WALKS
 from mottle.audit.base import register
+from mottle.audit.links.bucket_tables import BucketTables, find_tables
 from mottle.audit.links.corrupted_draws import simulate_one_known_link
-from mottle.audit.links.edges import Edges, subgraph_of_records
+from mottle.audit.links.edges import Edges, Subgraph, subgraph_of_records
 from mottle.audit.report import Outcome
 from mottle.audit.view import Evidence, View
-from mottle.typing import BoolArray, Int64Array
+from mottle.guarantees.demand import ROUNDING
+from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 _SHARES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)  # shares of all people who are known, at random
 _MOST_KNOWN = 9  # people known in the worst case
+_INSIDERS = "people of whom one participant's own record reveals the value, at most"
 _CHAIN = 1  # records revealed by a known one from which on each leads to the next
 _TARGETS = 20  # people against whom the worst case is searched
 _SINGLE = 200  # people who are assumed known one at a time
@@ -54,52 +62,149 @@ def corruption(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome(measure, None, details=why)
         return
     edges = subgraph.edges
-    rule = _rule(edges, draw)
-    exposed_others = _exposed_by_one(edges, draw, view.seed)
+    values, caps = _values(view, evidence, subgraph)
+    together = _drawn_together(edges, draw, values, caps)
+    rule = _rule(edges, draw, together)
+    exposed_others = _exposed_by_one(edges, draw, together, view.seed)
     facts: dict[str, Any] = {
         "draw": draw,
         **subgraph.facts(int(view.people.num_rows)),
         "random": _random_curve(rule, edges.records, view.seed),
-        "worst_case": _worst_case(edges, draw, rule, view.seed),
+        "worst_case": _worst_case(edges, draw, together, rule, view.seed),
     }
+    if draw == "buckets":
+        facts |= together.facts()
     if draw in WALKS:
         facts["one_known_simulated"] = simulate_one_known_link(edges, draw, view.seed)
     k, guarantee = evidence.k, evidence.guarantee
     if k is None or k < 3 or guarantee is None or guarantee.about_values:
         yield Outcome(measure, exposed_others, details=facts)
-        return
-    yield Outcome(measure, exposed_others, _CHAIN, exposed_others < _CHAIN, facts)
+    else:
+        yield Outcome(measure, exposed_others, _CHAIN, exposed_others < _CHAIN, facts)
+    learned, raised = _learned_by_insiders(edges, together.units, values, caps)
+    most, bound = int(learned.max()), evidence.insider_bound
+    details = {
+        "participants": len(learned),
+        **subgraph.facts(int(view.people.num_rows)),
+        "certain": _distribution(learned),
+        "above_cap": _distribution(raised),
+    }
+    yield Outcome(_INSIDERS, most, bound, None if bound is None else most <= bound, details)
 
 
-def _rule(edges: Edges, draw: str) -> MatchesLeft:
-    """The rule by which known links reduce the matches of others, for each way of drawing."""
-    if draw == "buckets":
-        return partial(_left_by_unit, edges, _units(edges, edges.clusters, buckets=True))
-    if draw in ("rotation", "apart"):
-        return partial(_left_by_unit, edges, _units(edges, edges.clusters, buckets=False))
-    return edges.effective_matches
+def _values(view: View, evidence: Evidence, subgraph: Subgraph) -> tuple[Int32Array, Float64Array]:
+    """Everybody's sensitive value and the caps; without sensitive columns, everybody's own record.
 
-
-def _units(edges: Edges, clusters: Int64Array, *, buckets: bool) -> Int64Array:
-    """For each original: the number of the unit that one known link reveals; -1 for none.
-
-    In a complete block everybody is drawn individually. Otherwise the unit is the whole block, or
-    the bucket: an original of bucket b is in layer b of all its matches.
+    With several sensitive columns these are the joint values.
     """
-    matches = np.bincount(edges.originals, minlength=edges.records)
-    alone = matches == np.bincount(clusters)[clusters]
-    units = clusters.copy()
-    if buckets:
-        layer = np.zeros(edges.records, np.int64)
-        layer[edges.originals] = edges.layers
-        units = clusters * (int(layer.max()) + 1) + layer
-    _, units = np.unique(units, return_inverse=True)
-    return np.where(alone, -1, units.ravel())
+    if not view.sensitive:
+        return np.arange(subgraph.edges.records, dtype=np.int32), np.ones(subgraph.edges.records)
+    return evidence.own_codes[0][subgraph.people], view.sensitive[0].reference.caps
 
 
-def _left_by_unit(edges: Edges, units: Int64Array, known: BoolArray) -> Int64Array:
+def _drawn_together(
+    edges: Edges, draw: str, values: Int32Array, caps: Float64Array
+) -> BucketTables:
+    """The units that one known link reveals: buckets, whole blocks, or none."""
+    if draw == "buckets":
+        return find_tables(edges, values, caps)
+    numbers, blocks = np.unique(edges.clusters, return_inverse=True)
+    units = np.full(edges.records, -1)
+    if draw in ("rotation", "apart"):
+        matches = np.bincount(edges.originals, minlength=edges.records)
+        units = np.where(matches == np.bincount(blocks)[blocks], -1, blocks)
+    return BucketTables(units, blocks, len(numbers), False, None, None)
+
+
+def _learned_by_insiders(
+    edges: Edges, units: Int64Array, values: Int32Array, caps: Float64Array
+) -> tuple[Int64Array, Int64Array]:
+    """For each person: how many others' values the own record reveals, or raises above the cap.
+
+    The own record reveals the unit. All others who matched a record of the unit lose that match;
+    their values are certain if all other matches have one value. Nobody counts of whom the same was
+    known without the own record.
+    """
+    together = units >= 0
+    unit_of = np.where(together, units, int(units.max(initial=-1)) + 1 + np.arange(len(units)))
+    starts, records = edges.matches
+    learned, raised, own = _count_by_unit(
+        starts, edges.truth[records], unit_of, values, caps, int(unit_of.max()) + 1
+    )
+    # Of somebody drawn alone only the own record is in the unit, which tells nothing new.
+    return learned[unit_of] - own[:, 0], raised[unit_of] - own[:, 1]
+
+
+@njit(cache=True, nogil=True)
+def _count_by_unit(
+    starts: Int64Array,
+    owners: Int32Array,
+    unit_of: Int64Array,
+    values: Int32Array,
+    caps: Float64Array,
+    units: int,
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """For each unit: of how many people it reveals the value, or raises a belief above its cap.
+
+    The third result says for each person whether either is so of the person's own unit.
+    """
+    learned, raised = np.zeros(units, np.int64), np.zeros(units, np.int64)
+    own = np.zeros((unit_of.size, 2), np.int64)
+    tally = np.zeros(caps.size, np.int64)
+    for person in range(unit_of.size):
+        first, last = starts[person], starts[person + 1]
+        distinct = 0
+        for edge in range(first, last):
+            value = values[owners[edge]]
+            distinct += tally[value] == 0
+            tally[value] += 1
+        matches, left = last - first, max(last - first - 1, 1)
+        above, above_left = False, 0
+        for edge in range(first, last):
+            value = values[owners[edge]]
+            above |= tally[value] > caps[value] * matches + ROUNDING
+            # every record of a value counts, so that the sum is positive if any value is above
+            above_left += tally[value] > caps[value] * left + ROUNDING
+        for edge in range(first, last):
+            value, unit = values[owners[edge]], unit_of[owners[edge]]
+            count = tally[value]
+            if unit == unit_of[person]:
+                if owners[edge] != person:
+                    continue  # in a ring other matches are in the same unit
+                own[person, 0] = distinct > 1
+                own[person, 1] = (not above) and caps[value] < 1
+                learned[unit] += own[person, 0]
+                raised[unit] += own[person, 1]
+                continue
+            learned[unit] += distinct == 2 and count == 1
+            others = above_left - (count if count > caps[value] * left + ROUNDING else 0)
+            still = others > 0 or count - 1 > caps[value] * left + ROUNDING
+            raised[unit] += still and not above
+        for edge in range(first, last):
+            tally[values[owners[edge]]] = 0
+    return learned, raised, own
+
+
+def _distribution(counts: Int64Array) -> dict[str, float]:
+    """Mean, 99th percentile and maximum over all participants."""
+    return {
+        "mean": float(counts.mean()),
+        "99 %": float(np.quantile(counts, 0.99)),
+        "most": int(counts.max()),
+    }
+
+
+def _rule(edges: Edges, draw: str, together: BucketTables) -> MatchesLeft:
+    """The rule by which known links reduce the matches of others, for each way of drawing."""
+    if draw in WALKS:
+        return edges.effective_matches
+    return partial(_left_by_unit, edges, together.units, together.tables)
+
+
+def _left_by_unit(
+    edges: Edges, units: Int64Array, clusters: Int64Array, known: BoolArray
+) -> Int64Array:
     """Matches left when a unit moves as a whole: fewer by the number of units that are known."""
-    clusters = edges.clusters
     matches = np.bincount(edges.originals, minlength=edges.records)
     together = units >= 0
     revealed = np.zeros(int(units.max(initial=-1)) + 2, np.bool_)
@@ -136,10 +241,10 @@ def _random_curve(rule: MatchesLeft, people: int, seed: int) -> list[dict[str, A
     return steps
 
 
-def _exposed_by_one(edges: Edges, draw: str, seed: int) -> float:
+def _exposed_by_one(edges: Edges, draw: str, together: BucketTables, seed: int) -> float:
     """The mean number of others left with a single match, over people known one at a time."""
     if draw not in WALKS:
-        units = _units(edges, edges.clusters, buckets=draw == "buckets")
+        units = together.units
         pairs = np.bincount(edges.clusters)[edges.clusters] == 2
         sizes = np.bincount(units[units >= 0], minlength=1)
         return float(np.where(units >= 0, sizes[units] - 1, pairs).mean())
@@ -159,14 +264,15 @@ def _exposed_by_one(edges: Edges, draw: str, seed: int) -> float:
 # ------------------------------------------------------------------------------------- worst case
 
 
-def _worst_case(edges: Edges, draw: str, rule: MatchesLeft, seed: int) -> list[dict[str, Any]]:
+def _worst_case(
+    edges: Edges, draw: str, together: BucketTables, rule: MatchesLeft, seed: int
+) -> list[dict[str, Any]]:
     """Matches left when the people whose records reveal most are known, one after the other."""
     if edges.records < 2:
         return []
     if draw in WALKS:
         return _worst_targets(edges, seed)
-    clusters = edges.clusters
-    units = _units(edges, clusters, buckets=draw == "buckets")
+    clusters, units = together.tables, together.units
     if (units >= 0).any():  # one of each of the largest units
         sizes = np.bincount(units[units >= 0])
         largest = np.argsort(-sizes, kind="stable")[: min(_MOST_KNOWN, np.count_nonzero(sizes))]

@@ -67,7 +67,7 @@ def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
     elif decided != DecidesBy.BOTH:
         yield _does_not_apply(decided or "no decision is declared to have looked at both")
     elif made.name not in VARIATIONS:
-        facts = {**_declared(made), "not_played": "no attack on this method is implemented"}
+        facts = {**_declared(made), "not_played": "the adversary 'decision' plays it"}
         yield Outcome(_MEASURE, None, details=facts)
     elif evidence.subgraph is None:
         facts = {**_declared(made), "not_played": "needs the private link file"}

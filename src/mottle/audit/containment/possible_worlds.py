@@ -47,8 +47,12 @@ class WorldsColumn(NamedTuple):
 
 
 def read_worlds_column(values: pa.Array, cells: pa.StructArray) -> WorldsColumn:
-    """Number the items of originals (lists, null for missing) and of published cells jointly."""
-    base, uncertain, distance, missing = cells.flatten()
+    """Number the items of originals (lists, null for missing) and of published cells jointly.
+
+    Cells of a release of sets do not say whether the set may be missing: none is.
+    """
+    base, uncertain, distance, *flags = cells.flatten()
+    missing = flags[0] if flags else pa.nulls(len(cells), pa.bool_())
     parts = [part.flatten() for part in (values, base, uncertain)]
     coded = pa.concat_arrays(parts).dictionary_encode()
     codes = np.split(coded.indices.to_numpy(), np.cumsum([len(part) for part in parts])[:-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class Edges:
     blocks: Int32Array | None  # [records]: block of the graph; None if the file does not state it
     # [records]: whether the record's edges were kept; None if those of all records were
     kept: BoolArray | None = None
+    # [records]: the original around which the record was generalized; None if the file lacks it
+    centres: Int32Array | None = None
 
     @property
     def records(self) -> int:
@@ -141,6 +143,7 @@ def subgraph_of_records(edges: Edges, records: Int64Array) -> Subgraph | None:
         originals=originals,
         truth=number[edges.truth[records]],
         blocks=None if edges.blocks is None else edges.blocks[records],
+        centres=None if edges.centres is None else number[edges.centres[records]],
     )
     return Subgraph(part, records, people)
 
@@ -158,16 +161,20 @@ def read_edges(private: object, rows: int, seed: int = 0) -> Edges:
     if isinstance(private, Links):
         source = private
         blocks: Int32Array | None = private.block_of_row.astype(np.int32)
+        centres: Int32Array | None = private.centre_of_row
     elif isinstance(private, str | os.PathLike):
         source = LinkFile(Path(private))
-        blocks = source.blocks
+        blocks, centres = source.blocks, source.centres
     else:
         raise UsageError(
             f"A {type(private).__name__} is not a private link file.",
             "Give the file that 'mottle anonymize --private FILE' wrote.",
         )
     degrees = _count(source, rows)
-    if degrees is None or (blocks is not None and len(blocks) != rows):
+    strange = any(part is not None and len(part) != rows for part in (blocks, centres))
+    if centres is not None and not strange:
+        strange = bool(np.any((centres < 0) | (centres >= rows)))
+    if degrees is None or strange:
         raise DataError(
             "The private link file refers to rows that the release does not have.",
             "Give the file that was written together with the release.",
@@ -175,7 +182,7 @@ def read_edges(private: object, rows: int, seed: int = 0) -> Edges:
     kept = None
     if blocks is not None and degrees.sum() > MOST_EDGES:
         kept = _sample_blocks(degrees, blocks, seed)
-    return _collect(source, rows, blocks, kept)
+    return replace(_collect(source, rows, blocks, kept), centres=centres)
 
 
 def _count(source: Links | LinkFile, rows: int) -> Int64Array | None:

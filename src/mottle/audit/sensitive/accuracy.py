@@ -24,6 +24,11 @@ class GuessAccuracy:
     trials: int = 1  # number of guessing strategies of which this is the best
 
     @property
+    def proves(self) -> bool:
+        """Whether it would be significant for all guesses to be right."""
+        return self._chance_of(1.0) < _CHANCE
+
+    @property
     def passed(self) -> bool | None:
         """Whether the guesses stay within 3 σ of what is allowed; None when they prove nothing.
 
@@ -32,7 +37,7 @@ class GuessAccuracy:
         correctly as well.
         """
         if self.right <= self.allowed + _ROUNDING:
-            return True if self._chance_of(1.0) < _CHANCE else None
+            return True if self.proves else None
         return self._chance_of(self.right) >= _CHANCE
 
     def _chance_of(self, right: float) -> float:

@@ -54,6 +54,7 @@ from mottle.methods.buckets.waves import published_tables, random_rank, wave_cou
 from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
+_OFFERS = Capability.CAPS | Capability.GROUP_CAPS | Capability.KNOWN_RECORDS
 _WAVE_SECONDS = 2.0  # time to improve the release of the first wave
 
 
@@ -61,10 +62,10 @@ _WAVE_SECONDS = 2.0  # time to improve the release of the first wave
     "buckets",
     title="sensitive values in buckets, matched by quasi-identifiers, buckets permuted at random",
     paper="mottle, after HET",
-    offers=Capability.CAPS | Capability.GROUP_CAPS,
+    offers=_OFFERS,
     cost="O(n · μ · block · d) time, refinement until the time limit; O(n · (μ + d)) memory",
     sets=SetColumns.VOTED,
-    chunking=Chunking(bytes_per_edge=90, offers=Capability.CAPS | Capability.GROUP_CAPS),
+    chunking=Chunking(bytes_per_edge=90, offers=_OFFERS),
     decides_by=DecidesBy.SEPARATELY,
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -23,6 +23,7 @@ from numba import njit
 from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.association import Association, WaveEvidence
+from mottle.methods.buckets.bucketization import expected_loss
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, inside
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
@@ -32,11 +33,14 @@ RISK = 0.02  # chance that any cut of a table fails, as far as margins are right
 _LEVELS = 12  # the risk is divided by it, because a record passes through about as many cuts
 _SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
+_SCOPES = 4  # groups of records that may be cut by themselves
+_UNORDERED: Float64Array = np.zeros(0)  # positions of a column without an order
+_DENSITY = 3.0  # what records that differ lose, over `expected_loss`
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
 _AT_ONCE = 24  # candidates whose chances are computed together
 _LEAST_INFORMATION = 1e-3
 _INFORMATION = 0.7  # of a record of the first wave, whose value is known only by a model
-_FIT_ROWS = 30_000  # records to which effects are fitted
+_FIT_ROWS = 10_000  # records to which effects are fitted
 _PSEUDO_WEIGHT = 0.1  # of what the first wave says about spreads; its cuts overlap
 _FEWEST_PSEUDO = 30  # records of the first wave on either side of a cut that teaches spreads
 
@@ -56,6 +60,22 @@ class CutError(GuaranteeError):
         )
 
 
+class Scope(NamedTuple):
+    """The records that have one of some codes in a column; everybody for no column."""
+
+    column: int = -1
+    code: int = -1
+
+    def holds(self, codes: Int32Array) -> BoolArray:
+        """Whether each record, given by its codes [columns, n], belongs to it."""
+        if self.column < 0:
+            return np.ones(codes.shape[1], np.bool_)
+        return np.asarray(codes[self.column] == self.code)
+
+
+EVERYBODY = Scope()
+
+
 class Cut(NamedTuple):
     """A cut of a node into two halves."""
 
@@ -63,13 +83,23 @@ class Cut(NamedTuple):
     left: BoolArray  # by code of the column: whether it lies in the left half
     border: int = -1  # the code of which the last ``moved`` records go right all the same
     moved: int = 0
+    scope: Scope = EVERYBODY  # records outside it lie in the right half
 
     def sides(self, codes: Int32Array) -> BoolArray:
-        """Whether each record of the node, given by its code, lies in the left half."""
-        inside: BoolArray = self.left[codes]
+        """Whether each record of the node, given by its codes [columns, n], lies left."""
+        inside: BoolArray = self.left[codes[self.column]] & self.scope.holds(codes)
         if self.moved:
-            inside[np.flatnonzero(codes == self.border)[-self.moved :]] = False
+            at_border = np.flatnonzero(inside & (codes[self.column] == self.border))
+            inside[at_border[-self.moved :]] = False
         return inside
+
+
+class Histograms(NamedTuple):
+    """The records of a node that belong to a scope, by the codes of every column."""
+
+    records: tuple[Int64Array, ...]  # by column, [codes]
+    predicted: tuple[Float64Array, ...]  # by column, [codes, classes]
+    in_wave: tuple[Float64Array, ...]  # the same of the first wave's records, as released
 
 
 class Summary(NamedTuple):
@@ -78,15 +108,14 @@ class Summary(NamedTuple):
     size: int
     counts: Int64Array  # [values]: records of each value
     expected: Float64Array  # [classes]: predicted records of each class
-    records: tuple[Int64Array, ...]  # by column, [codes]
-    predicted: tuple[Float64Array, ...]  # by column, [codes, classes]
-    in_wave: tuple[Float64Array, ...]  # the same of the first wave's records, as released
+    seen: Float64Array  # [classes]: records of each class in the first wave, as released
+    scopes: tuple[Histograms, ...]  # those of `Knowledge.scopes`
 
     @classmethod
     def counted(cls, known: Knowledge, values: Int32Array) -> Summary:
         """The counts of records with these values, and nothing else."""
         counts = np.bincount(values, minlength=len(known.seen)).astype(np.int64)
-        return cls(len(values), counts, np.zeros(0), (), (), ())
+        return cls(len(values), counts, np.zeros(0), np.zeros(0), ())
 
 
 @dataclass
@@ -107,7 +136,21 @@ class Knowledge:
         self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
         self.in_wave = _INFORMATION * counts_by_code(self.seen, self.values)
         self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
+        self.scopes = (EVERYBODY, *self._separate_groups())
         self._learn_spreads()
+
+    def _separate_groups(self) -> list[Scope]:
+        """A few large groups of records that lose most when they are mixed with others."""
+        found: list[tuple[float, int, int]] = []
+        for number, column in enumerate(self.columns):
+            if column.positions is None:
+                share = np.bincount(self.wave.codes[number]) / len(self.wave.held)
+                found += [
+                    (column.step * share[code] * (1 - share[code]), number, code)
+                    for code in np.argsort(-share, kind="stable")[:2].tolist()
+                ]
+        found.sort(key=lambda each: -each[0])
+        return [Scope(number, code) for gain, number, code in found[:_SCOPES] if gain > 0]
 
     def _learn_spreads(self) -> None:
         """Cut halves of the first wave in halves and see how far predictions are off."""
@@ -136,22 +179,17 @@ class Knowledge:
         known = inside(share) * (1 - inside(share)) * self.in_wave + self.information[column]
         return np.asarray(1 / (known + _LEAST_INFORMATION))
 
-    def learn(self, cuts: Sequence[tuple[Summary, Cut, Summary]]) -> None:
+    def learn(self, cuts: Sequence[tuple[Summary, Candidate, Summary]]) -> None:
         """Learn from cuts of nodes, each given with its left half."""
         information = np.zeros_like(self.information)
-        for node, cut, left in cuts:
+        for node, made, left in cuts:
+            column = made.cut.column
             counts = counts_by_code(node.counts, self.values).astype(np.float64)
             found = counts_by_code(left.counts, self.values).astype(np.float64)
-            share = self._shares(node, node.predicted[cut.column][cut.left].sum(axis=0)[None])[0]
-            self.margins.learn(
-                cut.column,
-                np.arange(len(counts)),
-                counts,
-                share,
-                found,
-                self.doubt(cut.column, share),
-            )
-            information[cut.column] += counts * inside(share) * (1 - inside(share))
+            share = self._shares(node, made.predicted[None])[0]
+            doubt = self.doubt(column, share)
+            self.margins.learn(column, np.arange(len(counts)), counts, share, found, doubt)
+            information[column] += counts * inside(share) * (1 - inside(share))
         self.information += information
 
     def _shares(self, node: Summary, predicted: Float64Array) -> Float64Array:
@@ -183,7 +221,7 @@ class Knowledge:
             _INFORMATION * seen * share * (1 - share), _INFORMATION * (found - seen * share)
         )
 
-    def best_cut(self, node: Summary) -> Cut | None:
+    def best_cut(self, node: Summary) -> Candidate | None:
         """The cut with the highest gain whose chance of failure is within the budget."""
         if node.size < 2 * self.least:
             return None
@@ -192,18 +230,21 @@ class Knowledge:
         riskiest = np.argsort(-counts / np.maximum(allowed(self.values.caps, node.size), 1))
         candidates = [
             candidate
+            for scope, found in zip(self.scopes, node.scopes, strict=True)
             for number in range(len(self.columns))
-            for candidate in self._candidates(number, node, counts, riskiest[:_RISKIEST])
+            if number != scope.column
+            for candidate in self._candidates(
+                number, scope, found, node, counts, riskiest[:_RISKIEST]
+            )
         ]
         candidates.sort(key=lambda each: -each.gain)
         chances = self.margins.chances()
-        seen = node.in_wave[0].sum(axis=0)
         for begin in range(0, len(candidates), _AT_ONCE):
             tried = candidates[begin : begin + _AT_ONCE]
             column = np.array([each.cut.column for each in tried])
             sizes = np.array([each.size for each in tried])
             share = self._shares(node, np.stack([each.predicted for each in tried]))
-            local = self._local(share, np.stack([each.in_wave for each in tried]), seen)
+            local = self._local(share, np.stack([each.in_wave for each in tried]), node.seen)
             failing = chance_of_excess(
                 counts,
                 share,
@@ -215,65 +256,94 @@ class Knowledge:
                 local,
             )
             for place in np.flatnonzero(failing <= budget).tolist():
-                return tried[place].cut
+                return tried[place]
         return None
 
     def _allowed(self, sizes: Int64Array) -> Int64Array:
         return np.stack([allowed(self.values.caps, size) for size in sizes.tolist()])
 
     def _candidates(
-        self, number: int, node: Summary, counts: Int64Array, riskiest: Int64Array
-    ) -> Iterator[_Candidate]:
-        """All cuts by a column that leave both halves large enough and gain something.
+        self,
+        number: int,
+        scope: Scope,
+        found: Histograms,
+        node: Summary,
+        counts: Int64Array,
+        riskiest: Int64Array,
+    ) -> Iterator[Candidate]:
+        """All cuts by a column inside a scope that leave halves large enough and gain something.
 
         Codes of an ordered column are cut at every border. Those of others are sorted by the
         predicted share of each of the riskiest sensitive codes, and cut at every border too; and
         every code may be cut off by itself.
         """
         column = self.columns[number]
-        records, predicted = node.records[number], node.predicted[number]
-        in_wave = node.in_wave[number]
+        records, predicted = found.records[number], found.predicted[number]
+        in_wave = found.in_wave[number]
         present = np.flatnonzero(records)
-        if len(present) < 2:
+        whole = scope is EVERYBODY
+        if len(present) < (2 if whole else 1):
             return
-        held = records[present].astype(np.float64)
-        if column.positions is not None:
-            orders = [np.arange(len(present))]
-        else:
+        orders = [present]  # a cut takes codes from the front of an order
+        lengths = [len(present)]  # at most so many of them
+        if column.positions is None:
             risky = self._shares(node, predicted[present])[:, riskiest] * counts[riskiest]
-            orders = list(np.argsort(risky / held[:, None], axis=0, kind="stable").T)
-            for place, gain in enumerate(column.step * unordered_gain(held, held**2, held)):
-                if gain > 0 and min(held[place], node.size - held[place]) >= self.least:
-                    left = np.zeros(column.size, np.bool_)
-                    left[present[place]] = True
-                    code = present[place]
-                    yield _Candidate(
-                        gain, Cut(number, left), int(held[place]), predicted[code], in_wave[code]
-                    )
-        for order in orders:
-            codes = present[order]
-            sizes = np.cumsum(held[order])
-            if column.positions is not None:
-                gains = ordered_gain(column.positions[codes], held)
+            by_risk = np.argsort(risky / records[present, None], axis=0, kind="stable")
+            orders = list(present[by_risk].T)
+            lengths *= len(orders)
+            if whole:
+                orders += [np.roll(present, -place) for place in range(len(present))]
+                lengths += [1] * len(present)
+        elif not whole:
+            orders.append(present[::-1])
+            lengths *= 2
+        density = _DENSITY * expected_loss(self.buckets, node.size)
+        for codes, length in zip(orders, lengths, strict=True):
+            held, weight = records[codes].astype(np.float64), predicted[codes]
+            if whole:
+                positions = None if column.positions is None else column.positions[codes]
+                gains = gain_by_prefix(held, weight, positions, column.step, length, density)
             else:
-                squares = np.cumsum(held[order] ** 2)
-                gains = column.step * unordered_gain(sizes[:-1], squares[:-1], held)
-            weights = np.cumsum(predicted[codes], axis=0)
+                gains = self._gain_of_separating(scope, node, held, weight, density)
+            sizes, weight = np.cumsum(held), np.cumsum(weight, axis=0)
             waves = np.cumsum(in_wave[codes], axis=0)
-            fits = (sizes[:-1] >= self.least) & (node.size - sizes[:-1] >= self.least)
-            for place in np.flatnonzero(fits & (gains > 0)).tolist():
+            fits = (sizes >= self.least) & (node.size - sizes >= self.least) & (gains > 0)
+            for place in np.flatnonzero(fits[:length]).tolist():
                 left = np.zeros(column.size, np.bool_)
                 left[codes[: place + 1]] = True
                 size, border = int(sizes[place]), int(codes[place])
                 moved = size % self.buckets if column.positions is not None else 0
                 moved = moved if moved < records[border] else 0
-                yield _Candidate(
-                    gains[place],
-                    Cut(number, left, border, moved),
-                    size - moved,
-                    weights[place],
-                    waves[place],
-                )
+                cut = Cut(number, left, border, moved, scope)
+                yield Candidate(gains[place], cut, size - moved, weight[place], waves[place])
+
+    def _gain_of_separating(
+        self,
+        scope: Scope,
+        node: Summary,
+        held: Float64Array,
+        weight: Float64Array,
+        density: float,
+    ) -> Float64Array:
+        """By prefix of the codes: what it gains to separate their records from all others.
+
+        All of these records have the code of the scope, so the gain is that of the scope's column.
+        """
+        records = node.scopes[0].records[scope.column].astype(np.float64)
+        predicted = node.scopes[0].predicted[scope.column]
+        step = self.columns[scope.column].step
+        size, weight = np.cumsum(held), np.cumsum(weight, axis=0)
+        mine, total = records[scope.code], float((records**2).sum())
+        left = total - mine**2 + (mine - size) ** 2
+        spread = size + left / np.maximum(node.size - size, 1) - total / node.size
+        whole = _difference(records, predicted, _UNORDERED, step, 0, len(records))
+        gains: Float64Array = density * step * spread + whole
+        for place in range(len(held)):
+            rest, share = records.copy(), predicted.copy()
+            rest[scope.code] -= size[place]
+            share[scope.code] -= weight[place]
+            gains[place] -= _difference(rest, share, _UNORDERED, step, 0, len(rest))
+        return gains
 
     def check(self, node: Summary) -> None:
         """Raise `CutError` if a node breaks a cap."""
@@ -281,7 +351,7 @@ class Knowledge:
             raise CutError
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A cut that may be made."""
 
     gain: float
@@ -291,12 +361,93 @@ class _Candidate(NamedTuple):
     in_wave: Float64Array  # [classes]: of the first wave, in the left half
 
 
+def gain_by_prefix(
+    held: Float64Array,
+    weight: Float64Array,
+    positions: Float64Array | None,
+    step: float,
+    length: int,
+    density: float,
+) -> Float64Array:
+    """What cuts after each of the first ``length`` codes gain; 0 for the others.
+
+    Two things make boxes wide. Values go with the column, so that buckets do not hold the same
+    codes: that part of the loss counts in full. And records differ; most of that part is avoided
+    by matching similar ones, the more the more there are, and ``density`` is what is left of it.
+
+    ``held`` [codes]: records; ``weight`` [codes, classes]: predicted; ``positions`` [codes] of an
+    ordered column, ``step`` of others.
+    """
+    gains = np.zeros(len(held))
+    places = _UNORDERED if positions is None else positions
+    _set_gains(held, weight, places, step, length, gains)
+    size = np.cumsum(held)[:length]
+    if positions is None:
+        spread = step * unordered_gain(size, np.cumsum(held**2)[:length], held)
+    else:
+        spread = np.append(ordered_gain(positions, held), 0.0)[:length]
+    gains[:length] += density * spread
+    return gains
+
+
+@njit(cache=True, nogil=True)
+def _set_gains(
+    held: Float64Array,
+    weight: Float64Array,
+    positions: Float64Array,
+    step: float,
+    length: int,
+    gains: Float64Array,
+) -> None:
+    """Set how much less classes differ by the column inside the halves than in the whole."""
+    size = len(held)
+    whole = _difference(held, weight, positions, step, 0, size)
+    for end in range(1, length + 1):
+        left = _difference(held, weight, positions, step, 0, end)
+        gains[end - 1] = whole - left - _difference(held, weight, positions, step, end, size)
+
+
+@njit(cache=True, nogil=True)
+def _difference(
+    held: Float64Array,
+    weight: Float64Array,
+    positions: Float64Array,
+    step: float,
+    first: int,
+    last: int,
+) -> float:
+    """How far the codes of the classes are from those of all, summed over records."""
+    classes = weight.shape[1]
+    total, before = np.zeros(classes), np.zeros(classes)
+    records = 0.0
+    for code in range(first, last):
+        records += held[code]
+        for c in range(classes):
+            total[c] += weight[code, c]
+    found, passed = 0.0, 0.0
+    if records == 0.0:
+        return 0.0
+    for code in range(first, last):
+        if positions.size == 0:
+            share = held[code] / records
+            for c in range(classes):
+                found += step / 2 * abs(weight[code, c] - share * total[c])
+        elif code < last - 1:
+            passed += held[code]
+            gap = abs(positions[code + 1] - positions[code])
+            for c in range(classes):
+                before[c] += weight[code, c]
+                found += gap * abs(before[c] - passed / records * total[c])
+    return found
+
+
 def ordered_gain(positions: Float64Array, records: Float64Array) -> Float64Array:
     """By cut: how much the expected distance of two records of a half shrinks, over all records.
 
     >>> ordered_gain(np.array([0.0, 1.0]), np.array([2.0, 2.0]))
     array([2.])
     """
+    positions = np.abs(positions - positions[0])
     size, places = np.cumsum(records), np.cumsum(records * positions)
     pairs = np.cumsum(records * (positions * (size - records) - (places - records * positions)))
     total, everybody, all_places = pairs[-1], size[-1], places[-1]
@@ -335,8 +486,8 @@ class Node(NamedTuple):
 
     def halves(self, codes: Int32Array, wave: WaveEvidence, cut: Cut) -> tuple[Node, Node]:
         """Cut the node; ``codes`` [columns, n]."""
-        left = cut.sides(codes[cut.column, self.rows])
-        first = cut.left[wave.codes[cut.column, self.wave]]
+        left = cut.sides(codes[:, self.rows])
+        first = cut._replace(moved=0).sides(wave.codes[:, self.wave])
         return Node(self.rows[left], self.wave[first]), Node(self.rows[~left], self.wave[~first])
 
 
@@ -379,22 +530,22 @@ def grow(
     nodes = list(nodes)
     while True:
         shares = known.association.predicted(indices)
-        made: list[tuple[Summary, Cut, Summary]] = []
+        made: list[tuple[Summary, Candidate, Summary]] = []
         following: list[Node] = []
         for node in nodes:
             if len(node.rows) < 2 * known.least:
                 blocks.append(node.rows)
                 continue
             found = summary(known, codes, values, shares, node)
-            cut = known.best_cut(found)
-            if cut is None:
+            best = known.best_cut(found)
+            if best is None:
                 following.append(node)
                 continue
-            halves = node.halves(codes, known.wave, cut)
+            halves = node.halves(codes, known.wave, best.cut)
             counted = [Summary.counted(known, values[half.rows]) for half in halves]
             for half in counted:
                 known.check(half)
-            made.append((found, cut, counted[0]))
+            made.append((found, best, counted[0]))
             following += halves
         nodes = following
         if not made:
@@ -413,23 +564,47 @@ def summary(
     known: Knowledge, codes: Int32Array, values: Int32Array, shares: Float32Array, node: Node
 ) -> Summary:
     """What decides about a node."""
-    records, predicted, in_wave = [], [], []
-    for column, mine, wave in zip(known.columns, codes, known.wave.codes, strict=True):
+    mine, wave = codes[:, node.rows], known.wave.codes[:, node.wave]
+    counted = Summary.counted(known, values[node.rows])
+    scopes = tuple(
+        _histograms(
+            known, codes, shares, node.rows[scope.holds(mine)], node.wave[scope.holds(wave)]
+        )
+        for scope in known.scopes
+    )
+    return counted._replace(
+        expected=scopes[0].predicted[0].sum(axis=0),
+        seen=scopes[0].in_wave[0].sum(axis=0),
+        scopes=scopes,
+    )
+
+
+def _histograms(
+    known: Knowledge,
+    codes: Int32Array,
+    shares: Float32Array,
+    rows: Int64Array,
+    in_wave: Int64Array,
+) -> Histograms:
+    """Histograms of some rows and of some records of the first wave."""
+    records, predicted = [], []
+    for column, mine in zip(known.columns, codes, strict=True):
         held = np.zeros(column.size, np.int64)
         weight = np.zeros((column.size, shares.shape[1]))
-        _add_up(node.rows, mine, shares, held, weight)
+        _add_up(rows, mine, shares, held, weight)
         records.append(held)
         predicted.append(weight)
-        seen = np.zeros_like(weight)
-        np.add.at(seen, wave[node.wave], known.wave.held[node.wave])
-        in_wave.append(seen)
-    counted = Summary.counted(known, values[node.rows])
-    return counted._replace(
-        expected=predicted[0].sum(axis=0),
-        records=tuple(records),
-        predicted=tuple(predicted),
-        in_wave=tuple(in_wave),
-    )
+    return Histograms(tuple(records), tuple(predicted), wave_histogram(known, in_wave))
+
+
+def wave_histogram(known: Knowledge, places: Int64Array) -> tuple[Float64Array, ...]:
+    """By column, [codes, classes]: what is known about some records of the first wave."""
+    found = []
+    for column, codes in zip(known.columns, known.wave.codes, strict=True):
+        seen = np.zeros((column.size, known.wave.held.shape[1]))
+        np.add.at(seen, codes[places], known.wave.held[places])
+        found.append(seen)
+    return tuple(found)
 
 
 @njit(cache=True, nogil=True)

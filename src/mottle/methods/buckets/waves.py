@@ -17,7 +17,7 @@ from mottle.methods.buckets.association import PublishedTable
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, values_of
 from mottle.typing import Int32Array, Int64Array
 
-_RECORDS = 128.0  # of the riskiest value, over the square of the logarithm of its slack
+_RECORDS = 130.0  # of the riskiest value, over the third power of the logarithm of its slack
 _SMALLEST_SHARE, _LARGEST_SHARE = 0.02, 0.1
 _FEWEST = 300  # records: fewer would show nothing
 _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
@@ -48,7 +48,7 @@ def _share(totals: Int64Array, values: SensitiveValues, records: int) -> float:
     slack = np.log(values.caps * records / np.maximum(totals, 1))
     slack[totals == 0] = np.inf
     riskiest = np.lexsort((-totals, np.round(slack, 2)))[0]
-    needed = _RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 2)
+    needed = _RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 3)
     return float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
 
 

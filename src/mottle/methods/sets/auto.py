@@ -18,7 +18,7 @@ from mottle.methods.sets.freeform import freeform
     "auto",
     title="freeform, or buckets if labels are protected; the certificate says which",
     paper="mottle",
-    offers=Capability.K_ANONYMITY | Capability.CAPS,
+    offers=Capability.K_ANONYMITY | Capability.CAPS | Capability.KNOWN_RECORDS,
     cost="that of the method it picks",
     decides_by=DecidesBy.SEPARATELY,
 )

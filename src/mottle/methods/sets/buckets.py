@@ -35,7 +35,7 @@ _FEATURES = 100  # number of most frequent items whose shares form the profile o
     "buckets",
     title="labels in buckets, matched by sets, buckets permuted at random",
     paper="mottle, after HET",
-    offers=Capability.CAPS,
+    offers=Capability.CAPS | Capability.KNOWN_RECORDS,
     decides_by=DecidesBy.SEPARATELY,
     cost="O(n · μ · (block + s)) time, refinement until the time limit; O(n · (μ + s)) memory",
 )

@@ -23,7 +23,16 @@ from mottle.methods.buckets.partitioned.lots import draw_counts
 from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RegionRows, RowShare
 from mottle.methods.buckets.plan import SensitiveValues, is_group, values_of
 from mottle.methods.buckets.tiers import Tier, edges_per_record
-from mottle.methods.buckets.tree import Cut, Knowledge, Node, Summary, summary
+from mottle.methods.buckets.tree import (
+    Candidate,
+    Cut,
+    Histograms,
+    Knowledge,
+    Node,
+    Summary,
+    summary,
+    wave_histogram,
+)
 from mottle.methods.buckets.waves import random_rank, wave_counts
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
@@ -60,7 +69,7 @@ class CutTree:
         found = np.zeros(codes.shape[1], np.int64)
         for node, (cut, left, right) in self.cuts.items():
             inside = np.flatnonzero(found == node)
-            found[inside] = np.where(cut.left[codes[cut.column, inside]], left, right)
+            found[inside] = np.where(cut.sides(codes[:, inside]), left, right)
         return found
 
 
@@ -222,7 +231,7 @@ def _decide_tier(
     counted = _counted(known, tree, line, len(tier.counts))  # [regions, leaves, values]
     if known is not None:
         for counts in counted.sum(axis=0):
-            known.check(Summary(int(counts.sum()), counts, np.zeros(0), (), (), ()))
+            known.check(Summary(int(counts.sum()), counts, np.zeros(0), np.zeros(0), ()))
     packer = _Packer(chunk, largest)
     homes: dict[int, list[tuple[int, int]]] = {}
     lots: dict[int, Int32Array] = {}
@@ -248,7 +257,7 @@ def _decide_tier(
 def _grow_top(known: Knowledge, tree: CutTree, line: OrderedPartitions, largest: int) -> None:
     """Cut nodes that do not fit into a chunk, level by level; every level reads all regions."""
     nodes = {0: int(line.cuts[-1])}
-    made: dict[int, tuple[Summary, Cut]] = {}  # by left half: the cut that made it
+    made: dict[int, tuple[Summary, Candidate]] = {}  # by left half: the cut that made it
     while True:
         opened = [node for node, size in nodes.items() if size > largest]
         wanted = [*opened, *[left for left in made if left not in opened]]
@@ -264,14 +273,13 @@ def _grow_top(known: Knowledge, tree: CutTree, line: OrderedPartitions, largest:
         made, nodes = {}, {}
         for node in opened:
             known.check(total[node])
-            cut = known.best_cut(total[node])
-            if cut is None:
+            best = known.best_cut(total[node])
+            if best is None:
                 continue
-            cut = cut._replace(moved=0)
-            left, right = tree.cut(node, cut)
-            size = int(total[node].records[cut.column][cut.left].sum())
+            left, right = tree.cut(node, best.cut._replace(moved=0))
+            size = best.size + best.cut.moved
             nodes |= {left: size, right: total[node].size - size}
-            made[left] = (total[node], cut)
+            made[left] = (total[node], best)
 
 
 def _summaries(
@@ -296,25 +304,29 @@ def _summaries(
 
 def _added(parts: Sequence[Summary]) -> Summary:
     """The summary of a node from those of its parts."""
-    columns = range(len(parts[0].records))
+    scopes = []
+    for of_scope in zip(*[part.scopes for part in parts], strict=True):
+        records = tuple(sum(each) for each in zip(*[h.records for h in of_scope], strict=True))
+        predicted = tuple(sum(each) for each in zip(*[h.predicted for h in of_scope], strict=True))
+        scopes.append(Histograms(records, predicted, of_scope[0].in_wave))
     return Summary(
         sum(part.size for part in parts),
         np.sum([part.counts for part in parts], axis=0),
         np.sum([part.expected for part in parts], axis=0),
-        tuple(np.sum([part.records[c] for part in parts], axis=0) for c in columns),
-        tuple(np.sum([part.predicted[c] for part in parts], axis=0) for c in columns),
-        parts[0].in_wave,
+        parts[0].seen,
+        tuple(scopes),
     )
 
 
 def _with_wave(known: Knowledge, node: Summary, inside: BoolArray) -> Summary:
     """Add the records of the first wave that lie in the node."""
-    in_wave = []
-    for column, codes in zip(known.columns, known.wave.codes, strict=True):
-        seen = np.zeros((column.size, known.wave.held.shape[1]))
-        np.add.at(seen, codes[inside], known.wave.held[inside])
-        in_wave.append(seen)
-    return node._replace(in_wave=tuple(in_wave))
+    scopes = tuple(
+        found._replace(
+            in_wave=wave_histogram(known, np.flatnonzero(inside & scope.holds(known.wave.codes)))
+        )
+        for scope, found in zip(known.scopes, node.scopes, strict=True)
+    )
+    return node._replace(seen=scopes[0].in_wave[0].sum(axis=0), scopes=scopes)
 
 
 def _counted(

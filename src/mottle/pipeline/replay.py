@@ -1,0 +1,288 @@
+"""Repeats a method's decisions on other worlds, for the audit's adversary `decision`.
+
+The decisions of a run follow from the quasi-identifiers, the sensitive values, the seed for choices
+that do not matter to privacy, and a secret random order. The adversary knows all but the last. So
+the secret order is replaced by others, and only what is the same for all of them counts as decided.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mottle import methods
+from mottle.audit.decisions import Decision, Replay, signature_of_groups
+from mottle.audit.report import AuditReport
+from mottle.audit.run import audit_release
+from mottle.encoding.encode import encode
+from mottle.encoding.sensitive import SensitiveValues, encode_sensitive
+from mottle.errors import MottleError
+from mottle.graph.model import Graph
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.from_certificate import guarantee_on
+from mottle.io.external.read import is_external
+from mottle.io.read_set_release import holds_sets, load_any_release
+from mottle.io.read_sets import as_sets
+from mottle.io.read_table import as_table
+from mottle.itemsets.data import ItemSets
+from mottle.methods.base import Arrangement, Draw, MethodContext
+from mottle.methods.sets import method_for
+from mottle.release.certificate import Certificate, ColumnFacts
+from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
+from mottle.release.links import Links
+from mottle.release.set_release import SetReleaseData
+from mottle.schema.model import Column, Representation, Role, Schema
+from mottle.typing import Int32Array, Int64Array
+from mottle.utils.csprng import Secret
+
+__all__ = ["audit_and_replay", "replay_of"]
+
+_ORDERS = 3  # secret orders that are tried to see what does not depend on them
+
+_Arrange = Callable[[Demand, MethodContext], Arrangement]
+
+
+def audit_and_replay(
+    original: object,
+    release: object,
+    *,
+    schema: Schema | str | Path | None = None,
+    private: Links | str | Path | None = None,
+    guarantee: Guarantee | None = None,
+    adversaries: Sequence[str] | None = None,
+    **options: Any,
+) -> AuditReport:
+    """Audit a release, repeating its method where that can tell something.
+
+    Parameters
+    ----------
+    original, release : object
+        As for `mottle.audit_release`, and so are ``schema``, ``private``, ``guarantee`` and
+        ``adversaries``.
+    **options : object
+        The other arguments of `mottle.audit_release`.
+
+    Returns
+    -------
+    AuditReport
+        What each adversary achieved.
+    """
+    if isinstance(schema, str | os.PathLike):
+        schema = Schema.read(schema)
+    if isinstance(release, str | os.PathLike):
+        path = Path(release)
+        if holds_sets(path) or not is_external(path, schema):
+            release = load_any_release(path)
+    if isinstance(release, ReleaseData):
+        original = as_sets(original) if isinstance(release, SetReleaseData) else as_table(original)
+        linked = private is not None or release.links is not None
+        if linked and (adversaries is None or "decision" in adversaries):
+            options.setdefault("replay", replay_of(original, release, schema=schema))
+    return audit_release(
+        original,
+        release,
+        schema=schema,
+        private=private,
+        guarantee=guarantee,
+        adversaries=adversaries,
+        **options,
+    )
+
+
+def replay_of(
+    original: pa.Table | ItemSets,
+    release: ReleaseData,
+    *,
+    schema: Schema | None = None,
+    guarantee: Guarantee | None = None,
+    secret: Secret | None = None,
+) -> Replay | str:
+    """Prepare a release's method to be repeated with other sensitive values.
+
+    Parameters
+    ----------
+    original : pyarrow.Table or ItemSets
+        What the release was made from.
+    release : ReleaseData
+        The release, with its certificate.
+    schema : Schema, optional
+        The schema of the run. Without it, the columns are as the release describes them.
+    guarantee : Guarantee, optional
+        The guarantee of the run. Without it, that of the certificate.
+    secret : Secret, optional
+        The key of the run, if it is still known; its secret orders are not used. Without it, the
+        one of the certificate's seed.
+
+    Returns
+    -------
+    Replay or str
+        The function for `mottle.audit_release`, or why the method cannot be repeated.
+    """
+    certificate = release.certified
+    if certificate is None:
+        return "the release has no certificate"
+    if guarantee is None:
+        guarantee, _ = guarantee_on({"guarantee": certificate.guarantee.to_dict()})
+    if guarantee is None or not guarantee.about_values:
+        return "no decision looked at sensitive values"
+    if certificate.engine is not None:
+        return "the release was made in chunks"
+    if any(values.binned for values in certificate.sensitive) and schema is None:
+        return "the guarantee is about bins of numbers, which only the schema defines"
+    seed = certificate.seed if secret is None else None
+    if secret is None and seed is not None:
+        secret = Secret.draw(seed)
+    try:
+        if isinstance(original, ItemSets):
+            arrange, sensitive = _of_sets(original, certificate, guarantee)
+        else:
+            described = schema or _schema_of(certificate, release)
+            arrange, sensitive = _of_table(original, certificate, described, guarantee)
+        public_seed = 0 if secret is None else secret.public_seed
+        return _Repeated.prepare(arrange, guarantee, sensitive, public_seed)
+    except (MottleError, ValueError):
+        return "the method cannot be repeated with this table; give the schema it was made with"
+
+
+def _of_table(
+    table: pa.Table, certificate: Certificate, schema: Schema, guarantee: Guarantee
+) -> tuple[_Arrange, tuple[SensitiveValues, ...]]:
+    """The method on the codes of a table."""
+    chosen = methods.get(certificate.method.used)
+    schema = schema.covering(table.column_names)
+    representation = Representation(certificate.parameters.representation or Representation.RANGE)
+    codes = chosen.codes_to_arrange(encode(table, schema, representation), guarantee)
+    return partial(chosen.arrange, codes), encode_sensitive(table, schema)
+
+
+def _of_sets(
+    data: ItemSets, certificate: Certificate, guarantee: Guarantee
+) -> tuple[_Arrange, tuple[SensitiveValues, ...]]:
+    """The method on sets of items."""
+    chosen = method_for(certificate.method.used, guarantee)
+    schema = Schema.of(quasi_identifying=[], sensitive=[data.label_name])
+    labels = pa.table({data.label_name: data.labels})
+    return partial(chosen.arrange, data.sets()), encode_sensitive(labels, schema)
+
+
+def _schema_of(certificate: Certificate, release: ReleaseData) -> Schema:
+    """The columns as the release describes them."""
+    published = {column.name: column for column in release.columns}
+    return Schema(
+        columns=tuple(_column_of(facts, published.get(facts.name)) for facts in certificate.columns)
+    )
+
+
+def _column_of(facts: ColumnFacts, published: PublishedColumn | None) -> Column:
+    if published is None or published.kind is None:
+        return Column(name=facts.name, role=facts.role)
+    options = {
+        name: getattr(published, name)
+        for name in ("order", "hierarchy", "separator")
+        if name in published.kind.options
+    }
+    return Column(
+        name=facts.name,
+        role=Role.QUASI_IDENTIFYING,
+        kind=published.kind,
+        weight=1.0 if facts.weight is None else facts.weight,
+        **options,
+    )
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A method that can be repeated; a `Replay`."""
+
+    arrange: _Arrange
+    guarantee: Guarantee
+    sensitive: tuple[SensitiveValues, ...]
+    seed: int  # for choices that do not matter to privacy
+    by_groups: bool = True  # whether groups do not depend on the secret order
+    facts: frozenset[str] = frozenset()  # facts that do not depend on it
+
+    @classmethod
+    def prepare(
+        cls,
+        arrange: _Arrange,
+        guarantee: Guarantee,
+        sensitive: tuple[SensitiveValues, ...],
+        seed: int,
+    ) -> _Repeated:
+        """Find out what does not depend on the secret order."""
+        once = cls(arrange, guarantee, sensitive, seed)
+        everybody = np.arange(len(sensitive[0].codes))
+        runs = [once.run(everybody, order) for order in range(_ORDERS)]
+        described = [_facts(run, once.values(everybody)) for run in runs]
+        same = frozenset(
+            name
+            for name, text in described[0].items()
+            if all(other.get(name) == text for other in described)
+        )
+        groups = {_groups(run.graph) for run in runs}
+        return replace(once, by_groups=len(groups) == 1, facts=same)
+
+    def values(self, source: Int64Array) -> Int32Array:
+        """Everybody's sensitive value in a world; of several columns, the joint one."""
+        return self.sensitive[0].codes[source]
+
+    def run(self, source: Int64Array, order: int) -> Arrangement:
+        """Run the method on a world, with a random order of its own."""
+        world = tuple(replace(values, codes=values.codes[source]) for values in self.sensitive)
+        context = MethodContext(
+            seconds=0,
+            seed=self.seed,
+            tiebreak=lambda records: np.random.default_rng(order).permutation(records),
+        )
+        return self.arrange(self.guarantee.demand(len(source), world), context)
+
+    def __call__(self, source: Int64Array) -> Decision | None:
+        """Return what the method decides in a world; None if it refuses it."""
+        try:
+            run = self.run(source, 0)
+        except MottleError:
+            return None
+        described = _facts(run, self.values(source))
+        facts = sorted((name, described.get(name)) for name in self.facts)
+        return Decision(_groups(run.graph) if self.by_groups else b"", repr(facts).encode())
+
+
+def _facts(arrangement: Arrangement, values: Int32Array) -> dict[str, str]:
+    """What becomes public about a method's work, as text."""
+    graph = arrangement.graph
+    degrees, counts = np.unique(np.repeat(graph.degrees, graph.sizes), return_counts=True)
+    public: Mapping[str, Any] = {
+        **arrangement.facts,
+        "number of blocks": len(graph.sizes),
+        "records by degree": [degrees.tolist(), counts.tolist()],
+    }
+    if arrangement.draw is Draw.BUCKETS:
+        public = {**public, "values by bucket": _contents(graph, values)}
+    return {name: json.dumps(value, sort_keys=True, default=str) for name, value in public.items()}
+
+
+def _contents(graph: Graph, values: Int32Array) -> list[list[list[int]]]:
+    """For each block: the values of each bucket, in an order that is the same for all draws."""
+    own = values[graph.members]
+    blocks = zip(graph.starts[:-1], graph.starts[1:], graph.degrees, strict=True)
+    return sorted(
+        sorted(np.sort(bucket).tolist() for bucket in own[start:end].reshape(degree, -1))
+        for start, end, degree in blocks
+    )
+
+
+def _groups(graph: Graph) -> bytes:
+    """The signature of a graph's groups."""
+    block = np.empty(graph.records, np.int64)
+    block[graph.members] = np.repeat(np.arange(len(graph.sizes)), graph.sizes)
+    return signature_of_groups(block, graph.degrees[block].astype(np.int64))
