@@ -58,6 +58,7 @@ def command(data: Path, output: Path, *options: str, method: str = "nh") -> list
         "--k",
         str(K),
         "--overwrite",
+        "--another-draw",
         "--method",
         method,
         *options,

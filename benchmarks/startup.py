@@ -54,7 +54,7 @@ def main() -> None:
         people = Path(folder, "people.csv")
         rows = [f"{20 + row % 50},{'fm'[row % 2]}" for row in range(200)]
         people.write_text("\n".join(["age,sex", *rows]) + "\n", encoding="utf-8")
-        written = ["-o", str(Path(folder, "out")), "--overwrite", "--no-report"]
+        written = ["-o", str(Path(folder, "out")), "--overwrite", "--another-draw", "--no-report"]
         run = [*MOTTLE, "anonymize", str(people), "--qi", "age,sex", "--k", "5", *written]
         commands = {name: command or run for name, command in COMMANDS.items()}
         for command in commands.values():

@@ -15,6 +15,7 @@ from mottle.encoding.encode import encode_column, kind_of
 from mottle.encoding.sensitive import MANY_VALUES
 from mottle.errors import DataError
 from mottle.orderings import lexicographic
+from mottle.release.unchanged import unchanged_of, warnings_about
 from mottle.schema.model import Column, Kind, Representation, Role, Schema
 
 _NAMES_A_PERSON = re.compile(
@@ -65,6 +66,7 @@ class Inspection:
     columns: tuple[InspectedColumn, ...]
     unique_share: float  # share of rows with a unique combination of proposed quasi-identifiers
     below_five_share: float  # share of rows whose combination occurs fewer than five times
+    warnings: tuple[str, ...] = ()  # about columns that would be published as they are; no values
 
     @property
     def quasi_identifiers(self) -> list[str]:
@@ -111,7 +113,8 @@ class Inspection:
         summary = (
             f"# Proposed by 'mottle inspect' from {self.rows:,} rows. Check every role!\n"
             f"# The quasi-identifiers together single out {self.unique_share:.1%} of the rows;"
-            f" {self.below_five_share:.1%} share theirs with fewer than four others.\n#\n"
+            f" {self.below_five_share:.1%} share theirs with fewer than four others.\n"
+            f"{''.join(f'# {warning}' + chr(10) for warning in self.warnings)}#\n"
         )
         return summary + self.schema().to_toml(comments)
 
@@ -154,11 +157,14 @@ def inspect(table: pa.Table) -> Inspection:
             codes.append(column_codes)
             sizes.append(size)
     groups = _group_sizes(codes, sizes, table.num_rows)
+    proposed = Schema(columns=tuple(Column(name=c.name, role=c.role) for c in reports))
+    unchanged = unchanged_of(table, proposed)
     return Inspection(
         rows=table.num_rows,
         columns=tuple(reports),
         unique_share=float((groups == 1).sum() / table.num_rows),
         below_five_share=float(groups[groups < 5].sum() / table.num_rows),
+        warnings=() if unchanged is None else tuple(warnings_about(unchanged)),
     )
 
 

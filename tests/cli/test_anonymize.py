@@ -314,8 +314,30 @@ def test_existing_release_is_kept_unless_told_otherwise(csv: Path, tmp_path: Pat
     assert mottle_command(*run).exit_code == 0
     before = (tmp_path / "out" / "release.csv").read_bytes()
     refused(mottle_command(*run), 5, "already holds", "--overwrite")
+    refused(mottle_command(*run, "--overwrite"), 2, "two releases", "--key", "--another-draw")
     assert (tmp_path / "out" / "release.csv").read_bytes() == before
+    assert mottle_command(*run, "--overwrite", "--another-draw").exit_code == 0
+    assert (tmp_path / "out" / "release.csv").read_bytes() != before
+
+
+@pytest.mark.parametrize("engine", [(), ("--memory", "1GB")])
+def test_same_command_with_a_key_gives_the_same_release(
+    csv: Path, tmp_path: Path, engine: tuple[str, ...]
+) -> None:
+    out, key = tmp_path / "out", tmp_path / "key"
+    run = ("anonymize", csv, *COLUMNS, "--l", "2", "-o", out, "--key", key, *engine)
+    first = mottle_command(*run)
+    assert first.exit_code == 0, first.output
+    assert "key (keep it, and keep it secret)" in said(first)
+    before = (out / "release.csv").read_bytes()
     assert mottle_command(*run, "--overwrite").exit_code == 0
+    assert (out / "release.csv").read_bytes() == before
+    refused(mottle_command(*run, "--k", "4", "--overwrite"), 2, "--another-draw")
+    refused(mottle_command(*run, "--overwrite", "--seed", "1"), 2, "--key and --seed")
+    refused(mottle_command(*run, "--overwrite", "--seconds", "2"), 2, "--seconds", "--key")
+    inside = (*run[: -2 - len(engine)], "--key", out / "key", *engine)
+    refused(mottle_command(*inside, "--overwrite"), 2, "--key", "release folder")
+    assert (out / "release.csv").read_bytes() == before
 
 
 def test_no_cell_value_appears_in_an_error(tmp_path: Path) -> None:
@@ -366,7 +388,8 @@ def test_anatomy_writes_two_tables_and_says_what_it_discloses(csv: Path, tmp_pat
     assert (tmp_path / "out" / "release.csv").read_text().startswith("age,sex,group\n")
     assert (tmp_path / "out" / "sensitive.csv").read_text().startswith("group,diagnosis,count\n")
     refused(mottle_command(*run), 5, "already holds", "sensitive.csv")
-    refused(mottle_command(*run, "--k", "3", "--overwrite"), 2, "does not give k-anonymity")
+    again = mottle_command(*run, "--k", "3", "--overwrite", "--another-draw")
+    refused(again, 2, "does not give k-anonymity")
 
 
 def test_l_that_the_table_cannot_have_is_refused_with_the_largest(tmp_path: Path) -> None:

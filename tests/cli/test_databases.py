@@ -63,7 +63,11 @@ def test_between_files_of_databases(tmp_path: Path) -> None:
     again = mottle_command(*command)
     assert again.exit_code == 5
     assert "already has people" in said(again)
-    assert mottle_command(*command, "--overwrite").exit_code == 0
+    for key in ((), ("--key", tmp_path / "key")):
+        refused = mottle_command(*command, "--overwrite", *key)
+        assert refused.exit_code == 2
+        assert "--another-draw" in said(refused)
+    assert mottle_command(*command, "--overwrite", "--another-draw").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ def test_an_existing_release_is_kept_unless_overwrite_is_given(clinic: LiveDatab
     command = ("anonymize", clinic.url, "--table", "people", *COLUMNS, "--k", "5", *to)
     assert mottle_command(*command).exit_code == 0
     refused(mottle_command(*command), 5, "already has released")
-    assert mottle_command(*command, "--overwrite").exit_code == 0
+    refused(mottle_command(*command, "--overwrite"), 2, "--another-draw")
+    assert mottle_command(*command, "--overwrite", "--another-draw").exit_code == 0
     shown = mottle.read_database(clinic.url, table="released_readable")
     assert shown.num_rows == 300
 

@@ -152,7 +152,7 @@ def test_the_view_escapes_as_release_csv_does(url: str, members: list[list[str |
             (generalized("range", Kind.ORDERED, "range", pa.string()), list(ends)),
         ]
     )
-    mottle.write_database(release, url, "open", overwrite=True)
+    mottle.write_database(release, url, "open", overwrite=True, another_draw=True)
     shown = mottle.read_database(url, query="SELECT * FROM open_readable")
     expected = release.to_text()
     for name in expected.column_names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 
 import numpy as np
@@ -139,3 +140,13 @@ def test_a_value_that_a_hierarchy_lacks_is_refused():
     with pytest.raises(DataError, match=r"Column 'illness'.*lacks 1 of") as error:
         encode_sensitive(pa.table({"illness": ["flu", "gout", None]}), schema)
     assert "gout" not in str(error.value)
+
+
+def test_values_are_counted_as_they_are_published_whatever_kind_the_column_has() -> None:
+    times = [dt.datetime(2024, 5, 1, hour) for hour in (8, 9, 9, 17)]
+    table = pa.table({"seen": times})
+    schema = Schema.of(quasi_identifying=[], sensitive=["seen"], kinds={"seen": "date"})
+    (seen,) = encode_sensitive(table, schema)
+    assert seen.counts.tolist() == [1, 2, 1]
+    counted = count_values(pa.array(times[:2]), np.array([5, 7]), schema.columns[0])
+    assert counted.counts.tolist() == [5, 7]

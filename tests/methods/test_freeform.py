@@ -103,6 +103,19 @@ def test_any_table_and_any_k_give_a_checked_release(table: pa.Table, data: st.Da
     assert degree == Degrees(min=k, max=k, records=[(k, table.num_rows)])
 
 
+def test_repeatable_refinement_stops_by_gain_and_not_by_the_clock() -> None:
+    codes = codes_of(700, 1)
+    limited = freeform(codes, Demand(5), MethodContext(seconds=1e-9))
+    assert limited.facts["refinement"] == {"passes": 0, "ended": "time limit"}
+    known = freeform(codes, Demand(5), MethodContext())
+    for seconds in (1e-9, 0.05, None):
+        again = freeform(codes, Demand(5), MethodContext(seconds=seconds, repeatable=True))
+        assert again.facts["refinement"] == known.facts["refinement"]
+        assert np.array_equal(again.graph.edges, known.graph.edges)
+    with pytest.raises(KeyboardInterrupt):
+        freeform(codes, Demand(5), MethodContext(on_progress=_Stopper(after=2), repeatable=True))
+
+
 def test_no_time_means_blocks_without_refinement() -> None:
     codes = codes_of(700, 1)
     arrangement = freeform(codes, Demand(5), MethodContext(seconds=0))

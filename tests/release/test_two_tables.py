@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -236,3 +237,19 @@ def test_unsafe_randomization_cannot_be_asked_for(people):
 def test_plain_release_is_still_checked_for_generalization(people):
     release = anonymize(*people, KAnonymity(3), method="hilbert")
     assert all(check.passed for check in release.certificate.checks)
+
+
+def test_values_with_one_cap_are_one_value_in_the_second_table() -> None:
+    levels = [0.0, -0.0, math.nan, None, 1.5, 2.5]
+    table = pa.table(
+        {"age": list(range(60)), "pay": pa.array([levels[row % 6] for row in range(60)])}
+    )
+    schema = Schema.of(quasi_identifying=["age"], sensitive=["pay"])
+    release = anonymize(table, schema, LDiversity(2), method="anatomy", seed=1)
+    assert release.sensitive is not None
+    assert {str(value) for value in release.sensitive["pay"].to_pylist()} == {
+        "0.0",
+        "None",
+        "1.5",
+        "2.5",
+    }

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from mottle.audit.base import ADVERSARIES
 from mottle.audit.decisions import Replay
-from mottle.audit.report import AuditReport, Finding, Outcome
+from mottle.audit.report import FOR_OWNER, AuditReport, Finding, Outcome
 from mottle.audit.run import audit_release
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
@@ -116,6 +116,8 @@ def full_audit(
 def _certificate_section(report: AuditReport, level: str) -> AuditSummary:
     """The report as a section of a certificate, which itself states guarantee and rows."""
     facts = report.to_dict()
+    for finding in facts["findings"]:
+        finding["details"].pop(FOR_OWNER, None)
     timed = {"seconds": facts["seconds"]} if report.seconds else {}
     return AuditSummary(
         level=level,

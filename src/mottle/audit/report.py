@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 
+# Details that depend on the original in ways that a certificate, which is public, must not show.
+FOR_OWNER = "for_owner"
+WARNINGS = "warnings"  # among these: sentences for people
+
 
 @dataclass(frozen=True)
 class Outcome:

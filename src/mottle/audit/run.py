@@ -13,12 +13,13 @@ from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
 from mottle.audit.decisions import Replay
 from mottle.audit.links.edges import Edges, read_edges
-from mottle.audit.report import AuditReport, Finding
+from mottle.audit.report import FOR_OWNER, WARNINGS, AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
-from mottle.errors import UsageError
+from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external, read_external
+from mottle.io.link_file import LinkFile
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
@@ -67,7 +68,7 @@ def audit_release(
         Names from ``mottle.audit.registered()``. Defaults to all of them.
     insider_bound : int, optional
         The number of others whose sensitive values a participant may learn for certain from the own
-        record. Defaults to the entry ``insider_bound`` of the certificate's guarantee; if there is
+        record. Defaults to the entry ``known_records`` of the certificate's method; if there is
         neither, what participants learn is for information only.
     replay : Replay or str, optional
         Repeats the method's decisions on other worlds, for the adversary ``decision``; or why they
@@ -108,6 +109,7 @@ def audit_release(
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
     table, released = _read(original, release, schema)
+    _check_original(table, private)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
@@ -136,7 +138,7 @@ def audit_release(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
-        notes=(*notes, *_notes(released, promised)),
+        notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
 
@@ -172,8 +174,9 @@ def _table_of_sets(data: ItemSets) -> pa.Table:
 
 def _certified_bound(release: ReleaseData) -> int | None:
     """How many others' values one known record may reveal, as the certificate says."""
-    claim = None if release.certified is None else release.certified.guarantee
-    bound = None if claim is None else claim.facts.get("insider_bound")
+    if release.certified is None:
+        return None
+    bound = release.certified.method.facts.get("known_records")
     return None if bound is None else int(bound)
 
 
@@ -181,6 +184,27 @@ def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | Non
     """Read the owner's links, from the given file or from the release itself."""
     given = release.links if private is None else private
     return None if given is None else read_edges(given, release.table.num_rows, seed)
+
+
+def _check_original(table: pa.Table, private: object) -> None:
+    """Refuse an original that does not fit the fingerprint in the link file."""
+    if isinstance(private, str | os.PathLike):
+        fingerprint = LinkFile(Path(private)).fingerprint
+    else:
+        fingerprint = private.fingerprint if isinstance(private, Links) else None
+    if fingerprint is not None and not fingerprint.fits(table):
+        raise DataError(
+            "The original is not the table that the release was made from: it does not fit the"
+            " fingerprint in the link file.",
+            "Name the table of that run, and read it with the same options (--missing,"
+            " --delimiter, --encoding).",
+        )
+
+
+def _warnings(findings: Sequence[Finding]) -> list[str]:
+    """What adversaries found out about columns, in words for the owner."""
+    told = [finding.details.get(FOR_OWNER, {}).get(WARNINGS, ()) for finding in findings]
+    return [str(text) for texts in told for text in texts]
 
 
 def _notes(release: ReleaseData, guarantee: Guarantee | None) -> list[str]:

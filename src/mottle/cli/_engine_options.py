@@ -124,6 +124,7 @@ class Scale:
         output: Path | DatabaseTable,
         *,
         overwrite: bool,
+        another_draw: bool,
         report: bool,
         private: Path | None,
         internal: InternalReport | None,
@@ -131,7 +132,12 @@ class Scale:
         **options: Any,
     ) -> Certificate:
         """Write the release to ``output``; returns its certificate."""
-        written: dict[str, Any] = {"overwrite": overwrite, "report": report, "internal": internal}
+        written: dict[str, Any] = {
+            "overwrite": overwrite,
+            "another_draw": another_draw,
+            "report": report,
+            "internal": internal,
+        }
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(

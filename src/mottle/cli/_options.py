@@ -27,7 +27,7 @@ from mottle.cli._option_groups import (
 from mottle.errors import UsageError, did_you_mean
 from mottle.guarantees.base import Guarantee, combined, registered
 from mottle.utils.lazy import lazy_module
-from mottle.utils.option_values import as_names, as_number, as_pairs, as_whole
+from mottle.utils.option_values import as_names, as_number, as_pairs, as_whole, check_key
 from mottle.utils.redaction import redacted
 
 if TYPE_CHECKING:
@@ -80,6 +80,14 @@ AsJson = Annotated[
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=OUTPUT)
+]
+AnotherDraw = Annotated[
+    bool,
+    typer.Option(
+        "--another-draw",
+        help="With --overwrite: the earlier release was never published.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 
@@ -460,6 +468,13 @@ class EffortOptions(OptionGroup):
     seed: Annotated[
         int | None, typer.Option(help="Repeatable randomness, for experiments only.")
     ] = None
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="The owner's secret key file, made at first use: the same command then gives the"
+            " same release."
+        ),
+    ] = None
     unsafe_paper_randomization: Annotated[
         bool,
         typer.Option(
@@ -469,8 +484,9 @@ class EffortOptions(OptionGroup):
     ] = False
 
     def check(self) -> None:
-        """Raise `UsageError` if there is no such walk."""
+        """Raise `UsageError` if there is no such walk, or if a key does not fit other options."""
         check_word("walk", self.walk, ("closed", "backtracking"))
+        check_key(self.key, self.seed, self.seconds)
 
 
 def check_word(option: str, word: str, known: Sequence[str]) -> None:

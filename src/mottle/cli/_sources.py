@@ -80,10 +80,25 @@ class Target:
             return self.folder
         return databases.DatabaseTable(self.url, self.table)
 
-    def check(self, private: Path | None, *, overwrite: bool, internal: Path | None = None) -> None:
+    def check(
+        self,
+        private: Path | None,
+        *,
+        overwrite: bool,
+        another_draw: bool = False,
+        internal: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
         """Raise before a long run the errors that `save` would raise after it."""
         if self.folder is not None:
-            check_paths(self.folder, private, overwrite=overwrite, internal=internal)
+            check_paths(
+                self.folder,
+                private,
+                overwrite=overwrite,
+                another_draw=another_draw,
+                internal=internal,
+                key=key,
+            )
             return
         if internal is not None:
             raise UsageError(
@@ -92,7 +107,9 @@ class Target:
             )
         if private is not None:
             ensure_absent(private.parent, [private.name], overwrite=overwrite)
-        databases.check_database_target(self.url, self.table, overwrite=overwrite)
+        databases.check_database_target(
+            self.url, self.table, overwrite=overwrite, another_draw=another_draw
+        )
 
     def save(
         self,
@@ -100,12 +117,18 @@ class Target:
         private: Path | None,
         *,
         overwrite: bool,
+        another_draw: bool = False,
         report: bool = True,
         internal: InternalReport | None = None,
     ) -> Certificate:
         """Write everything or nothing; returns the certificate as written."""
         return release.save(
-            self.place, private=private, overwrite=overwrite, report=report, internal=internal
+            self.place,
+            private=private,
+            overwrite=overwrite,
+            another_draw=another_draw,
+            report=report,
+            internal=internal,
         )
 
     def shown(self, certificate: Certificate) -> tuple[str, str]:

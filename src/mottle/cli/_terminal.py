@@ -84,10 +84,12 @@ def show_result(
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
 
 
-def announce(reports: ReportOptions, as_json: bool) -> None:
-    """Print where the internal report is, unless the output is JSON."""
-    if not as_json and (text := reports.announcement()):
-        out.print(text, highlight=False)
+def announce(reports: ReportOptions, key: Path | None, as_json: bool) -> None:
+    """Print where the owner's key and the internal report are, unless the output is JSON."""
+    texts = ["" if key is None else f"Key: {key} (keep it, and keep it secret)"]
+    for text in filter(None, [*texts, reports.announcement()]):
+        if not as_json:
+            out.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_command(command: str) -> None:

@@ -33,7 +33,7 @@ def run(command: Anonymize) -> None:
     else:
         certificate = _in_chunks(command, scale)
     show_release(certificate, command.destination.target, command.private, began, command.as_json)
-    announce(command.reports, command.as_json)
+    announce(command.reports, command.effort.key, command.as_json)
     audit = certificate.audit
     if command.audit == "full" and audit is not None and not audit.passed:
         raise typer.Exit(BROKEN)
@@ -43,7 +43,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
     """Anonymize the whole table at once; returns the certificate as written."""
     target = command.destination.target
     target.check(
-        command.private, overwrite=command.overwrite, internal=command.reports.internal_report
+        command.private,
+        overwrite=command.overwrite,
+        another_draw=command.another_draw,
+        internal=command.reports.internal_report,
+        key=command.effort.key,
     )
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
@@ -58,6 +62,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,
+            key=command.effort.key,
             progress=on_progress,
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
             audit=command.audit,
@@ -69,6 +74,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
             release,
             command.private,
             overwrite=command.overwrite,
+            another_draw=command.another_draw,
             report=not command.reports.no_report,
             internal=command.reports.internal(original, source, command.typed),
         )
@@ -88,6 +94,7 @@ def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
             command.guarantee.needed,
             command.destination.target.place,
             overwrite=command.overwrite,
+            another_draw=command.another_draw,
             report=not command.reports.no_report,
             private=command.private,
             internal=command.reports.internal(None, source, command.typed),
@@ -97,5 +104,6 @@ def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,
+            key=command.effort.key,
             totals=not command.no_totals,
         )

@@ -25,7 +25,9 @@ def run(command: AnonymizeSets) -> None:
         command.output,
         command.private,
         overwrite=command.overwrite,
+        another_draw=command.another_draw,
         internal=reports.internal_report,
+        key=command.effort.key,
     )
     began = time.perf_counter()
     with progress_bar() as on_progress:
@@ -46,6 +48,7 @@ def run(command: AnonymizeSets) -> None:
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,
+            key=command.effort.key,
             progress=on_progress,
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
         )
@@ -55,6 +58,7 @@ def run(command: AnonymizeSets) -> None:
             command.output,
             private=command.private,
             overwrite=command.overwrite,
+            another_draw=command.another_draw,
             report=not reports.no_report,
             internal=reports.internal(sets, str(command.data), command.typed),
         )
@@ -67,7 +71,7 @@ def run(command: AnonymizeSets) -> None:
     out.print(_result(command, certificate, measured, time.perf_counter() - began))
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
-    announce(reports, command.as_json)
+    announce(reports, command.effort.key, command.as_json)
 
 
 def _result(

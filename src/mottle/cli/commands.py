@@ -15,6 +15,7 @@ import typer
 
 from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, OptionGroup
 from mottle.cli._options import (
+    AnotherDraw,
     AsJson,
     ColumnOptions,
     Data,
@@ -133,6 +134,7 @@ class Anonymize(Command):
     ] = False
     reports: ReportOptions
     overwrite: Overwrite = False
+    another_draw: AnotherDraw = False
     as_json: AsJson = False
     scale: ScaleOptions
 
@@ -174,6 +176,7 @@ class AnonymizeSets(Command):
     ] = False
     reports: ReportOptions
     overwrite: Overwrite = False
+    another_draw: AnotherDraw = False
     as_json: AsJson = False
 
     def check(self) -> None:

@@ -44,6 +44,8 @@ def run(command: Inspect) -> None:
     for column in found.columns:
         if column.advice:
             out.print(column.advice, markup=False, highlight=False, soft_wrap=True)
+    for warning in found.warnings:
+        out.print(f"Warning: {warning}", markup=False, highlight=False, soft_wrap=True)
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)
     source = command.source.arguments(command.data)
     print_command(f"mottle anonymize {source} --schema {output} --k 10 -o released")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mottle.encoding.encode import codes_of_values, comparable
 from mottle.errors import DataError
+from mottle.kinds.codes import nan_notes, plain_floats, without_dictionary
 from mottle.kinds.hierarchy import check_leaves
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -98,6 +99,26 @@ def _levels(levels: Sequence[int]) -> str:
     return f"level{'s' if len(levels) > 1 else ''} {' and '.join(map(str, levels))}"
 
 
+def as_counted(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a sensitive column as they are counted, and so have to be published.
+
+    NaN and missing, and -0.0 and 0.0, are one value with one cap. Published as two, each would be
+    believed up to the cap of both.
+
+    >>> as_counted(pa.chunked_array([[-0.0, 0.0, float("nan"), None]])).to_pylist()
+    [0.0, 0.0, None, None]
+    """
+    return plain_floats(without_dictionary(values))
+
+
+def notes_on_sensitive(table: pa.Table, schema: Schema) -> list[str]:
+    """Say for the certificate which sensitive cells are not published as they were."""
+    columns = schema.with_role(Role.SENSITIVE)
+    return [
+        note for column in columns for note in nan_notes(table.column(column.name), column.name)
+    ]
+
+
 def encode_sensitive(table: pa.Table, schema: Schema) -> tuple[SensitiveValues, ...]:
     """Code the sensitive columns; if there are several, the joint value first, then each column.
 
@@ -118,7 +139,7 @@ def _encode_column(values: pa.ChunkedArray, column: Column) -> SensitiveValues:
     binned = ""
     if column.breaks is not None or column.bins is not None:
         values, binned = _binned(values, column)
-    codes, known = codes_of_values(values, column)
+    codes, known = codes_of_values(values, _without_kind(column))
     labels = known = pc.cast(known, pa.string())
     missing = bool((codes < 0).any())
     if missing:
@@ -162,6 +183,11 @@ def _groups(
     return tuple(alone_at), tuple(
         ValueGroups(tuple(levels), np.array(division, np.int32)) for division, levels in divisions
     )
+
+
+def _without_kind(column: Column) -> Column:
+    """The column as it is published: a kind that merges values (times of a day) does not apply."""
+    return column.model_copy(update={"kind": None})
 
 
 def _binned(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, str]:
@@ -253,7 +279,7 @@ def codes_among(values: pa.ChunkedArray, column: Column, known: SensitiveValues)
     """
     if column.breaks is not None:
         values, _ = _binned(values, column)
-    texts = pc.cast(comparable(values, column), pa.string())
+    texts = pc.cast(comparable(values, _without_kind(column)), pa.string())
     labels = known.labels[0]
     codes = pc.index_in(texts, value_set=labels).to_numpy(zero_copy_only=False)
     missing = texts.is_null().to_numpy(zero_copy_only=False)

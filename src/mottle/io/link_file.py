@@ -4,6 +4,8 @@ Rows are ``published, original, true``, one per edge, a record's preimages in th
 graph's layers. The file's metadata hold two numbers for every released row. Its *block*: some draws
 are made once per block, and what one known link reveals then depends on the block. Its *centre*,
 the input row around which it was generalized: it tells whether anything was permuted at all.
+In a run with an owner's key the metadata also have a fingerprint of the table, so that an audit can
+refuse another original.
 """
 
 from __future__ import annotations
@@ -21,14 +23,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError
+from mottle.utils.table_digest import Fingerprint
 
 if TYPE_CHECKING:
     from mottle.release.links import Links
 
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
-BLOCKS = b"mottle.blocks"
-CENTRES = b"mottle.centres"
+BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
+FINGERPRINT = b"mottle.fingerprint"
 _ROWS_PER_BATCH = 1 << 20
 
 
@@ -37,11 +40,16 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
+def recognizing(fingerprint: Fingerprint | None) -> dict[bytes, bytes]:
+    """Return the metadata by which the original is recognized later."""
+    return {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+
+
 def write_links(links: Links, path: Path) -> None:
     """Write the link file, readable by its owner only."""
     private_file(path)
     numbers = {BLOCKS: _pack(links.block_of_row), CENTRES: _pack(links.centre_of_row)}
-    schema = links.SCHEMA.with_metadata(numbers)
+    schema = links.SCHEMA.with_metadata({**numbers, **recognizing(links.fingerprint)})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
@@ -77,6 +85,7 @@ class LinkFile:
 
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
     centres: NDArray[np.int32] | None
+    fingerprint: Fingerprint | None = None  # of the table; None if the run had no owner's key
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -87,6 +96,9 @@ class LinkFile:
             metadata = pq.read_metadata(path).metadata or {}
             self.blocks = _unpack(metadata.get(BLOCKS))
             self.centres = _unpack(metadata.get(CENTRES))
+            recognized = metadata.get(FINGERPRINT)
+            if recognized is not None:
+                self.fingerprint = Fingerprint.from_json(recognized)
             is_link_file = all(name in schema.names for name in COLUMNS)
         except (pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mottle.errors import StorageError, UsageError
+from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import Move, ensure_absent, hidden_folder, staged, translating_os_errors
 from mottle.io.link_file import write_links
+from mottle.io.owner_key import check_key_path
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
@@ -40,6 +41,7 @@ def save_release(
     private: str | Path | None,
     *,
     overwrite: bool,
+    another_draw: bool = False,
     report: Page | None = None,
     internal: tuple[Path, Page] | None = None,
 ) -> Certificate:
@@ -55,6 +57,8 @@ def save_release(
         The private link file; None to write none.
     overwrite : bool
         Whether existing files are replaced.
+    another_draw : bool, optional
+        Whether another release may be replaced by this one; see `check_replaceable`.
     report : callable, optional
         Returns the text of ``report.html`` for the certificate as written.
     internal : tuple of Path and callable, optional
@@ -82,6 +86,7 @@ def save_release(
             _staged(release, folder, overwrite=overwrite, afterwards=moves, report=report)
         )
         certificate = _write_files(release, stage, report)
+        check_replaceable(folder, certificate, another_draw=another_draw)
         for (path, write), (file, _) in zip(secrets, moves, strict=True):
             with translating_os_errors(path):
                 write(file, certificate)
@@ -115,10 +120,19 @@ def _links_of(release: ReleaseData) -> Links:
 
 
 def check_paths(
-    folder: Path, private: Path | None, *, overwrite: bool, internal: Path | None = None
+    folder: Path,
+    private: Path | None,
+    *,
+    overwrite: bool,
+    another_draw: bool = False,
+    internal: Path | None = None,
+    key: Path | None = None,
 ) -> None:
     """Raise, before a long run, the errors about paths that `save_release` would raise after it."""
     ensure_absent(folder, FILES, overwrite=overwrite)
+    check_key_path(key, folder)
+    if key is None:  # with a key, the new release may be the same
+        check_replaceable(folder, another_draw=another_draw)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
     for secret in (private, internal):
@@ -128,6 +142,53 @@ def check_paths(
         raise UsageError(
             f"{private} cannot be both the link file and the internal report.", "Name two files."
         )
+
+
+def check_replaceable(folder: Path, new: Certificate | None = None, *, another_draw: bool) -> None:
+    """Refuse to replace a release by another draw, which would give away what both hide.
+
+    A release with a seed is not for publication and may be replaced; so may one by itself.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, with or without a release.
+    new : Certificate, optional
+        What is going to be written, with checksums; without it, something else.
+    another_draw : bool
+        Whether the owner says that the earlier release was never published.
+
+    Raises
+    ------
+    UsageError
+        There is another release, and nobody said that it was not published.
+    """
+    file = folder / CERTIFICATE
+    if another_draw or not file.is_file():
+        return
+    try:
+        old = Certificate.from_json(file.read_text(encoding="utf-8"))
+    except (DataError, OSError, UnicodeDecodeError):
+        old = None
+    if old is None or not may_replace(old, new):
+        raise another_draw_refused(str(folder))
+
+
+def may_replace(old: Certificate, new: Certificate | None) -> bool:
+    """Tell whether a release may be replaced without a word about its publication."""
+    same = new is not None and bool(new.sha256) and new.sha256 == old.sha256
+    return same or old.seed is not None
+
+
+def another_draw_refused(place: str) -> UsageError:
+    """Return the error for a release that would be replaced by another draw."""
+    return UsageError(
+        f"{place} holds another release, which may have been published: two releases of the same"
+        " people together give away much of what each of them hides (docs/guarantees.md).",
+        "Write to another place if the tables have no person in common. If nobody has seen the"
+        " first release, add --another-draw. A release that was made with --key FILE can be made"
+        " again with the same key, table and options.",
+    )
 
 
 def _staged(

@@ -14,11 +14,12 @@ import numpy as np
 
 from mottle.errors import DataError, SchemaError
 from mottle.hierarchy.tree import Hierarchy
-from mottle.kinds._arrow import arrow, pa, pc
+from mottle.kinds._arrow import arrow, pa
 from mottle.kinds._registered import Family, Registered
 from mottle.kinds.codes import (
     codes_in,
     codes_of_distinct,
+    nan_notes,
     plain_values,
     positions_by_value,
     without_dictionary,
@@ -420,10 +421,7 @@ class Kind(Registered, metaclass=KindFamily):
             One sentence per conversion, without any value of the column; by default how many NaN
             were taken for missing, if any.
         """
-        if not pa.types.is_floating(values.type):
-            return []
-        nans = pc.sum(pc.is_nan(values)).as_py() or 0
-        return [f"Column '{domain.name}': {nans} NaN cells are taken for missing."] if nans else []
+        return nan_notes(values, domain.name)
 
     # ------------------------------------------------------------------------------------ release
 

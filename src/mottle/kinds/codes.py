@@ -34,10 +34,23 @@ def plain_values(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     values = without_dictionary(values)
     if pa.types.is_binary(values.type) or pa.types.is_time(values.type):
         return arrow.as_text(values, name)
+    return plain_floats(values)
+
+
+def plain_floats(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return floats with NaN as missing and -0.0 as 0.0; other values as they are."""
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
-        return pc.add(values, pa.scalar(0.0, values.type))  # -0.0 and 0.0 are one value
+        return pc.add(values, pa.scalar(0.0, values.type))
     return values
+
+
+def nan_notes(values: pa.ChunkedArray, name: str) -> list[str]:
+    """Say for the certificate how many NaN of a column were taken for missing, if any."""
+    if not pa.types.is_floating(values.type):
+        return []
+    nans = pc.sum(pc.is_nan(values)).as_py() or 0
+    return [f"Column '{name}': {nans} NaN cells are taken for missing."] if nans else []
 
 
 def codes_of_distinct(values: pa.ChunkedArray) -> tuple[Int32Array, pa.Array]:

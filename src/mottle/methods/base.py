@@ -61,6 +61,9 @@ class MethodContext:
     # The true assignment of the first blocks by permuting buckets, before the run's draw: for
     # methods that learn from blocks whose publication is already decided.
     preview: Callable[[Graph], Int32Array] = field(default=_insecure_preview)
+    # Whether the same records must give the same graph again: improvement then stops by gain, never
+    # by the clock, and an interruption ends the run.
+    repeatable: bool = False
     # What `buckets` decided for a larger table of which these records are a part.
     bucket_decision: BucketDecision | None = None
 

@@ -67,7 +67,8 @@ def refine(
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
-    Ctrl-C ends it and keeps what has been reached. Every pass puts the published records, each
+    Ctrl-C ends it and keeps what has been reached. A repeatable run knows no time limit, and Ctrl-C
+    ends all of it. Every pass puts the published records, each
     represented by a random one of its preimages, into the next of ``orders`` (`table_orders` for
     tables), cuts the order into sets J of ``together`` records, and makes about k/2 exchanges in
     each. The sets of one pass are disjoint, so all cores work on them. Memory O(n) per core in
@@ -77,7 +78,8 @@ def refine(
     bucket, and all of its records give away the same layer, so that buckets stay matched with
     buckets.
     """
-    until = np.inf if context.seconds is None else time.perf_counter() + context.seconds
+    limit = None if context.repeatable else context.seconds
+    until = np.inf if limit is None else time.perf_counter() + limit
     random = np.random.default_rng(context.seed)
     passes = 0
     try:
@@ -91,9 +93,11 @@ def refine(
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
             context.on_progress(gcp)
-            if context.seconds is None and before - gcp <= LEAST_GAIN * before:
+            if limit is None and before - gcp <= LEAST_GAIN * before:
                 return Refined(passes, "no more gain")
     except KeyboardInterrupt:
+        if context.repeatable:
+            raise
         return Refined(passes, INTERRUPTED)
     return Refined(passes, "time limit")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from mottle import methods
 from mottle.audit.certificate_audit import full_audit
 from mottle.encoding.encode import encode
-from mottle.encoding.sensitive import encode_sensitive
+from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.io.owner_key import owner_key
 from mottle.io.read_table import as_table
 from mottle.methods.base import Method
 from mottle.methods.het.dummy_records import add_dummies, dummies_notice
@@ -20,7 +22,9 @@ from mottle.pipeline.certify import (
     column_notes,
     method_facts,
     protected_values,
+    warn_about,
 )
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
@@ -30,6 +34,7 @@ from mottle.pipeline.table_records import TableRecords
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
+from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Representation, Schema
 from mottle.utils.csprng import Purpose, Secret
@@ -47,6 +52,7 @@ def anonymize(
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
+    key: str | Path | bytes | None = None,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
     audit: str = AUDITS[0],
@@ -77,6 +83,10 @@ def anonymize(
     seed : int, optional
         For experiments only: makes the run repeatable, and its secret guessable. The certificate
         states it. Without it, randomness comes from the operating system.
+    key : str, Path or bytes, optional
+        The owner's key, as a file (created at first use, mode 0600) or as 32 bytes. All randomness
+        then follows from the key, the table and the options, so that the same call gives the same
+        release. It excludes ``seed`` and a time limit. Keep it secret, and outside the release.
     progress : callable, optional
         Called with a `Progress` at the beginning of every stage.
     unsafe_paper_randomization : bool
@@ -126,6 +136,7 @@ def anonymize(
         totals=totals,
         unsafe_paper_randomization=unsafe_paper_randomization,
         audit=audit,
+        key=key,
     )
     chosen = _method(settings, guarantee)
     check_schema(schema)
@@ -137,8 +148,13 @@ def anonymize(
         raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
+    if owned is not None:
+        secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
 
     with clock.stage("code"):
+        unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
+        warn_about(unchanged)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
         if chosen.dummies is not None:
@@ -169,17 +185,20 @@ def anonymize(
         protected=protected_values(schema),
         notes=(
             *codes.notes,
+            *notes_on_sensitive(table, schema),
             *column_notes(codes.domains),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
         ),
         seconds=clock.seconds,
         least_total=records.least_total,
+        unchanged=unchanged,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
-    release = Release(
-        published.table, published.columns, certificate, part.links, published.sensitive
-    )
+    links = part.links
+    if owned is not None:
+        links = replace(links, fingerprint=owned.fingerprint(secret))
+    release = Release(published.table, published.columns, certificate, links, published.sensitive)
     if settings.audit == "full":
         with clock.stage("audit"):
             replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)

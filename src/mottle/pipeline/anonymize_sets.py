@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +15,14 @@ from mottle.graph.bit_voting import Votes, check_worlds, vote
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
+from mottle.io.owner_key import owner_key
 from mottle.io.read_sets import as_sets
 from mottle.itemsets.data import ItemSets, Sets
 from mottle.loss.set_errors import error
 from mottle.methods.base import Arrangement, Draw, MethodContext
 from mottle.methods.sets import SetMethod, method_for
 from mottle.pipeline.certify import certify, method_facts
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import SetRelease
 from mottle.pipeline.settings import Settings
@@ -41,6 +44,7 @@ def anonymize_sets(
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
+    key: str | Path | bytes | None = None,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
 ) -> SetRelease:
@@ -66,6 +70,8 @@ def anonymize_sets(
     seed : int, optional
         For experiments only: makes the run repeatable, and its secret guessable. The certificate
         states it. Without it, randomness comes from the operating system.
+    key : str, Path or bytes, optional
+        As for `mottle.anonymize`.
     progress : callable, optional
         Called with a `Progress` at the beginning of every stage; the loss is the error rate.
     unsafe_paper_randomization : bool
@@ -103,6 +109,7 @@ def anonymize_sets(
         effort=effort,
         seed=seed,
         unsafe_paper_randomization=unsafe_paper_randomization,
+        key=key,
     )
     chosen = method_for(method, guarantee)
     if chosen.unsafe and not settings.unsafe:
@@ -113,6 +120,9 @@ def anonymize_sets(
     secret = Secret.draw(seed)
     data = as_sets(data)
     check_names(data)
+    owned = None if key is None else OwnedTable.of_sets(owner_key(key), data)
+    if owned is not None:
+        secret = owned.secret(None, guarantee, settings, {"name": "memory"})
 
     with clock.stage("code"):
         sensitive = _sensitive(data) if guarantee.about_values else ()
@@ -137,8 +147,10 @@ def anonymize_sets(
         flipped=part.loss.overall,
     )
     clock.report_end()
-    published = part.published
-    return SetRelease(published.table, published.columns, certificate, part.links)
+    published, links = part.published, part.links
+    if owned is not None:
+        links = replace(links, fingerprint=owned.fingerprint(secret))
+    return SetRelease(published.table, published.columns, certificate, links)
 
 
 @dataclass(frozen=True)

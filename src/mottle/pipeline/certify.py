@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,7 +34,11 @@ from mottle.release.certificate import (
     SensitiveFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.unchanged import certified, warnings_about
 from mottle.schema.model import Role, Schema
+from mottle.utils.dependence import Dependence
+
+_log = logging.getLogger(__name__)
 
 SEEDED = (
     "A seed was given: anyone who knows it can repeat the draw and undo the anonymization. Do not"
@@ -65,6 +70,7 @@ def certify(
     notes: Sequence[str],
     seconds: Mapping[str, float],
     least_total: int | None = None,
+    unchanged: Dependence | None = None,
     engine: EngineFacts | None = None,
     cover_check: str = "covered",
     **entries: Any,
@@ -98,6 +104,8 @@ def certify(
         The time by stage.
     least_total : int, optional
         Fewest records that a published total counts; None without totals.
+    unchanged : Dependence, optional
+        What was measured of the columns that are published as they are.
     engine : EngineFacts, optional
         How the table was worked on in chunks.
     cover_check : str
@@ -129,6 +137,8 @@ def certify(
         entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
     if engine is not None:
         entries["engine"] = engine
+    if unchanged is not None:
+        entries["unchanged"] = certified(unchanged)
     return Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
@@ -142,6 +152,7 @@ def certify(
             {
                 **({"representation": str(settings.representation)} if is_table else {}),
                 "draw": total.draw,
+                "randomness": settings.randomness,
                 "effort": settings.effort,
                 **({"least_total": None if two_tables else least_total} if is_table else {}),
             }
@@ -306,6 +317,12 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
         for domain in domains
         if domain.size == 1
     ]
+
+
+def warn_about(unchanged: Dependence | None) -> None:
+    """Log, for the owner, which unchanged columns give others away; the certificate is public."""
+    for text in () if unchanged is None else warnings_about(unchanged):
+        _log.warning(text)
 
 
 def protected_values(schema: Schema) -> str | None:

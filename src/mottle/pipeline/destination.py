@@ -18,7 +18,16 @@ from mottle.io.databases import (
     redacted,
     write_stored_rows,
 )
-from mottle.io.write_release import CERTIFICATE, CSV, FILES, PARQUET, REPORT, check_private_path
+from mottle.io.owner_key import check_key_path
+from mottle.io.write_release import (
+    CERTIFICATE,
+    CSV,
+    FILES,
+    PARQUET,
+    REPORT,
+    check_private_path,
+    check_replaceable,
+)
 from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows, RowsElsewhere, StoredRows
 from mottle.report.report import InternalReport
@@ -53,6 +62,8 @@ class Destination:
     output: Path | DatabaseTable
     companions: Companions
     overwrite: bool
+    another_draw: bool = False
+    key: object = None  # the owner's key file, if there is one
 
     @classmethod
     def of(
@@ -63,17 +74,19 @@ class Destination:
         private: str | Path | None,
         internal: InternalReport | None,
         overwrite: bool,
+        another_draw: bool = False,
+        key: object = None,
     ) -> Destination:
         """Make a destination from the arguments of a run; databases have no reports."""
         companions = Companions(report, None if private is None else Path(private), internal)
         if not isinstance(output, DatabaseTable):
-            return cls(Path(output), companions, overwrite)
+            return cls(Path(output), companions, overwrite, another_draw, key)
         if internal is not None:
             raise UsageError(
                 "An internal report is written for a release in a folder, not in a database.",
                 "Name a folder with --output, or leave the report out.",
             )
-        return cls(output, replace(companions, report=False), overwrite)
+        return cls(output, replace(companions, report=False), overwrite, another_draw, key)
 
     @property
     def folder(self) -> Path:
@@ -90,9 +103,17 @@ class Destination:
     def check(self) -> None:
         """Raise before a long run the errors that `publish` would raise after it."""
         if isinstance(self.output, DatabaseTable):
-            check_database_target(self.output.url, self.output.table, overwrite=self.overwrite)
+            check_database_target(
+                self.output.url,
+                self.output.table,
+                overwrite=self.overwrite,
+                another_draw=self.another_draw,
+            )
         else:
             ensure_absent(self.output, FILES, overwrite=self.overwrite)
+            check_key_path(self.key, self.output)
+            if self.key is None:
+                check_replaceable(self.output, another_draw=self.another_draw)
         secrets = list(self.companions.secrets.values())
         for path in secrets:
             self._check_secret(path)
@@ -112,9 +133,14 @@ class Destination:
         if isinstance(self.output, DatabaseTable):
             with self._links(stage / LINK_FILE):
                 write_stored_rows(
-                    StoredRows(stage / PARQUET), certificate, self.output, overwrite=self.overwrite
+                    StoredRows(stage / PARQUET),
+                    certificate,
+                    self.output,
+                    overwrite=self.overwrite,
+                    another_draw=self.another_draw,
                 )
             return
+        check_replaceable(self.output, certificate, another_draw=self.another_draw)
         written = [PARQUET, CSV, *([REPORT] if self.companions.report else []), CERTIFICATE]
         obsolete = [name for name in FILES if name not in written]
         move_complete(stage, written, obsolete, self.companions.secrets)

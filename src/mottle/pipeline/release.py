@@ -39,6 +39,7 @@ class _Saved(ReleaseData):
         *,
         private: str | Path | None = None,
         overwrite: bool = False,
+        another_draw: bool = False,
         report: bool = True,
         internal: InternalReport | None = None,
     ) -> Certificate:
@@ -56,6 +57,10 @@ class _Saved(ReleaseData):
             File for the owner's links, outside the folder (mode 0600).
         overwrite : bool
             Whether to replace an earlier release in ``output``.
+        another_draw : bool
+            Says that the earlier release was never published. Without it, ``overwrite`` replaces
+            only the same release and releases with a seed, because two draws of the same people
+            give away what each of them hides (docs/guarantees.md).
         report : bool
             Whether ``report.html`` is written; a database has none.
         internal : InternalReport, optional
@@ -71,8 +76,9 @@ class _Saved(ReleaseData):
         StorageError
             A file exists already, or cannot be written.
         UsageError
-            ``private`` is given but the release has no links, a file for the owner is inside the
-            folder, or an internal report is requested for a database.
+            Another release would be replaced by another draw, ``private`` is given but the release
+            has no links, a file for the owner is inside the folder, or an internal report is
+            requested for a database.
         """
         if isinstance(output, DatabaseTable):
             if internal is not None:
@@ -80,13 +86,21 @@ class _Saved(ReleaseData):
                     "An internal report is written for a release in a folder, not in a database.",
                     "Name a folder, or leave the report out.",
                 )
-            write_database(self, output.url, output.table, private=private, overwrite=overwrite)
+            write_database(
+                self,
+                output.url,
+                output.table,
+                private=private,
+                overwrite=overwrite,
+                another_draw=another_draw,
+            )
             return self.certificate
         return save_release(
             self,
             Path(output),
             private,
             overwrite=overwrite,
+            another_draw=another_draw,
             report=page_of(self) if report else None,
             internal=None if internal is None else (internal.path, internal.page_of(self)),
         )

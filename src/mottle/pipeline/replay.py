@@ -7,11 +7,13 @@ the secret order is replaced by others, and only what is the same for all of the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,12 @@ from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
 from mottle.itemsets.data import ItemSets
 from mottle.methods.base import Arrangement, Draw, MethodContext
+from mottle.methods.buckets.buckets import known_from_wave, tiers_for
+from mottle.methods.buckets.records import BucketRecords, TableRecords
+from mottle.methods.buckets.tree import CutError, Node, grow
+from mottle.methods.buckets.waves import published_tables
 from mottle.methods.sets import method_for
+from mottle.methods.sets.buckets import SetRecords
 from mottle.release.certificate import Certificate, ColumnFacts
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
@@ -87,7 +94,9 @@ def audit_and_replay(
         original = as_sets(original) if isinstance(release, SetReleaseData) else as_table(original)
         linked = private is not None or release.links is not None
         if linked and (adversaries is None or "decision" in adversaries):
-            options.setdefault("replay", replay_of(original, release, schema=schema))
+            links = private if isinstance(private, Links) else release.links
+            replay = replay_of(original, release, schema=schema, links=links)
+            options.setdefault("replay", replay)
     return audit_release(
         original,
         release,
@@ -106,6 +115,7 @@ def replay_of(
     schema: Schema | None = None,
     guarantee: Guarantee | None = None,
     secret: Secret | None = None,
+    links: Links | None = None,
 ) -> Replay | str:
     """Prepare a release's method to be repeated with other sensitive values.
 
@@ -122,6 +132,8 @@ def replay_of(
     secret : Secret, optional
         The key of the run, if it is still known; its secret orders are not used. Without it, the
         one of the certificate's seed.
+    links : Links, optional
+        The owner's links. With them the cuts of `buckets` are repeated exactly.
 
     Returns
     -------
@@ -143,15 +155,73 @@ def replay_of(
     if secret is None and seed is not None:
         secret = Secret.draw(seed)
     try:
+        described = schema or _schema_of(certificate, release)
         if isinstance(original, ItemSets):
             arrange, sensitive = _of_sets(original, certificate, guarantee)
         else:
-            described = schema or _schema_of(certificate, release)
             arrange, sensitive = _of_table(original, certificate, described, guarantee)
+        cuts = certificate.method.used == "buckets" and certificate.method.facts.get("wave")
+        if cuts:
+            return _replay_of_cuts(original, certificate, described, guarantee, sensitive, links)
         public_seed = 0 if secret is None else secret.public_seed
         return _Repeated.prepare(arrange, guarantee, sensitive, public_seed)
     except (MottleError, ValueError):
         return "the method cannot be repeated with this table; give the schema it was made with"
+
+
+def _replay_of_cuts(
+    original: pa.Table | ItemSets,
+    certificate: Certificate,
+    schema: Schema,
+    guarantee: Guarantee,
+    sensitive: tuple[SensitiveValues, ...],
+    links: Links | None,
+) -> Replay | str:
+    """The tree of cuts of `buckets`, from its first wave as released."""
+    if links is None:
+        return "the cuts follow from a first wave, which only the links tell apart"
+    if len(certificate.method.facts["tiers"]) > 1:
+        return "the links do not tell which records belong to which tier"
+    records: BucketRecords
+    if isinstance(original, ItemSets):
+        records = SetRecords.of(original.sets())
+    else:
+        representation = Representation(str(certificate.parameters.representation))
+        covering = schema.covering(original.column_names)
+        records = TableRecords(encode(original, covering, representation))
+    demand = guarantee.demand(len(records.matrix), sensitive)
+    return _RepeatedCuts(records, demand, links, int(certificate.method.facts["wave"]))
+
+
+@dataclass(frozen=True)
+class _RepeatedCuts:
+    """The cuts of `buckets`, which can be repeated; a `Replay`.
+
+    The worlds of its proof do not change what the first wave's release shows.
+    """
+
+    records: BucketRecords
+    demand: Demand
+    links: Links
+    wave: int  # number of records of the first wave, which come first in the links
+
+    def __call__(self, source: Int64Array) -> Decision | None:
+        """Return the cuts in a world; None if one of them fails."""
+        graph, truth = self.links.graph, self.links.truth
+        blocks = int(np.searchsorted(graph.starts, self.wave))
+        own = self.demand.values
+        tables = list(islice(published_tables(graph, truth, own), blocks))
+        tiers = tiers_for(self.demand)
+        wave = graph.members[: self.wave]
+        inside = np.ones(len(own), np.bool_)
+        inside[wave] = False
+        others = np.flatnonzero(inside)
+        known, codes = known_from_wave(self.records, self.demand, tiers[0], wave, tables)
+        try:
+            grow(known, codes, own[source], [Node(others, np.arange(len(wave)))], others)
+        except CutError:
+            return None
+        return Decision(b"", hashlib.sha256(repr(known.cuts).encode()).digest())
 
 
 def _of_table(

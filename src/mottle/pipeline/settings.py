@@ -7,8 +7,9 @@ from numbers import Real
 
 from mottle.assignment import WALKS
 from mottle.errors import SchemaError, UsageError, did_you_mean
-from mottle.release.certificate import AUDITS
+from mottle.release.certificate import AUDITS, OWNER_KEY
 from mottle.schema.model import Representation, Schema, parse_word
+from mottle.utils.option_values import check_key
 
 __all__ = ["Settings", "check_schema"]
 
@@ -25,6 +26,14 @@ class Settings:
     totals: bool
     unsafe: bool  # draw as the papers do even if that leaks sensitive values
     audit: str
+    keyed: bool = False  # whether randomness derives from the owner's key, so that runs repeat
+
+    @property
+    def randomness(self) -> str:
+        """Where the run's random numbers come from, for the certificate."""
+        if self.keyed:
+            return OWNER_KEY
+        return "operating system" if self.seed is None else "seed"
 
     @classmethod
     def of(
@@ -38,6 +47,7 @@ class Settings:
         totals: bool = True,
         unsafe_paper_randomization: bool = False,
         audit: str = AUDITS[0],
+        key: object = None,
     ) -> Settings:
         """Check the options of a run.
 
@@ -59,6 +69,8 @@ class Settings:
             As for `mottle.anonymize`.
         audit : {"basic", "full"}
             As for `mottle.anonymize`.
+        key : str, Path or bytes, optional
+            As for `mottle.anonymize`; only whether there is one is kept.
 
         Returns
         -------
@@ -79,15 +91,18 @@ class Settings:
         for option, word, known in (("walk", walk, WALKS), ("audit", audit, AUDITS)):
             if word not in known:
                 raise UsageError(f"There is no {option} '{word}'.", did_you_mean(word, known))
+        seconds = _seconds(effort)
+        check_key(key, seed, seconds)
         return cls(
             method=method,
             representation=_representation(representation),
             walk=walk,
-            effort=_seconds(effort),
+            effort=seconds,
             seed=seed,
             totals=totals,
             unsafe=unsafe_paper_randomization,
             audit=audit,
+            keyed=key is not None,
         )
 
 

@@ -134,6 +134,7 @@ def run(
             on_progress=partial(clock.report_loss, "arrange"),
             tiebreak=partial(secret.permutation, Purpose.TIEBREAK),
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
+            repeatable=settings.keyed,
             bucket_decision=bucket_decision,
         )
         arrangement = records.arrange(context)

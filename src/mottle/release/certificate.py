@@ -24,6 +24,7 @@ from mottle.schema.model import Role
 __all__ = [
     "AUDITS",
     "FORMAT",
+    "OWNER_KEY",
     "AuditSummary",
     "Certificate",
     "Check",
@@ -38,10 +39,12 @@ __all__ = [
     "RunParameters",
     "SensitiveFacts",
     "SensitiveTable",
+    "UnchangedColumns",
     "certificate_schema",
 ]
 
 AUDITS = ("basic", "full")  # from the run's own measurements, or by playing all adversaries
+OWNER_KEY = "owner's key"  # a source of randomness
 FORMAT = 2  # of certificate.json; files that do not state a format have format 1
 
 
@@ -152,6 +155,8 @@ class RunParameters(_Facts):
 
     representation: str | None = None  # None for sets
     draw: str  # how the true assignment was drawn
+    # Where the random numbers came from: "operating system", "owner's key" or "seed".
+    randomness: str | None = None
     effort: float | None = None  # time limit in seconds; None: until improving no longer paid
     least_total: int | None = None  # fewest records of a published total; None: no totals
 
@@ -188,6 +193,14 @@ class SensitiveFacts(_Facts):
     levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
     alone: int | None = None  # groups: how many hold one value only
     cap: float | None = None  # groups: the highest share that one may have among anybody's matches
+
+
+class UnchangedColumns(_Facts):
+    """How many rows the columns that are published as they are single out, as the release shows."""
+
+    rows: int  # that were examined
+    singles_out: Mapping[str, float]  # by column: share of rows whose value no other row has
+    together: float | None = None  # the same for all of them together, if there are several
 
 
 class SensitiveTable(_Facts):
@@ -269,6 +282,7 @@ class Certificate(_Facts):
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
     sensitive: tuple[SensitiveFacts, ...] = ()
+    unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
     sensitive_table: SensitiveTable | None = None
     gcp: float | None = None  # tables: global certainty penalty
     ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column

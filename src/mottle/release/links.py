@@ -12,6 +12,7 @@ from numba import njit
 
 from mottle.graph.model import Graph, preimage
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.table_digest import Fingerprint
 
 _EDGES_PER_BATCH = 1 << 20
 
@@ -23,6 +24,7 @@ class Links:
     graph: Graph
     position_of_row: Int64Array  # [n]: position of the published record in each row of the release
     truth: Int32Array  # [n]: position of the true original of every published record
+    fingerprint: Fingerprint | None = None  # of the table, in a run with the owner's key
 
     SCHEMA = pa.schema([("published", pa.int64()), ("original", pa.int64()), ("true", pa.bool_())])
 

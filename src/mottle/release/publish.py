@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from mottle.encoding.cover import Cover, CoverCells
 from mottle.encoding.domain import Codes, Domain
+from mottle.encoding.sensitive import as_counted
 from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
 from mottle.release.column import PublishedColumn
@@ -82,6 +83,8 @@ def publish(
             values = table.column(column.name)
             unchanged = PublishedColumn.of_unchanged(column.name, column.role, values)
             described.append(unchanged)
+            if column.role is Role.SENSITIVE:
+                values = as_counted(values)
             arrays.append(reordered(values, unchanged.value_type, original_of_row))
     fields = [column.field() for column in described]
     return pa.table(arrays, schema=pa.schema(fields)), tuple(described)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mottle.encoding.cover import SetCells
 from mottle.encoding.domain import Form
+from mottle.encoding.sensitive import as_counted
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.bit_voting import Votes
 from mottle.graph.model import is_order
@@ -116,7 +117,8 @@ def publish(data: ItemSets, votes: Votes, links: Links) -> pa.Table:
     if data.labels is not None:
         described = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)
         fields.append(described.field())
-        arrays.append(reordered(data.labels, described.value_type, links.original_of_row))
+        labels = as_counted(data.labels)
+        arrays.append(reordered(labels, described.value_type, links.original_of_row))
     return pa.table(arrays, schema=pa.schema(fields))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.encode import codes_of_values
+from mottle.encoding.sensitive import as_counted
 from mottle.errors import PrivacyError
 from mottle.graph.model import is_order
 from mottle.release.certificate import Certificate, ReleaseKind, SensitiveTable
@@ -122,7 +123,8 @@ def _sensitive_table(
     for column in columns:
         values = table.column(column.name)
         described.append(PublishedColumn.of_unchanged(column.name, Role.SENSITIVE, values))
-        arrays.append(reordered(values, described[-1].value_type, originals[first]))
+        counted = as_counted(values)
+        arrays.append(reordered(counted, described[-1].value_type, originals[first]))
     described.append(_plain(_unused("count", [one.name for one in described]), pa.int64()))
     return pa.table([*arrays, pa.array(counts)], schema=_schema_of(described))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mottle.assignment import WALKS
 from mottle.guarantees.base import described_as
-from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
+from mottle.release.certificate import OWNER_KEY, Certificate, EngineFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.schema.model import Column, Representation, Role, Schema
@@ -51,6 +51,8 @@ def _run_options(certificate: Certificate) -> Iterator[str]:
         yield from ("--walk", parameters.draw)
     if parameters.effort is not None:
         yield from ("--seconds", f"{parameters.effort:g}")
+    if parameters.randomness == OWNER_KEY:
+        yield from ("--key", "KEY")
     if certificate.seed is not None:
         yield from ("--seed", str(certificate.seed))
 

@@ -86,7 +86,8 @@ def checks(certificate: Certificate) -> list[tuple[str, bool]]:
 
 _UNCHANGED = (
     "Columns published as they are must not be known to an adversary from elsewhere. Whether"
-    " that is so is the owner's judgement; no software can check it."
+    " that is so is the owner's judgement; no software can check it. Nor must they determine"
+    " generalized columns, as a year of birth determines an age."
 )
 
 
@@ -108,10 +109,22 @@ def limits(certificate: Certificate) -> Iterator[str]:
         " can say more than each of them."
     )
     if any(column.role in (Role.SENSITIVE, Role.INSENSITIVE) for column in certificate.columns):
-        yield _UNCHANGED
+        yield _UNCHANGED + _singled_out(certificate)
     yield (
         "What is true of groups of people remains true: that smokers fall ill more often can be"
         " learned from any useful release, and applies to every smoker."
+    )
+
+
+def _singled_out(certificate: Certificate) -> str:
+    """How many rows unchanged columns single out, if the certificate says so."""
+    unchanged = certificate.unchanged
+    if unchanged is None:
+        return ""
+    shares = [*unchanged.singles_out.values(), unchanged.together or 0.0]
+    return (
+        f" Whoever knew all of them could find {max(shares):.1%} of the records by them alone,"
+        f" because no other of {unchanged.rows:,} rows examined has the same values."
     )
 
 

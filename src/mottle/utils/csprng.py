@@ -86,6 +86,39 @@ class Secret:
         number = operator.index(seed)
         return cls(hashlib.sha256(f"mottle seed {number}".encode()).digest(), number)
 
+    @classmethod
+    def of_owner(cls, key: bytes, table: bytes, parameters: str) -> Secret:
+        """Derive the key of a run from the owner's key, the table and what decides the release.
+
+        Keyed BLAKE2b is a pseudorandom function: without the owner's key, the keys of different
+        tables or parameters cannot be told from independent random ones.
+
+        Parameters
+        ----------
+        key : bytes
+            The owner's key, 32 bytes.
+        table : bytes
+            A digest of the table's content.
+        parameters : str
+            Everything else that decides the release, in one fixed form.
+
+        Returns
+        -------
+        Secret
+            The key; always the same for the same arguments.
+
+        Examples
+        --------
+        >>> key = bytes(32)
+        >>> Secret.of_owner(key, b"one", "k=5") == Secret.of_owner(key, b"one", "k=5")
+        True
+        >>> Secret.of_owner(key, b"one", "k=5") == Secret.of_owner(key, b"other", "k=5")
+        False
+        """
+        content = len(table).to_bytes(8, "little") + table + parameters.encode()
+        digest = hashlib.blake2b(content, key=key, digest_size=32, person=b"mottle run")
+        return cls(digest.digest(), None)
+
     @property
     def words(self) -> UInt32Array:
         """The key as the eight little-endian words ChaCha20 takes."""

@@ -7,6 +7,23 @@ from collections.abc import Sequence
 from mottle.errors import UsageError
 
 
+def check_key(key: object, seed: object, seconds: float | None) -> None:
+    """Raise `UsageError` for options that an owner's key cannot be combined with."""
+    if key is None:
+        return
+    if seed is not None:
+        raise UsageError(
+            "--key and --seed exclude each other: a seed can be guessed, a key cannot.",
+            "Leave --seed out, or --key for an experiment.",
+        )
+    if seconds:
+        raise UsageError(
+            "--seconds stops by the clock, so that a run with --key could not be repeated.",
+            "Leave --seconds out (improvement then stops when a pass gains less than 0.1 %), or"
+            " write --seconds 0 for none.",
+        )
+
+
 def as_names(values: Sequence[str] | None) -> list[str]:
     """Column names from repeated, comma-separated options.
 

@@ -20,6 +20,7 @@ from mottle import Caps, KAnonymity, LDiversity, Schema, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import parquet_source
 from mottle.io.databases import DatabaseTable
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.spark import engine as mottle_spark
 from mottle.report import InternalReport, Owner, report_html
 
@@ -213,3 +214,25 @@ def test_what_chunks_cannot_do_is_refused(
     with pytest.raises(UsageError, match="chunk_rows"):
         mottle_spark.anonymize(frame, SCHEMA, KAnonymity(5), staging=tmp_path, chunk_rows=0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_same_key_gives_the_same_rows(
+    session: pyspark.sql.SparkSession, people: tuple[pa.Table, Path], tmp_path: Path
+) -> None:
+    table, file = people
+    owned = OwnedTable.of(bytes(32), SCHEMA.covering(table.column_names), [table])
+    one, two = (
+        mottle_spark.anonymize_owned(
+            session.read.parquet(str(file)),
+            SCHEMA,
+            KAnonymity(5),
+            staging=tmp_path / name,
+            owned=owned,
+            method="nh",
+            chunk_rows=900,
+        )
+        for name in ("one", "two")
+    )
+    assert one.certificate.parameters.randomness == "owner's key"
+    assert one.certificate.engine.chunks == 3
+    assert one.table.equals(two.table)

@@ -336,5 +336,6 @@ def test_an_earlier_release_is_replaced_only_when_asked(
     engine.anonymize(file, population[1], KAnonymity(5), tmp_path / "out", **run)
     with pytest.raises(StorageError, match="--overwrite"):
         engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
-    engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", overwrite=True, **run)
+    run |= {"overwrite": True, "another_draw": True}
+    engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
     assert mottle.read_release(tmp_path / "out").certificate.degree.min == 7

@@ -32,7 +32,7 @@ from mottle.audit.links.worlds import World, WorldGroup, world_groups
 from mottle.audit.report import Outcome
 from mottle.audit.sensitive.accuracy import GuessAccuracy, judge_shared
 from mottle.audit.view import Evidence, View
-from mottle.guarantees.decisions import DECIDES_BY_BOTH
+from mottle.guarantees.decisions import DecidesBy
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _MEASURE = "people of whom the method's decisions tell more than the cap"
@@ -88,7 +88,7 @@ def _decides_by_both(view: View) -> bool:
     """Whether the method declares a decision by quasi-identifiers and values together."""
     certified = view.release.certified
     declared = None if certified is None else certified.method.decides_by
-    return declared == DECIDES_BY_BOTH["decides_by"]
+    return declared == DecidesBy.BOTH
 
 
 def _why_not(view: View, evidence: Evidence) -> str:

@@ -6,7 +6,8 @@ import numpy as np
 
 from mottle.audit.containment.coded_columns import CodedColumn
 from mottle.audit.containment.compact import group_rows
-from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.typing import Float64Array, Int32Array
+from mottle.utils.dependence import leave_one_out
 
 _CELLS = 20_000_000  # people × values that are held in memory at once
 
@@ -16,38 +17,18 @@ def baseline_correctness(
 ) -> dict[str, Float64Array]:
     """For each person: whether the own value is guessed right from everybody else's, two ways."""
     return {
-        "equal quasi-identifiers": _by_equals(columns, own, kinds),
+        "equal quasi-identifiers": _by_equals(columns, own),
         "naïve Bayes": _by_bayes(columns, own, kinds),
     }
 
 
-def _by_equals(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:
+def _by_equals(columns: list[CodedColumn], own: Int32Array) -> Float64Array:
     """Guess the most common value of the others with equal quasi-identifiers, or of all others.
 
     A guess between two values that are equally common is half right.
     """
-    codes = np.stack([column.codes for column in columns], axis=1)
-    group, _ = group_rows(codes)
-    keys, number, counts = np.unique(group * kinds + own, return_inverse=True, return_counts=True)
-    first, second, leader = _two_highest(keys // kinds, counts)
-    mine = counts[number.ravel()]
-    rival = np.where(leader[group] == number.ravel(), second[group], first[group])
-    right = (mine - 1 > rival) + 0.5 * (mine - 1 == rival)
-    alone = np.bincount(group)[group] == 1
-    return np.asarray(np.where(alone, own == np.bincount(own).argmax(), right), np.float64)
-
-
-def _two_highest(
-    groups: Int64Array, counts: Int64Array
-) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """For each group: the highest and second highest count, and the position of the highest."""
-    order = np.lexsort((-counts, groups))
-    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    ends = np.append(begins[1:], len(order))
-    first = counts[order[begins]]
-    next_place = np.minimum(begins + 1, len(order) - 1)
-    second = np.where(ends - begins > 1, counts[order[next_place]], 0)
-    return first, second, order[begins]
+    group, _ = group_rows(np.stack([column.codes for column in columns], axis=1))
+    return leave_one_out(group, own.astype(np.int64))
 
 
 def _by_bayes(columns: list[CodedColumn], own: Int32Array, kinds: int) -> Float64Array:

@@ -234,7 +234,10 @@ def _lookup(known: pa.ChunkedArray, codes: Int32Array, values: pa.ChunkedArray) 
 
 
 def common_codes(*columns: pa.ChunkedArray) -> list[Int64Array]:
-    """Encode columns so that equal values have the same code; missing and NaN are values too."""
+    """Encode columns so that equal values have the same code; missing is a value too.
+
+    NaN counts as missing and -0.0 as 0.0, as sensitive values are published.
+    """
     kind = columns[0].type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -243,6 +246,9 @@ def common_codes(*columns: pa.ChunkedArray) -> list[Int64Array]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         cast = [pc.cast(column, pa.string()).combine_chunks() for column in columns]
     together = pa.concat_arrays(cast)
+    if pa.types.is_floating(together.type):
+        together = pc.if_else(pc.is_nan(together), pa.scalar(None, together.type), together)
+        together = pc.add(together, pa.scalar(0.0, together.type))
     if pa.types.is_null(together.type):
         numbers = np.zeros(len(together), np.int64)
     else:

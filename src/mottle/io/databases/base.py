@@ -57,6 +57,21 @@ class Transaction(ABC):
         """
 
     @abstractmethod
+    def text(self, statement: str) -> str | None:
+        """Run a query whose answer is one text.
+
+        Parameters
+        ----------
+        statement : str
+            The SQL.
+
+        Returns
+        -------
+        str or None
+            The first cell of the first row; None if there is no row or the cell is missing.
+        """
+
+    @abstractmethod
     def qualify(self, name: TableName) -> TableName:
         """Return the table's name with the schema in which it is created.
 

@@ -6,10 +6,11 @@ import json
 
 import pyarrow as pa
 
-from mottle.errors import StorageError
+from mottle.errors import DataError, StorageError
 from mottle.io.databases.base import Transaction
 from mottle.io.databases.identifiers import ReleaseNames, TableName, check_distinct
 from mottle.io.databases.table_layout import NewTable
+from mottle.io.write_release import another_draw_refused, may_replace
 from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows
 
@@ -24,6 +25,7 @@ def publish(
     table: str,
     *,
     overwrite: bool,
+    another_draw: bool = False,
 ) -> ReleaseNames:
     """Write the tables, the view and the certificate, then commit.
 
@@ -41,6 +43,8 @@ def publish(
         ``table`` or ``schema.table``.
     overwrite : bool
         Replace an earlier release, and nothing but a release.
+    another_draw : bool
+        Whether the earlier release may have had no seed; see `mottle.Release.save`.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def publish(
             longest=transaction.longest_name,
             ignores_case=transaction.ignores_case,
         )
-    _drop_earlier_release(transaction, names, overwrite=overwrite)
+    _drop_earlier_release(transaction, names, overwrite=overwrite, another_draw=another_draw)
     for name, new in tables.items():
         transaction.create_table(name, new)
     transaction.execute(
@@ -84,7 +88,9 @@ def publish(
     return names
 
 
-def dry_run(transaction: Transaction, table: str, *, overwrite: bool) -> ReleaseNames:
+def dry_run(
+    transaction: Transaction, table: str, *, overwrite: bool, another_draw: bool = False
+) -> ReleaseNames:
     """Do what needs privileges, without committing it: raises what `publish` would raise.
 
     Parameters
@@ -95,6 +101,8 @@ def dry_run(transaction: Transaction, table: str, *, overwrite: bool) -> Release
         ``table`` or ``schema.table``.
     overwrite : bool
         Whether an earlier release may be replaced.
+    another_draw : bool
+        As for `publish`.
 
     Returns
     -------
@@ -109,15 +117,18 @@ def dry_run(transaction: Transaction, table: str, *, overwrite: bool) -> Release
         Names are not valid or too long.
     """
     names = ReleaseNames(transaction.qualify(TableName.parse(table)))
-    _drop_earlier_release(transaction, names, overwrite=overwrite)
+    _drop_earlier_release(transaction, names, overwrite=overwrite, another_draw=another_draw)
     transaction.execute(f"CREATE TABLE {names.table.sql} (rehearsal integer)")
     return names
 
 
 def _drop_earlier_release(
-    transaction: Transaction, names: ReleaseNames, *, overwrite: bool
+    transaction: Transaction, names: ReleaseNames, *, overwrite: bool, another_draw: bool
 ) -> None:
-    """Drop an earlier release if ``overwrite``; never a table that is not a release."""
+    """Drop an earlier release if ``overwrite``; never a table that is not a release.
+
+    Rows in a database have no checksums, so a release without a seed counts as another draw.
+    """
     check_distinct(
         names.kinds, longest=transaction.longest_name, ignores_case=transaction.ignores_case
     )
@@ -135,6 +146,17 @@ def _drop_earlier_release(
             f"{names.table} in the database is not a release that mottle wrote.",
             "Choose another --to-table; --overwrite replaces only releases.",
         )
+    if not another_draw and not _has_seed(transaction, names):
+        raise another_draw_refused(str(names.table))
     for name, kind in names.kinds.items():
         if name in existing:
             transaction.execute(f"DROP {kind.upper()} {TableName(name, names.table.schema).sql}")
+
+
+def _has_seed(transaction: Transaction, names: ReleaseNames) -> bool:
+    """Whether the release in the database is an experiment, which its certificate says."""
+    statement = f"SELECT CAST(certificate AS text) FROM {names.certificate.sql}"
+    try:
+        return may_replace(Certificate.from_json(transaction.text(statement) or ""), None)
+    except DataError:
+        return False

@@ -34,6 +34,7 @@ def write_database(
     *,
     private: str | Path | None = None,
     overwrite: bool = False,
+    another_draw: bool = False,
 ) -> list[str]:
     """Store a release as tables, in one transaction: all of it appears or nothing.
 
@@ -53,6 +54,9 @@ def write_database(
         A local file for the owner's links.
     overwrite : bool
         Replace an earlier release, and nothing but a release.
+    another_draw : bool
+        Says that the earlier release was never published; without it, only a release with a seed
+        is replaced.
 
     Returns
     -------
@@ -64,7 +68,8 @@ def write_database(
     StorageError
         A name is taken, a privilege is missing, or the connection is lost.
     UsageError
-        The URL or a name is not valid, or a driver is not installed.
+        The URL or a name is not valid, a driver is not installed, or another release would be
+        replaced by another draw.
     DataError
         The database cannot hold a value of the release.
 
@@ -90,12 +95,18 @@ def write_database(
             release.certificate,
             table,
             overwrite=overwrite,
+            another_draw=another_draw,
         )
     return _written(names, two_tables=release.sensitive is not None)
 
 
 def write_stored_rows(
-    rows: Rows, certificate: Certificate, place: DatabaseTable, *, overwrite: bool = False
+    rows: Rows,
+    certificate: Certificate,
+    place: DatabaseTable,
+    *,
+    overwrite: bool = False,
+    another_draw: bool = False,
 ) -> list[str]:
     """Store a release whose rows come in batches, as `write_database` does, in one transaction.
 
@@ -109,6 +120,9 @@ def write_stored_rows(
         The destination.
     overwrite : bool
         Replace an earlier release, and nothing but a release.
+    another_draw : bool
+        Says that the earlier release was never published; without it, only a release with a seed
+        is replaced.
 
     Returns
     -------
@@ -122,11 +136,21 @@ def write_stored_rows(
     """
     address = parse(place.url)
     with address.database.transaction(address) as transaction:
-        names = publish(transaction, rows, None, certificate, place.table, overwrite=overwrite)
+        names = publish(
+            transaction,
+            rows,
+            None,
+            certificate,
+            place.table,
+            overwrite=overwrite,
+            another_draw=another_draw,
+        )
     return _written(names, two_tables=False)
 
 
-def check_database_target(url: str | Path, table: str, *, overwrite: bool) -> None:
+def check_database_target(
+    url: str | Path, table: str, *, overwrite: bool, another_draw: bool = False
+) -> None:
     """Raise before a long run what `write_database` would raise after it.
 
     Connection, privileges and names are tried out in a transaction that is rolled back.
@@ -139,6 +163,8 @@ def check_database_target(url: str | Path, table: str, *, overwrite: bool) -> No
         ``table`` or ``schema.table``.
     overwrite : bool
         Whether an earlier release may be replaced.
+    another_draw : bool
+        As for `write_database`.
 
     Raises
     ------
@@ -149,7 +175,7 @@ def check_database_target(url: str | Path, table: str, *, overwrite: bool) -> No
     """
     address = parse(url)
     with address.database.transaction(address) as transaction:
-        dry_run(transaction, table, overwrite=overwrite)
+        dry_run(transaction, table, overwrite=overwrite, another_draw=another_draw)
 
 
 def _written(names: ReleaseNames, *, two_tables: bool) -> list[str]:

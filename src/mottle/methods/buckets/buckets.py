@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ from mottle.methods.buckets.association import Association, PublishedTable
 from mottle.methods.buckets.cut_columns import codes_of, cut_columns
 from mottle.methods.buckets.filling import BucketLayout, fill_blocks
 from mottle.methods.buckets.matching import match_layout
-from mottle.methods.buckets.plan import others_given_away, values_of
+from mottle.methods.buckets.plan import others_given_away, values_of, widest
 from mottle.methods.buckets.records import BucketRecords, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
 from mottle.methods.buckets.tree import Knowledge, Node, grow
@@ -89,7 +90,7 @@ def arrange_in_buckets(
     parts = [*matched.waves, *matched.parts]
     facts = {
         **matched.facts,
-        "known_records": max(part.others_given_away for part in parts),
+        "known_records": max(part.others_given_away(demand) for part in parts),
         "in_plain_groups": sum(part.in_plain_groups for part in parts),
         "refinement": refinement,
     }
@@ -218,23 +219,29 @@ def _cut(
     run: _Run, tier: Tier, first: Int64Array, others: Int64Array, wave: Sequence[PublishedTable]
 ) -> list[Int64Array]:
     """Cut the records of a tier into blocks by what its first wave shows (step 1)."""
-    columns = cut_columns(run.records.matrix, run.records.metric(tier.buckets))
-    codes = codes_of(columns, run.records.matrix)
-    unknown = Association.unknown(columns, codes, tier.counts)
-    association, evidence = unknown.fitted_to_wave(codes, wave)
-    known = Knowledge(
-        columns,
-        values_of(run.demand),
-        tier.buckets,
-        len(first) + len(others),
-        association,
-        evidence,
-        np.bincount(run.demand.values[first], minlength=len(tier.counts)),
-    )
+    known, codes = known_from_wave(run.records, run.demand, tier, first, wave)
     inside = np.zeros(len(run.ties), np.bool_)
     inside[others] = True
     root = Node(others, np.arange(len(first)))
     return grow(known, codes, run.demand.values, [root], run.ties[inside[run.ties]])
+
+
+def known_from_wave(
+    records: BucketRecords,
+    demand: Demand,
+    tier: Tier,
+    wave: Int64Array | Int32Array,
+    tables: Sequence[PublishedTable],
+) -> tuple[Knowledge, Int32Array]:
+    """What is public about a tier once its first wave is, and all records as the tree sees them."""
+    columns = cut_columns(records.matrix, records.metric(tier.buckets))
+    codes = codes_of(columns, records.matrix)
+    unknown = Association.unknown(columns, codes, tier.counts)
+    association, evidence = unknown.fitted_to_wave(codes, tables)
+    seen = np.bincount(demand.values[wave], minlength=len(tier.counts))
+    size = int(tier.counts.sum())
+    known = Knowledge(columns, values_of(demand), tier.buckets, size, association, evidence, seen)
+    return known, codes
 
 
 def wave_seconds(seconds: float | None) -> float:
@@ -276,13 +283,17 @@ class _Part:
     def in_plain_groups(self) -> int:
         return self.records - self.layout.in_buckets
 
-    @property
-    def others_given_away(self) -> int:
+    def others_given_away(self, demand: Demand) -> int:
         """How many other records one known record gives away at most."""
-        sizes = np.diff(self.layout.tables) // self.layout.buckets
-        found = [others_given_away(self.layout.buckets, int(size)) for size in sizes]
-        pairs = [1 for size in np.diff(self.layout.groups) if size == 2]
-        return max([0, *found, *pairs])
+        layout, most = self.layout, 0
+        tables = [(start, end, layout.buckets) for start, end in pairwise(layout.tables)]
+        groups = [(start, end, end - start) for start, end in pairwise(layout.groups)]
+        for start, end, buckets in (*tables, *groups):
+            if end > start:
+                codes = demand.sensitive_codes[layout.members[start:end]]
+                spans = widest(codes.reshape(buckets, -1))
+                most = max(most, others_given_away(buckets, spans, (end - start) // buckets))
+        return most
 
     def loss(self) -> float:
         """Total loss of the records in buckets."""

@@ -64,7 +64,7 @@ def fill_blocks(
         counts = np.bincount(sensitive[rows], minlength=len(values.sensitive_codes)).astype(
             np.int64
         )
-        plan = make_plan(counts, values, count).bounded(known_records)
+        plan = make_plan(counts, values, count).bounded(values, known_records)
         filled, group = fill_plan(rows, sensitive[rows], plan, tiebreak_rank)
         tables += filled
         groups += [group] if len(group) else []

@@ -10,7 +10,7 @@ block's sensitive values are distributed differently over its records, so it rev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,38 +50,56 @@ class BucketPlan(NamedTuple):
         parts.append((int(self.group.sum()), int(self.group.sum())))
         return sum(records * expected_loss(buckets, records) for buckets, records in parts)
 
-    def bounded(self, known_records: int) -> BucketPlan:
+    def bounded(self, values: SensitiveValues, known_records: int) -> BucketPlan:
         """The same plan in tables so small that one known record gives away few others.
 
         Every table is divided into tables with the same values in the same buckets, by counts
         alone; which records go where is drawn at random, as before.
         """
-        tables = [part for table in self.tables for part in _divided(table, known_records)]
+        tables = [part for table in self.tables for part in _divided(table, values, known_records)]
         return BucketPlan(tables, self.group)
 
 
-def _divided(table: Int64Array, known_records: int) -> Iterator[Int64Array]:
+def _divided(
+    table: Int64Array, values: SensitiveValues, known_records: int
+) -> Iterator[Int64Array]:
     """Tables of equally many buckets, none larger than the bound allows, that add up to one."""
     size = int(table[:, 0].sum())
-    parts = -(-size // largest_bucket(table.shape[1], known_records))
+    held = [values.sensitive_codes[filled > 0] for filled in table.T]
+    parts = -(-size // largest_bucket(table.shape[1], widest(held), known_records))
     running = np.cumsum(table, axis=0)
     for part in range(parts):
         # Of every bucket's records, one value after the other, each part takes every parts-th.
         yield np.diff((running - part + parts - 1) // parts, axis=0, prepend=0)
 
 
-def largest_bucket(buckets: int, known_records: int) -> int:
+def widest(buckets: Sequence[Int32Array] | Int32Array) -> int:
+    """The most of some buckets, given by the sensitive codes of their records, that share a code.
+
+    >>> widest([np.array([0, 1]), np.array([1, 2]), np.array([1, 3])])
+    3
+    """
+    held = np.concatenate([np.unique(codes) for codes in buckets])
+    return int(np.unique(held, return_counts=True)[1].max(initial=0))
+
+
+def largest_bucket(buckets: int, spans: int, known_records: int) -> int:
     """The most records of a bucket such that one known record gives away at most so many others.
 
-    Whoever knows where the records of one bucket went knows the others of that bucket; of two
-    buckets, she knows both.
+    Whoever knows where the records of one bucket went knows the others of that bucket. If a code
+    lies in so many buckets, ``spans``, that all others may hold it (as in a table of two), the
+    other buckets count as known as well.
+
+    >>> largest_bucket(3, 1, 63), largest_bucket(2, 1, 63), largest_bucket(3, 2, 63)
+    (64, 32, 21)
     """
-    return max(known_records + 1 if buckets > 2 else (known_records + 1) // 2, 1)
+    together = 1 if spans < buckets - 1 else buckets
+    return max((known_records + 1) // together, 1)
 
 
-def others_given_away(buckets: int, size: int) -> int:
+def others_given_away(buckets: int, spans: int, size: int) -> int:
     """How many other records one known record of a table with buckets of ``size`` gives away."""
-    return size - 1 if buckets > 2 else 2 * size - 1
+    return (size if spans < buckets - 1 else buckets * size) - 1
 
 
 def values_of(demand: Demand, profiles: Float64Array | None = None) -> SensitiveValues:

@@ -136,6 +136,7 @@ class Knowledge:
         self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
         self.in_wave = _INFORMATION * counts_by_code(self.seen, self.values)
         self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
+        self.cuts: list[tuple[Scope, int, list[int]]] = []  # that were made
         self.scopes = (EVERYBODY, *self._separate_groups())
         self._learn_spreads()
 
@@ -190,6 +191,7 @@ class Knowledge:
             doubt = self.doubt(column, share)
             self.margins.learn(column, np.arange(len(counts)), counts, share, found, doubt)
             information[column] += counts * inside(share) * (1 - inside(share))
+            self.cuts.append((made.cut.scope, column, np.flatnonzero(made.cut.left).tolist()))
         self.information += information
 
     def _shares(self, node: Summary, predicted: Float64Array) -> Float64Array:

@@ -41,7 +41,7 @@ _FEATURES = 100  # number of most frequent items whose shares form the profile o
 )
 def buckets(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
-    return arrange_in_buckets(SetRecords(sets, bit_weights(sets)), demand, context)
+    return arrange_in_buckets(SetRecords.of(sets), demand, context)
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class SetRecords:
 
     sets: Sets
     weights: Int32Array  # [n]: cost of a wrong bit of each record, for orders
+
+    @classmethod
+    def of(cls, sets: Sets) -> SetRecords:
+        """The records of sets."""
+        return cls(sets, bit_weights(sets))
 
     @property
     def matrix(self) -> Int32Array:

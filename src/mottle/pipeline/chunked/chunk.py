@@ -20,7 +20,7 @@ import pyarrow as pa
 from mottle import methods
 from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.encode import encode_in
-from mottle.encoding.sensitive import SensitiveValues, codes_among
+from mottle.encoding.sensitive import SensitiveValues, as_counted, codes_among
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
@@ -117,7 +117,9 @@ class RowCodec:
         columns += [
             codes_among(rows.column(column.name), column, known) for column, known in self.sensitive
         ]
-        columns += [rows.column(column.name).cast(column.value_type) for column in self.unchanged]
+        for column in self.unchanged:
+            kept = rows.column(column.name).cast(column.value_type)
+            columns.append(as_counted(kept) if column.role is Role.SENSITIVE else kept)
         columns += [np.arange(first, first + rows.num_rows)] if self.numbered else []
         return pa.table(columns, schema=self.fields)
 

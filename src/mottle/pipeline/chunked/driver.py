@@ -29,6 +29,7 @@ from mottle.pipeline.certify import (
     column_notes,
     method_facts,
     protected_values,
+    warn_about,
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -179,6 +180,7 @@ def drive(
             survey.unchanged_columns(),
             numbered,
         )
+        warn_about(survey.unchanged)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
@@ -209,7 +211,7 @@ def drive(
         parts = engine.publish(plan)
     facts = engine.facts(plan)
     return ChunkedRun(
-        plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey.notes, clock)
+        plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
     )
 
 
@@ -310,7 +312,7 @@ def _certify(
     sensitive: Sequence[SensitiveValues],
     parts: Sequence[Measurements],
     engine: EngineFacts,
-    notes: Sequence[str],
+    survey: DomainSurvey,
     clock: Clock,
 ) -> Certificate:
     """Certify a release whose chunks all passed their checks; raise if chunks are missing."""
@@ -340,8 +342,9 @@ def _certify(
         columns=column_facts(codec.schema, codec.domains, plan.columns),
         sensitive=sensitive,
         protected=protected_values(codec.schema),
-        notes=(*notes, *column_notes(codec.domains)),
+        notes=(*survey.notes, *column_notes(codec.domains)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand) if settings.totals else None,
+        unchanged=survey.unchanged,
         engine=engine,
     )

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mottle.io.link_file import BLOCKS, private_file
+from mottle.io.link_file import BLOCKS, private_file, recognizing
 from mottle.release.links import Links
 from mottle.typing import Int64Array
+from mottle.utils.table_digest import Fingerprint
 
 ROW = "row"  # column of coded rows: the number of a row in the input
 LINKS = "mottle links"  # column of published rows
@@ -54,7 +55,9 @@ def links_column(number: int, links: Links, rows: Int64Array) -> pa.Array:
 class LinkWriter:
     """Writes the link file while the rows of a release are written in their order."""
 
-    def __init__(self, path: Path, blocks: Sequence[int]) -> None:
+    def __init__(
+        self, path: Path, blocks: Sequence[int], fingerprint: Fingerprint | None = None
+    ) -> None:
         """Create the file; ``blocks`` are the numbers of blocks of all chunks."""
         path.unlink(missing_ok=True)  # left by an earlier attempt
         private_file(path)
@@ -64,6 +67,7 @@ class LinkWriter:
         self._packer = zlib.compressobj()
         self._packed: list[bytes] = []
         self._file = pq.ParquetWriter(path, Links.SCHEMA, compression="zstd")
+        self._file.add_key_value_metadata(recognizing(fingerprint))
 
     def add(self, links: pa.ChunkedArray, examples: int) -> None:
         """Write the links of more rows; the true originals of the first ``examples`` are kept."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,12 @@ from mottle.errors import DataError, UsageError
 from mottle.kinds.columns import SchemaColumn
 from mottle.release.column import PublishedColumn
 from mottle.release.publish import check_publishable
+from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.arrow import dictionary_order, merged_order
+from mottle.utils.dependence import Dependence
 
 # Most values of a domain: codes are 32-bit, and every process holds all domains.
 LARGEST_DOMAIN = 50_000_000
@@ -42,6 +45,7 @@ class DomainSurvey:
     counted: dict[str, pa.Table] = field(default_factory=dict)  # by column: values and counts
     orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
     missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
+    some_rows: list[pa.Table] = field(default_factory=list)  # see `keep_some`
 
     def __post_init__(self) -> None:
         check_publishable(self.types.empty_table(), self.schema)
@@ -66,22 +70,31 @@ class DomainSurvey:
                 self.add_values(column, values, np.ones(len(values), np.int64))
             elif column.role is Role.SENSITIVE and self.about_values:
                 self.add_counts(column.name, values, np.ones(len(values), np.int64))
+            elif column.role is Role.SENSITIVE:
+                self._count_nan(column.name, values, np.ones(len(values), np.int64))
             if column.role in (Role.SENSITIVE, Role.INSENSITIVE):
                 self.kept_bytes += values.nbytes
+
+    def keep_some(self, rows: pa.Table, step: int) -> None:
+        """Keep every ``step``-th row, to measure what unchanged columns say about others.
+
+        Called before the rows are added.
+        """
+        places = np.arange(-self.rows % step, rows.num_rows, step)
+        self.some_rows.append(rows.take(pa.array(places, pa.int64())))
 
     def add_counts(self, name: str, values: pa.ChunkedArray, counts: Int64Array) -> None:
         """Add sensitive values and how often each occurs."""
         if pa.types.is_dictionary(values.type):
             values = pc.cast(values, values.type.value_type)
+        self._count_nan(name, values, counts)
         new = _summed(pa.table({"value": values, "count": counts}))
         known = self.counted.get(name)
         self.counted[name] = new if known is None else _summed(pa.concat_tables([known, new]))
 
     def add_values(self, column: Column, values: pa.ChunkedArray, counts: Int64Array) -> None:
         """Add values of a quasi-identifier and how often each occurs."""
-        if pa.types.is_floating(values.type):
-            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
-            self.missing_numbers[column.name] = self.missing_numbers.get(column.name, 0) + nans
+        self._count_nan(column.name, values, counts)
         kind = kind_of(values.type, column)
         comparable_values = comparable(values, column.model_copy(update={"kind": kind}))
         self.add_counts(column.name, comparable_values, counts)
@@ -90,6 +103,12 @@ class DomainSurvey:
                 f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
                 "Round it, or give it another role.",
             )
+
+    def _count_nan(self, name: str, values: pa.ChunkedArray, counts: Int64Array) -> None:
+        """Count the NaN of a column of floats, which are taken for missing."""
+        if pa.types.is_floating(values.type):
+            nans = int(counts[pc.fill_null(pc.is_nan(values), False).to_numpy()].sum())
+            self.missing_numbers[name] = self.missing_numbers.get(name, 0) + nans
 
     # --------------------------------------------------------------------------------- results
 
@@ -151,6 +170,13 @@ class DomainSurvey:
                 PublishedColumn(column.name, column.role, None, None, value_type, order=order)
             )
         return tuple(described)
+
+    @cached_property
+    def unchanged(self) -> Dependence | None:
+        """What was measured of the unchanged columns; None without them, or without rows."""
+        if not self.some_rows:
+            return None
+        return unchanged_of(pa.concat_tables(self.some_rows), self.schema)
 
     @property
     def notes(self) -> tuple[str, ...]:

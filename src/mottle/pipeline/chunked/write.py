@@ -27,6 +27,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.rows import StoredRows
 from mottle.report.body import EXAMPLES
 from mottle.report.report import page_of
+from mottle.utils.table_digest import Fingerprint
 
 
 def write_files(
@@ -38,6 +39,7 @@ def write_files(
     companions: Companions | None = None,
     original: Source | None = None,
     blocks: Sequence[int] = (),
+    fingerprint: Fingerprint | None = None,
     text: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Certificate:
@@ -60,6 +62,8 @@ def write_files(
         The original with which an internal report compares the release.
     blocks : sequence of int
         The number of blocks of the graph of every chunk, for the links.
+    fingerprint : Fingerprint, optional
+        By which the original is recognized, for the links.
     text : bool
         Whether a CSV file is written.
     on_progress : callable
@@ -76,7 +80,7 @@ def write_files(
         There are more or fewer rows than the certificate states.
     """
     companions = companions or Companions(report=False)
-    links = LinkWriter(folder / LINK_FILE, blocks) if companions.numbered else None
+    links = LinkWriter(folder / LINK_FILE, blocks, fingerprint) if companions.numbered else None
     schema = pa.schema([column.field() for column in columns])
     began = time.perf_counter()
     release = ReleaseData(schema.empty_table(), columns)

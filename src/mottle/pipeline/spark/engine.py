@@ -34,6 +34,7 @@ from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
@@ -156,14 +157,35 @@ def anonymize(
     PrivacyError
         An invariant does not hold: this is a defect of the program, and nothing is returned.
     """
-    settings = Settings.of(
+    return anonymize_owned(
+        df,
+        schema,
+        guarantee,
+        staging=staging,
         method=method,
         representation=representation,
         walk=walk,
         effort=effort,
         seed=seed,
+        chunk_rows=chunk_rows,
         totals=totals,
+        progress=progress,
     )
+
+
+def anonymize_owned(
+    df: DataFrame,
+    schema: Schema,
+    guarantee: Guarantee,
+    *,
+    staging: str | Path,
+    owned: OwnedTable | None = None,
+    chunk_rows: int = ROWS_PER_CHUNK,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> SparkRelease:
+    """Anonymize as `anonymize` does, with the owner's key if there is one."""
+    settings = Settings.of(**options, key=owned)
     check_chunked(schema, guarantee, settings)
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
@@ -172,7 +194,11 @@ def anonymize(
     with _in_large_batches(df.sparkSession):
         engine = SparkEngine(df, guarantee, folder, chunk_rows)
         covering = schema.covering(df.columns)
-        done = drive(engine, covering, guarantee, settings, Secret.draw(seed), clock)
+        secret = Secret.draw(settings.seed)
+        if owned is not None:
+            cut = {"name": "spark", "rows": chunk_rows}
+            secret = owned.secret(covering, guarantee, settings, cut)
+        done = drive(engine, covering, guarantee, settings, secret, clock)
         with clock.stage("shuffle"):
             released = engine.shuffle(done.plan)
     clock.report_end()

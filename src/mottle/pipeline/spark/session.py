@@ -18,12 +18,15 @@ from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import hidden_folder, translating_os_errors
 from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
 from mottle.io.databases import DatabaseTable
+from mottle.io.owner_key import owner_key
 from mottle.pipeline.destination import Destination
+from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Progress
 from mottle.pipeline.release import Release
-from mottle.pipeline.spark.engine import anonymize
+from mottle.pipeline.spark.engine import anonymize_owned
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.utils.option_values import check_key
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +41,9 @@ def anonymize_file(
     master: str = "local[*]",
     text: TextOptions | None = None,
     source: str = "",
+    key: str | Path | bytes | None = None,
     overwrite: bool = False,
+    another_draw: bool = False,
     report: bool = True,
     internal: InternalReport | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -62,7 +67,12 @@ def anonymize_file(
         Delimiter, quote, encoding and missing values of a text file.
     source : str
         A name for ``data``, for messages and reports.
+    key : str, Path or bytes, optional
+        As for `mottle.anonymize`. The partitions that Spark makes of the file decide as well: the
+        release is the same for the same settings and number of cores of the cluster.
     overwrite : bool
+        As for `Release.save`.
+    another_draw : bool
         As for `Release.save`.
     report : bool
         As for `Release.save`.
@@ -88,18 +98,29 @@ def anonymize_file(
             "Examples need the number of each row in the input, which rows in Spark do not have.",
             "Leave the examples out, or use the engine 'streaming'.",
         )
-    written: dict[str, Any] = {"overwrite": overwrite, "report": report}
-    destination = Destination.of(output, private=None, internal=internal, **written)
+    written: dict[str, Any] = {
+        "overwrite": overwrite,
+        "another_draw": another_draw,
+        "report": report,
+    }
+    check_key(key, options.get("seed"), options.get("effort"))
+    destination = Destination.of(output, private=None, internal=internal, key=key, **written)
     destination.check()
     folder = destination.folder
     with translating_os_errors(folder), hidden_folder(folder) as stage:
         rows = _as_parquet(data, stage, text or TextOptions(), source)
+        owned = None
+        if key is not None:
+            opened = parquet_source(rows, source)
+            covering = schema.covering(opened.types.names)
+            owned = OwnedTable.of(owner_key(key), covering, opened.read())
         with spark_session(master) as session:
-            release = anonymize(
+            release = anonymize_owned(
                 session.read.parquet(str(rows)),
                 schema,
                 guarantee,
                 staging=stage.resolve(),
+                owned=owned,
                 progress=progress,
                 **options,
             )

@@ -38,6 +38,7 @@ from mottle.io.batch_source import (
     rows_hash,
 )
 from mottle.io.databases import DatabaseTable
+from mottle.io.owner_key import owner_key
 from mottle.io.read_release import load_release
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
@@ -48,6 +49,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.measurements import Measurements
+from mottle.pipeline.owner import OwnedTable, described_columns
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
@@ -60,6 +62,7 @@ from mottle.schema.model import Schema
 from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
+from mottle.utils.dependence import MOST_ROWS
 
 
 def anonymize(
@@ -74,11 +77,13 @@ def anonymize(
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
+    key: str | Path | bytes | None = None,
     text: TextOptions | None = None,
     source: str = "",
     chunk_rows: int | None = None,
     totals: bool = True,
     overwrite: bool = False,
+    another_draw: bool = False,
     report: bool = True,
     private: str | Path | None = None,
     internal: InternalReport | None = None,
@@ -114,6 +119,8 @@ def anonymize(
         Seconds for improving the result, for each chunk.
     seed : int, optional
         As for `mottle.anonymize`.
+    key : str, Path or bytes, optional
+        As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
     text : TextOptions, optional
         Delimiter, quote, encoding and missing values of a text file.
     source : str
@@ -124,6 +131,8 @@ def anonymize(
         As for `mottle.anonymize`.
     overwrite : bool
         Whether to replace an earlier release in ``output``.
+    another_draw : bool
+        As for `Release.save`.
     report : bool
         As for `Release.save`.
     private : str or Path, optional
@@ -167,15 +176,22 @@ def anonymize(
         effort=effort,
         seed=seed,
         totals=totals,
+        key=key,
     )
     check_chunked(schema, guarantee, settings)
     limit = memory_bytes(memory)
     destination = Destination.of(
-        output, report=report, private=private, internal=internal, overwrite=overwrite
+        output,
+        report=report,
+        private=private,
+        internal=internal,
+        overwrite=overwrite,
+        another_draw=another_draw,
+        key=key,
     )
     target = destination.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
-    key = _key(
+    command = _key(
         named,
         schema,
         guarantee,
@@ -186,18 +202,25 @@ def anonymize(
         destination.named,
         destination.companions.numbered,
     )
-    if finish_interrupted(target, key):
+    if finish_interrupted(target, command):
         return Release.of(load_release(target, in_memory=False))
     clock = Clock.of(progress)
-    with translating_os_errors(target), resumable_folder(target, key) as stage:
+    with translating_os_errors(target), resumable_folder(target, command) as stage:
         destination.check()
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
             opened = engine.open(data, text or TextOptions(), named)
+            covering = schema.covering(opened.types.names)
+            fingerprint = None
+            if key is not None:
+                owned = OwnedTable.of(owner_key(key), covering, opened.read())
+                cut = {"name": "streaming", "memory": limit, "rows": chunk_rows}
+                engine.use_secret(owned.secret(covering, guarantee, settings, cut))
+                fingerprint = owned.fingerprint(engine.secret)
             done = drive(
                 engine,
-                schema.covering(opened.types.names),
+                covering,
                 guarantee,
                 settings,
                 engine.secret,
@@ -212,6 +235,7 @@ def anonymize(
             companions=destination.companions,
             original=opened,
             blocks=[part.blocks for part in done.parts],
+            fingerprint=fingerprint,
             text=not isinstance(destination.output, DatabaseTable),
             on_progress=partial(clock.report_share, "write", done.plan.rows),
         )
@@ -222,13 +246,7 @@ def anonymize(
 
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
     """Identify the command of an interrupted run; the input's content is compared later."""
-    columns = [
-        (
-            column.model_dump_json(exclude={"hierarchy", "hierarchy_file"}),
-            column.hierarchy.rows() if column.hierarchy is not None else None,
-        )
-        for column in schema.columns
-    ]
+    columns = described_columns(schema, [column.name for column in schema.columns])
     words = [__version__, named, columns, schema.rest, repr(guarantee), repr(options)]
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 
@@ -294,6 +312,13 @@ class StreamingEngine:
             write_atomic(note, content)
         self.content = content
 
+    def use_secret(self, secret: Secret) -> None:
+        """Replace the secret; discard an earlier attempt unless it had the same."""
+        if self.secret != secret:
+            empty_folder(self.stage, spare=self.stage / "input.parquet")
+            self._keep_secret(secret)
+            write_atomic(self.stage / "input.sha256", self.content)
+
     def _keep_secret(self, secret: Secret) -> None:
         """Write the secret so that only the owner can read it; the end of the run removes it."""
         path = self.stage / "secret"
@@ -315,7 +340,9 @@ class StreamingEngine:
         """Read all rows once to find the domains and how often sensitive values occur."""
         source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
+        step = -(-source.rows // MOST_ROWS)
         for table in source.read():
+            survey.keep_some(table, step)
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
         if survey.rows != source.rows:

@@ -60,6 +60,12 @@ class DuckDBTransaction(Transaction):
         with translating_duckdb_errors(self._address, writing=True):
             self._connection.execute(statement, list(values))
 
+    def text(self, statement: str) -> str | None:
+        """Run a query for one text; see `Transaction.text`."""
+        with translating_duckdb_errors(self._address, writing=True):
+            row = self._connection.execute(statement).fetchone()
+        return None if row is None else row[0]
+
     def qualify(self, name: TableName) -> TableName:
         """Return the name with its schema; see `Transaction.qualify`."""
         return name if name.schema is not None else TableName(name.name, "main")

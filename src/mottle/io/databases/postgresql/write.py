@@ -55,6 +55,11 @@ class PostgreSQLTransaction(Transaction):
         with translating_postgresql_errors(self._address, writing=True):
             self._cursor.execute(statement, list(values) or None)
 
+    def text(self, statement: str) -> str | None:
+        """Run a query for one text; see `Transaction.text`."""
+        rows = self._rows(statement)
+        return rows[0][0] if rows else None
+
     def qualify(self, name: TableName) -> TableName:
         """Return the name with its schema; see `Transaction.qualify`."""
         self.execute("SET LOCAL standard_conforming_strings = on")

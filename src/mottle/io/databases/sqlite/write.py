@@ -55,6 +55,13 @@ class SQLiteTransaction(Transaction):
         with translating_sqlite_errors(self._address, writing=True):
             self._cursor.execute(statement, list(values) or None)
 
+    def text(self, statement: str) -> str | None:
+        """Run a query for one text; see `Transaction.text`."""
+        with translating_sqlite_errors(self._address, writing=True):
+            self._cursor.execute(statement)
+            row = self._cursor.fetchone()
+        return None if row is None else row[0]
+
     def qualify(self, name: TableName) -> TableName:
         """Refuse schemas, which SQLite files do not have; see `Transaction.qualify`."""
         if name.schema is not None:
