@@ -283,7 +283,7 @@ class Knowledge:
         records, predicted = found.records[number], found.predicted[number]
         in_wave = found.in_wave[number]
         present = np.flatnonzero(records)
-        whole = scope is EVERYBODY
+        whole = scope == EVERYBODY  # it may be a copy, in a chunk
         if len(present) < (2 if whole else 1):
             return
         orders = [present]  # a cut takes codes from the front of an order
