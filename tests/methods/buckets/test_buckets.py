@@ -99,7 +99,7 @@ def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
                 np.array(world, np.int32),
                 known,
                 3,
-                1,
+                5,
             )
             assert (layout.buckets, layout.in_buckets) == (3, 6)
             found[tuple(map(frozenset, layout.members.reshape(3, 2).tolist()))] += 1
