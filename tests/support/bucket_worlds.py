@@ -28,6 +28,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.methods import Arrangement, MethodContext
 from mottle.methods.base import Arrange
+from mottle.methods.buckets.association import PublishedTable
 from mottle.methods.buckets.tree import CutError
 from mottle.schema.model import Representation
 
@@ -257,3 +258,13 @@ def following(possible: list[np.ndarray], drawn: list[np.ndarray]) -> list[np.nd
     if not drawn:
         return possible
     return [each for each in possible if np.array_equal(each[: len(drawn[-1])], drawn[-1])]
+
+
+def published_table(
+    rows: np.ndarray, values: np.ndarray, buckets: int, random: np.random.Generator
+) -> PublishedTable:
+    """Publish records, given bucket after bucket: the i-th of each bucket are matched."""
+    size = len(rows) // buckets
+    by_bucket = values[rows].reshape(buckets, size)
+    shown = by_bucket[random.permutation(buckets)]  # what is shown in each bucket
+    return PublishedTable(rows, buckets, np.tile(shown.T, (buckets, 1)).astype(np.int32))

@@ -1,4 +1,4 @@
-"""The chance that a cut fails: spreads are learned, and limits that cannot be broken cost nothing."""
+"""The chance that a cut fails: spreads are learned, and what cannot happen has no chance."""
 
 from __future__ import annotations
 
