@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -58,7 +60,7 @@ def test_leaves_of_a_tree_are_ordered_and_far_apart_where_high_nodes_meet(missin
     values = [*PLACES.leaves, *missing]
     columns, codes, coded = seen(pa.array(values), "hierarchy", hierarchy=PLACES)
     (column,) = columns
-    gaps = dict(zip(zip(values, values[1:], strict=False), np.diff(column.positions), strict=False))
+    gaps = dict(zip(pairwise(values), np.diff(column.positions), strict=True))
     assert np.all(np.diff(column.positions) >= 0)
     assert gaps["Italy", "Spain"] < gaps["Spain", "France"] < gaps["France", "US"]
     assert column.positions[-1] <= 1 + 1e-9
