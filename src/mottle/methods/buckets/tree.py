@@ -29,11 +29,11 @@ from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, ins
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
-RISK = 0.02  # chance that any cut of a table fails, as far as margins are right
+RISK = 0.012  # chance that any cut of a table fails, as far as margins are right
 _LEVELS = 12  # the risk is divided by it, because a record passes through about as many cuts
 _SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
-_SCOPES = 4  # groups of records that may be cut by themselves
+_SCOPES = 8  # groups of records that may be cut by themselves
 _UNORDERED: Float64Array = np.zeros(0)  # positions of a column without an order
 _DENSITY = 3.0  # what records that differ lose, over `expected_loss`
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
