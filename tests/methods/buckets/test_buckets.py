@@ -5,139 +5,36 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
-from itertools import chain, permutations, product
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from bucket_worlds import caps_of, coded, demand_of, enumerate_releases
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mottle
 from mottle import BetaLikeness, Caps, GuaranteeError, KAnonymity, LDiversity, Schema, anonymize
-from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
-from mottle.encoding.encode import encode
-from mottle.encoding.sensitive import encode_sensitive
 from mottle.graph.model import Graph
-from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import exposure
 from mottle.methods import Arrangement, Draw, MethodContext
 from mottle.methods.buckets import buckets as module
-from mottle.methods.buckets import records
-from mottle.methods.buckets.buckets import best_cut, buckets, pilot_counts, tiers_for
+from mottle.methods.buckets import records, waves
+from mottle.methods.buckets.buckets import buckets, tiers_for
 from mottle.methods.buckets.filling import fill_blocks
 from mottle.methods.buckets.plan import SensitiveValues
 from mottle.methods.buckets.tiers import Tier
-from mottle.schema.model import Representation
+from mottle.methods.buckets.tree import grow
 
 SCHEMA = Schema.of(quasi_identifying=["age", "sex"], sensitive=["illness"])
 
 
-def coded(ages, sexes) -> Codes:
-    table = pa.table({"age": ages, "sex": sexes})
-    return encode(table, Schema.of(quasi_identifying=["age", "sex"]), Representation.RANGE)
-
-
-def demand_of(values, guarantee) -> Demand:
-    schema = Schema.of(quasi_identifying=[], sensitive=["illness"])
-    return guarantee.demand(len(values), encode_sensitive(pa.table({"illness": values}), schema))
-
-
-def draws(graph: Graph):
-    """Every assignment that permuting buckets can give, all equally likely."""
-    blocks = []
-    for block, (start, end) in enumerate(zip(graph.starts, graph.starts[1:], strict=False)):
-        degree = int(graph.degrees[block])
-        edges = graph.edges[graph.edge_starts[block] :][: (end - start) * degree]
-        edges = edges.reshape(-1, degree)
-        size = (end - start) // degree
-        blocks.append(
-            [
-                [int(start + edges[place, order[place // size]]) for place in range(end - start)]
-                for order in permutations(range(degree))
-            ]
-        )
-    return [np.array(list(chain(*parts)), np.int32) for parts in product(*blocks)]
-
-
-def released(codes: Codes, graph: Graph, truth, values) -> tuple:
-    """What is published, as a set of rows: cells and sensitive values, in no order."""
-    published = cover(graph, codes)
-    ages, sexes = published.cells
-    rows = []
-    for position in range(graph.records):
-        row = published.row_of[position]
-        held = sexes.values[sexes.offsets[row] : sexes.offsets[row + 1]]
-        cell = (int(ages.lowest[row]), int(ages.highest[row]), tuple(sorted(held.tolist())))
-        rows.append((cell, values[graph.members[truth[position]]]))
-    return tuple(sorted(rows))
-
-
-def highest_belief_over_cap(codes: Codes, values: list[str], guarantee, alike=0) -> Fraction:
-    """The highest ratio of an adversary's exact belief to its cap, over all releases and people.
-
-    The adversary knows all quasi-identifiers, the counts of the sensitive values and the algorithm,
-    and considers all worlds (who has which value) equally likely a priori. ``alike``: the number of
-    people, the first ones, with equal quasi-identifiers, who are ordered by a second random order.
-    """
-    worlds = sorted(set(permutations(values)))
-    likelihood: dict[tuple, dict[tuple, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    caps = {}
-    for world in worlds:
-        demand = demand_of(list(world), guarantee)
-        caps = {v: demand.caps[demand.values[i]] for i, v in enumerate(world)}
-        orders = [(*order, *range(alike, len(world))) for order in permutations(range(alike))]
-        for tiebreak, ties in product(permutations(range(len(world))), orders):
-            for outcome, chance in outcomes(codes, demand, both(tiebreak, ties)):
-                graph, truth = outcome
-                likelihood[released(codes, graph, truth, world)][world] += chance
-    worst = Fraction(0)
-    for by_world in likelihood.values():
-        total = sum(by_world.values())
-        for person in range(len(values)):
-            belief: dict[str, Fraction] = defaultdict(Fraction)
-            for world, chance in by_world.items():
-                belief[world[person]] += chance / total
-            for value, share in belief.items():
-                worst = max(worst, share / Fraction(caps[value]).limit_denominator(1000))
-    return worst
-
-
-def both(tiebreak, ties) -> np.ndarray:
-    """One order of twice the length, as the method asks for, whose halves are these."""
-    return np.concatenate([tiebreak, np.array(ties) + len(tiebreak)])
-
-
-def outcomes(codes: Codes, demand: Demand, tiebreak):
-    """Every graph and assignment of a run with this random order, with its chance.
-
-    If the method uses the release of its pilot records, every draw of these is followed.
-    """
-    seen: list[Graph] = []
-
-    def first_time(graph: Graph):
-        seen.append(graph)
-        return draws(graph)[0]
-
-    graph = buckets(
-        codes, demand, MethodContext(0, tiebreak=lambda n: tiebreak, preview=first_time)
-    ).graph
-    if not seen:
-        possible = draws(graph)
-        return [((graph, truth), Fraction(1, len(possible))) for truth in possible]
-    found = []
-    previews = draws(seen[0])
-    for piloted in previews:
-        graph = buckets(
-            codes,
-            demand,
-            MethodContext(0, tiebreak=lambda n: tiebreak, preview=lambda _, s=piloted: s),
-        ).graph
-        fitting = [t for t in draws(graph) if np.array_equal(t[: len(piloted)], piloted)]
-        chance = Fraction(1, len(previews) * len(fitting))
-        found += [((graph, truth), chance) for truth in fitting]
-    return found
+def highest_belief_over_cap(codes: Codes, values: str, guarantee, **options) -> Fraction:
+    """The highest ratio of an exact belief to its cap, over all releases, people and values."""
+    found = enumerate_releases(buckets, codes, values, guarantee, **options)
+    return found.highest_over_cap(caps_of(values, guarantee))
 
 
 @pytest.mark.parametrize(
@@ -153,17 +50,17 @@ def outcomes(codes: Codes, demand: Demand, tiebreak):
 )
 def test_no_release_lets_belief_exceed_a_cap_in_any_world(values, guarantee):
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-    assert highest_belief_over_cap(codes, list(values), guarantee) <= 1
+    assert highest_belief_over_cap(codes, values, guarantee) <= 1
 
 
-def test_belief_stays_within_caps_with_pilot_records(monkeypatch):
-    monkeypatch.setattr(module, "_PILOT_SHARE", 0.5)
-    monkeypatch.setattr(module, "_FEWEST_PILOTS", 2)
-    monkeypatch.setattr(module, "_FEWEST_PILOTS_PER_BUCKET", 1)
+def test_belief_stays_within_caps_with_a_first_wave(monkeypatch):
+    monkeypatch.setattr(waves, "_LARGEST_SHARE", 0.5)
+    monkeypatch.setattr(waves, "_FEWEST", 2)
+    monkeypatch.setattr(waves, "_FEWEST_PER_BUCKET", 1)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-    demand = demand_of(list("aabb"), LDiversity(2))
-    assert pilot_counts(demand, demand.counts, 2).tolist() == [1, 1]
-    assert highest_belief_over_cap(codes, list("aabb"), LDiversity(2)) <= 1
+    found = enumerate_releases(buckets, codes, "aabb", LDiversity(2))
+    assert found.stated("wave") == {"2"}
+    assert found.highest_over_cap(caps_of("aabb", LDiversity(2))) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,12 +70,12 @@ def test_belief_stays_within_caps_in_tiers(monkeypatch, values, tiers):
     parted = [Tier(2, np.array(counts)) for counts in tiers]
     monkeypatch.setattr(module, "tiers_of", lambda counts, values: parted)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-    assert highest_belief_over_cap(codes, list(values), LDiversity(2)) <= 1
+    assert highest_belief_over_cap(codes, values, LDiversity(2)) <= 1
 
 
 def test_belief_stays_within_caps_among_people_who_are_alike():
     codes = coded([20, 20, 20, 60], ["f", "f", "f", "m"])
-    assert highest_belief_over_cap(codes, list("aabc"), LDiversity(2), alike=3) <= 1
+    assert highest_belief_over_cap(codes, "aabc", LDiversity(2), alike=3) <= 1
 
 
 def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
@@ -202,6 +99,7 @@ def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
                 np.array(world, np.int32),
                 known,
                 3,
+                5,
             )
             assert (layout.buckets, layout.in_buckets) == (3, 6)
             found[tuple(map(frozenset, layout.members.reshape(3, 2).tolist()))] += 1
@@ -219,21 +117,7 @@ def test_a_layout_is_as_likely_when_buckets_exchange_their_values():
             assert layouts(tuple(other))[buckets_of_records] == times
 
 
-def test_belief_stays_within_caps_in_fixed_blocks(monkeypatch):
-    cut = np.array([0, 2, 4])
-    monkeypatch.setattr(module, "FEWEST_BLOCKS", 1)
-    codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-
-    def always_two(demand, order, count, borders=None):
-        halves = [demand.values[order[:2]], demand.values[order[2:]]]
-        return cut if all(len(set(half.tolist())) == 2 for half in halves) else np.array([0, 4])
-
-    monkeypatch.setattr(module, "best_cut", always_two)
-    worst = highest_belief_over_cap(codes, list("aabb"), LDiversity(2))
-    assert worst <= 1
-
-
-def test_the_enumeration_catches_a_method_that_mixes_values_and_quasi_identifiers(monkeypatch):
+def test_the_enumeration_catches_a_method_that_mixes_values_and_quasi_identifiers():
     """Pairs of different values, neighbours where they differ: the minimality attack's victim."""
 
     def by_both(codes, demand, effort):
@@ -243,9 +127,9 @@ def test_the_enumeration_catches_a_method_that_mixes_values_and_quasi_identifier
         graph = Graph.explicit(np.array(order), starts, degrees, np.tile([0, 1], 4))
         return Arrangement(graph, {}, Draw.BUCKETS)
 
-    monkeypatch.setitem(globals(), "buckets", by_both)
     codes = coded([20, 21, 40, 60], ["f", "m", "f", "f"])
-    assert highest_belief_over_cap(codes, list("aabc"), LDiversity(2)) > 1
+    found = enumerate_releases(by_both, codes, "aabc", LDiversity(2))
+    assert found.highest_over_cap(caps_of("aabc", LDiversity(2))) > 1
 
 
 def with_illness(rows: int, seed: int) -> pa.Table:
@@ -417,15 +301,23 @@ def test_buckets_are_the_fewest_that_caps_allow(values, guarantee, fewest):
     assert tier.buckets == fewest
 
 
-def test_ties_and_row_order_do_not_follow_the_file():
-    """A file sorted by its sensitive column is cut no differently from a shuffled one."""
-    rows = 1200
-    values = np.repeat(list("abcdefghijklmno"), [240] * 3 + [40] * 12)
+def test_records_that_are_alike_are_not_cut_in_the_order_of_the_file(monkeypatch):
+    """The file may be sorted by its sensitive column."""
+    rows = 6000
+    values = np.repeat(list("abcdefghijklmno"), 400)
     demand = demand_of(values.tolist(), LDiversity(3))
+    nodes = []
+
+    def spy(known, codes, values, given, sample):
+        nodes.extend(given)
+        return grow(known, codes, values, given, sample)
+
+    monkeypatch.setattr(module, "grow", spy)
     codes = coded(np.full(rows, 30), np.repeat("f", rows))
-    graph = buckets(codes, demand, MethodContext(0)).graph
-    assert len(graph.starts) > 2  # it could be cut although the file is sorted
-    assert len(best_cut(demand, np.arange(rows), 3)) == 2
+    facts = buckets(codes, demand, MethodContext(0)).facts
+    assert facts["blocks"] == 1  # there is nothing to cut by
+    (root,) = nodes
+    assert np.abs(np.corrcoef(root.rows, np.arange(len(root.rows)))[0, 1]) < 0.1
 
 
 def test_needs_a_sensitive_guarantee():
@@ -433,9 +325,8 @@ def test_needs_a_sensitive_guarantee():
         anonymize(people, PEOPLE_SCHEMA, KAnonymity(3), method="buckets")
 
 
-def test_pilot_records_are_drawn_ahead_exactly_as_published(monkeypatch):
+def test_the_first_wave_is_drawn_ahead_exactly_as_published(monkeypatch):
     """The release the method learned from is the one that appears."""
-    monkeypatch.setattr(module, "FEWEST_BLOCKS", 100)
     previews = []
     original = records.profiles_by_release
 
@@ -444,14 +335,14 @@ def test_pilot_records_are_drawn_ahead_exactly_as_published(monkeypatch):
         return original(codes, demand, graph, truth)
 
     monkeypatch.setattr(records, "profiles_by_release", spy)
-    monkeypatch.setattr(module, "_FEWEST_PILOTS", 40)
-    monkeypatch.setattr(module, "_FEWEST_PILOTS_PER_BUCKET", 1)
+    monkeypatch.setattr(waves, "_FEWEST", 40)
+    monkeypatch.setattr(waves, "_FEWEST_PER_BUCKET", 1)
     release = anonymize(people, PEOPLE_SCHEMA, LDiversity(2), method="buckets", effort=0, seed=5)
     ((graph, truth),) = previews
     final = release.links
     assert np.array_equal(final.graph.members[: graph.records], graph.members)
     assert np.array_equal(final.truth[: graph.records], truth)
-    assert release.certificate.method.scouts == graph.records
+    assert release.certificate.method.wave == graph.records > 0
 
 
 def test_refinement_keeps_buckets_and_lowers_the_loss():

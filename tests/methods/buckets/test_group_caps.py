@@ -4,92 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from itertools import chain, pairwise, permutations, product
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from bucket_worlds import coded, enumerate_releases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mottle import GroupCaps, GuaranteeError, LDiversity, Schema, anonymize
-from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
-from mottle.encoding.encode import encode
-from mottle.encoding.sensitive import encode_sensitive
-from mottle.graph.model import Graph
-from mottle.methods import MethodContext
 from mottle.methods.buckets.buckets import buckets
-from mottle.schema.model import Representation
 
 PAIRS = {"left": ["a", "b"], "right": ["c", "d"]}
-
-
-def coded(ages, sexes) -> Codes:
-    table = pa.table({"age": ages, "sex": sexes})
-    return encode(table, Schema.of(quasi_identifying=["age", "sex"]), Representation.RANGE)
-
-
-def draws(graph: Graph):
-    """Every assignment that permuting buckets can give, all equally likely."""
-    blocks = []
-    for block, (start, end) in enumerate(pairwise(graph.starts.tolist())):
-        degree = int(graph.degrees[block])
-        edges = graph.edges[graph.edge_starts[block] :][: (end - start) * degree]
-        edges = edges.reshape(-1, degree)
-        size = (end - start) // degree
-        blocks.append(
-            [
-                [int(start + edges[place, order[place // size]]) for place in range(end - start)]
-                for order in permutations(range(degree))
-            ]
-        )
-    return [np.array(list(chain(*parts)), np.int32) for parts in product(*blocks)]
-
-
-def released(codes: Codes, graph: Graph, truth, world) -> tuple:
-    """What is published: cells and sensitive values, in no order."""
-    published = cover(graph, codes)
-    ages, sexes = published.cells
-    rows = []
-    for position in range(graph.records):
-        row = published.row_of[position]
-        held = sexes.values[sexes.offsets[row] : sexes.offsets[row + 1]]
-        cell = (int(ages.lowest[row]), int(ages.highest[row]), tuple(sorted(held.tolist())))
-        rows.append((cell, world[graph.members[truth[position]]]))
-    return tuple(sorted(rows))
 
 
 def highest_belief_in_a_group(codes: Codes, values: str, guarantee, groups) -> Fraction:
     """The highest exact belief that a person's value is in a group, over all releases and people.
 
-    The adversary knows all quasi-identifiers, how often each value occurs, the groups and the
-    algorithm; all worlds (who has which value) are equally likely to him beforehand.
+    The adversary knows the groups as well.
     """
-    schema = Schema.of(quasi_identifying=[], sensitive=["illness"], groups={"illness": groups})
     group_of = {value: name for name, members in groups.items() for value in members}
-    likelihood: dict[tuple, dict[tuple, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    for world in sorted(set(permutations(values))):
-        encoded = encode_sensitive(pa.table({"illness": world}), schema)
-        demand = guarantee.demand(len(world), encoded)
-        for order in permutations(range(len(world))):
-            tiebreak = np.concatenate([order, np.arange(len(world), 2 * len(world))])
-            context = MethodContext(0, tiebreak=lambda n, order=tiebreak: order)
-            graph = buckets(codes, demand, context).graph
-            possible = draws(graph)
-            for truth in possible:
-                likelihood[released(codes, graph, truth, world)][world] += Fraction(
-                    1, len(possible)
-                )
-    worst = Fraction(0)
-    for by_world in likelihood.values():
-        total = sum(by_world.values())
-        for person in range(len(values)):
-            belief: dict[str, Fraction] = defaultdict(Fraction)
-            for world, chance in by_world.items():
-                belief[group_of[world[person]]] += chance / total
-            worst = max(worst, *belief.values())
-    return worst
+    found = enumerate_releases(buckets, codes, values, guarantee, groups=groups)
+    return found.highest_over_cap(dict.fromkeys(groups, Fraction(1)), group_of.__getitem__)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mottle.guarantees.demand import allowed
-from mottle.methods.buckets.plan import SensitiveValues, is_group, make_plan
+from mottle.methods.buckets.plan import (
+    BucketPlan,
+    SensitiveValues,
+    is_group,
+    largest_bucket,
+    make_plan,
+    others_given_away,
+)
 
 
 def values_of(caps, profiles=None, codes=None, least=1) -> SensitiveValues:
@@ -102,3 +109,62 @@ def test_many_different_values_are_planned_quickly():
     counts = np.ones(20_000, np.int64)
     plan = make_plan(counts, values_of(np.full(20_000, 1 / 4)), 4)
     assert sum(table.sum() for table in plan.tables) + plan.group.sum() == 20_000
+
+
+block_counts = st.lists(st.integers(0, 60), min_size=2, max_size=12).filter(lambda c: sum(c) > 0)
+
+
+@given(block_counts, st.integers(2, 6), st.integers(0, 30))
+def test_tables_are_divided_so_that_one_known_record_gives_away_few(counts, diversity, known):
+    if max(counts) > sum(counts) // diversity:
+        counts = [*counts, *[max(counts)] * diversity]
+    values = values_of(np.full(len(counts), 1 / diversity))
+    plan = make_plan(np.array(counts, np.int64), values, diversity)
+    check_bounded(plan, values, known)
+
+
+@given(block_counts, st.floats(0.2, 5), st.integers(0, 30))
+def test_tables_whose_values_lie_in_several_buckets_are_divided_further(counts, beta, known):
+    share = np.array(counts) / sum(counts)
+    caps = np.clip((1 + beta) * share, 0.05, 1)
+    buckets = max(2, int(np.ceil(1 / caps[share > 0].min() - 1e-9)))
+    values = values_of(caps)
+    check_bounded(make_plan(np.array(counts, np.int64), values, buckets), values, known)
+
+
+def check_bounded(plan: BucketPlan, values: SensitiveValues, known: int) -> None:
+    bounded = plan.bounded(values, known)
+    assert bounded.group.tolist() == plan.group.tolist()
+    parts = iter(bounded.tables)
+    for table in plan.tables:
+        buckets, left = table.shape[1], table.copy()
+        sizes = []
+        while left.any():
+            part = next(parts)
+            assert part.shape == table.shape
+            assert (part >= 0).all()
+            assert len(set(part.sum(axis=0).tolist())) == 1  # its buckets are equally large
+            assert not part[table == 0].any()  # every value stays in its buckets
+            sizes.append(int(part[:, 0].sum()))
+            spans = int((part > 0).sum(axis=1).max())
+            assert sizes[-1] == 1 or others_given_away(buckets, spans, sizes[-1]) <= known
+            left -= part
+        assert (left == 0).all()
+        assert max(sizes) - min(sizes) <= 1
+    assert next(parts, None) is None
+
+
+def test_a_bound_that_a_table_keeps_anyway_changes_nothing():
+    values = values_of(np.full(6, 1 / 3))
+    plan = make_plan(np.full(6, 50), values, 3)
+    assert len(plan.bounded(values, 99).tables) == 1
+    assert len(plan.bounded(values, 98).tables) == 2
+    assert len(plan.bounded(values, 0).tables) == 100
+
+
+@pytest.mark.parametrize(("buckets", "spans", "together"), [(2, 1, 2), (3, 1, 1), (5, 4, 5)])
+def test_the_largest_bucket_is_the_largest_that_keeps_the_bound(buckets, spans, together):
+    for known in range(together, 40):
+        size = largest_bucket(buckets, spans, known)
+        assert others_given_away(buckets, spans, size) <= known
+        assert others_given_away(buckets, spans, size + 1) > known

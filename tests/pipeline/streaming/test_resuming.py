@@ -144,7 +144,7 @@ def test_an_interrupted_run_publishes_what_an_undisturbed_one_would(
     assert one.equals(two)
 
 
-def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> None:
+def test_cuts_and_first_waves_are_the_same_after_an_interruption(tmp_path: Path) -> None:
     data = tmp_path / "people.parquet"
     pq.write_table(mottle.datasets.population(9000, seed=5), data)
     schema = Schema.of(
@@ -166,7 +166,7 @@ def test_seats_and_scouts_are_the_same_after_an_interruption(tmp_path: Path) -> 
                 **run,
             )
     certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run).certificate
-    assert certificate.method.scouts > 0
+    assert certificate.method.wave > 0
     engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)

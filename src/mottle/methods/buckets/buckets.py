@@ -282,8 +282,8 @@ class _Part:
     def others_given_away(self, demand: Demand) -> int:
         """How many other records one known record gives away at most."""
         layout, most = self.layout, 0
-        tables = [(start, end, layout.buckets) for start, end in pairwise(layout.tables)]
-        groups = [(start, end, end - start) for start, end in pairwise(layout.groups)]
+        tables = [(start, end, layout.buckets) for start, end in pairwise(layout.tables.tolist())]
+        groups = [(start, end, end - start) for start, end in pairwise(layout.groups.tolist())]
         for start, end, buckets in (*tables, *groups):
             if end > start:
                 codes = demand.sensitive_codes[layout.members[start:end]]

@@ -325,6 +325,8 @@ def _certify(
     facts = dict(total.facts)
     if plan.decision is not None:
         facts["tiers"] = [tier.described for tier in plan.tiers]
+        facts["wave"] = plan.decision.wave
+        facts["blocks"] -= plan.decision.first_chunk  # every first wave is a chunk and no block
     chosen = methods.get(settings.method)
     return certify(
         total,

@@ -127,6 +127,11 @@ class Decision:
         """Number of chunks, including those of the first waves."""
         return self.tiers[-1].end
 
+    @property
+    def wave(self) -> int:
+        """Number of records in the first waves."""
+        return sum(int(tier.known.seen.sum()) for tier in self.tiers if tier.known is not None)
+
     def tier_of(self, chunk: int) -> TierDecision:
         """The tier that the records of a chunk belong to."""
         return next(tier for tier in self.tiers if chunk < tier.end)

@@ -1,0 +1,297 @@
+"""The tree of cuts: blocks within caps, gains as counted by hand, failures that stay failures."""
+
+from __future__ import annotations
+
+import pickle
+from copy import deepcopy
+from itertools import product
+
+import numpy as np
+import pytest
+from bucket_worlds import published_table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mottle.guarantees.demand import allowed
+from mottle.methods.buckets.association import Association
+from mottle.methods.buckets.cut_columns import CutColumn
+from mottle.methods.buckets.plan import SensitiveValues
+from mottle.methods.buckets.tree import (
+    Cut,
+    CutError,
+    Knowledge,
+    Node,
+    Scope,
+    gain_by_prefix,
+    grow,
+    ordered_gain,
+    summary,
+    unordered_gain,
+)
+
+AGE = CutColumn(0, 20, np.linspace(0, 1, 20), 0.0)
+SEX = CutColumn(1, 2, None, 0.7)
+JOB = CutColumn(2, 6, None, 0.4)
+
+
+class Table:
+    """A generated table of 9 values and its first wave of three buckets."""
+
+    def __init__(
+        self,
+        rows: int,
+        columns=(AGE, SEX, JOB),
+        diversity: int = 3,
+        strength: float = 0.0,
+        in_wave: bool = True,
+        wave: int = 360,
+    ) -> None:
+        """Draw it; a share of the people, ``strength``, has value 0 if young, value 1 if old.
+
+        In the wave that is so only if ``in_wave``.
+        """
+        random = np.random.default_rng(3)
+        everybody = rows + wave
+        self.columns = columns
+        self.codes = np.stack(
+            [random.integers(0, column.size, everybody) for column in columns]
+        ).astype(np.int32)
+        values = random.integers(0, 9, everybody)
+        tied = random.random(everybody) < strength
+        tied[rows:] &= in_wave
+        values[tied] = self.codes[0, tied] * 2 // self.columns[0].size
+        self.values = values.astype(np.int32)
+        self.rows = np.arange(rows)
+        self.caps = np.full(9, 1 / diversity)
+        pools = [rows + np.flatnonzero(values[rows:] % 3 == b) for b in range(3)]
+        size = min(map(len, pools))
+        first = np.concatenate([random.permutation(pool)[: size - size % 8] for pool in pools])
+        self.first = first.reshape(3, -1, 8)
+        tables = [
+            published_table(self.first[:, number].ravel(), self.values, 3, random)
+            for number in range(self.first.shape[1])
+        ]
+        counts = np.bincount(self.values)
+        unknown = Association.unknown(columns, self.codes, counts)
+        association, evidence = unknown.fitted_to_wave(self.codes, tables)
+        self.known = Knowledge(
+            columns,
+            SensitiveValues(np.arange(9, dtype=np.int32)[:, None], self.caps, np.empty((9, 0))),
+            diversity,
+            rows + self.first.size,
+            association,
+            evidence,
+            np.bincount(self.values[self.first.ravel()], minlength=9),
+        )
+
+    @property
+    def root(self) -> Node:
+        return Node(self.rows, np.arange(self.first.size))
+
+    def grown(self) -> list[np.ndarray]:
+        known = deepcopy(self.known)
+        return grow(known, self.codes, self.values, [self.root], self.rows)
+
+
+# ------------------------------------------------------------------------------------- growing
+
+
+@pytest.mark.parametrize("diversity", [2, 3])
+def test_blocks_are_a_partition_within_the_caps_and_not_too_small(diversity):
+    table = Table(6000, diversity=diversity)
+    blocks = table.grown()
+    assert len(blocks) > 3
+    assert sorted(np.concatenate(blocks).tolist()) == table.rows.tolist()
+    for block in blocks:
+        counts = np.bincount(table.values[block], minlength=9)
+        assert np.all(counts <= allowed(table.caps, len(block)))
+        assert len(block) >= table.known.least
+
+
+def test_ordered_cuts_leave_whole_buckets():
+    ages = (AGE,)
+    table = Table(6000, columns=ages)
+    blocks = table.grown()
+    assert len(blocks) > 3
+    assert [len(block) % 3 for block in blocks] == [0] * len(blocks)
+
+
+def test_where_values_follow_a_column_it_is_cut_less():
+    """What the wave shows keeps nodes whole that could not keep the caps."""
+    free, tied = (
+        Table(6000, columns=(AGE,), strength=0.0),
+        Table(6000, columns=(AGE,), strength=0.45),
+    )
+    assert len(tied.grown()) < len(free.grown()) / 2
+
+
+def test_an_association_that_the_wave_cannot_show_makes_the_run_fail():
+    table = Table(6000, columns=(AGE,), strength=0.3, in_wave=False, wave=3000)
+    with pytest.raises(CutError, match="Nothing was published") as raised:
+        table.grown()
+    assert "would weaken the guarantee" in str(raised.value)
+
+
+def test_small_nodes_are_blocks():
+    table = Table(150)
+    (block,) = table.grown()
+    assert block.tolist() == table.rows.tolist()
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda known: pickle.loads(pickle.dumps(known))])
+def test_copied_knowledge_decides_as_the_original(copied):
+    """Chunks are cut by copies, some of them on other machines."""
+    table = Table(6000)
+    known, other = table.known, copied(table.known)
+    shares = known.association.predicted(known.association.indices(table.codes))
+    found = summary(known, table.codes, table.values, shares, table.root)
+    mine, theirs = known.best_cut(found), other.best_cut(found)
+    assert (mine.gain, mine.size, mine.cut.column, mine.cut.scope) == (
+        theirs.gain,
+        theirs.size,
+        theirs.cut.column,
+        theirs.cut.scope,
+    )
+    assert mine.cut.left.tolist() == theirs.cut.left.tolist()
+    halves = grow(other, table.codes, table.values, [table.root], table.rows)
+    assert [half.tolist() for half in halves] == [half.tolist() for half in table.grown()]
+
+
+def test_a_decision_does_not_depend_on_who_has_which_value():
+    table = Table(6000)
+    known = table.known
+    shares = known.association.predicted(known.association.indices(table.codes))
+    best = known.best_cut(summary(known, table.codes, table.values, shares, table.root))
+    values = table.values.copy()
+    values[table.rows] = np.sort(values[table.rows])
+    other = known.best_cut(summary(known, table.codes, values, shares, table.root))
+    assert best.cut.column == other.cut.column
+    assert best.cut.left.tolist() == other.cut.left.tolist()
+
+
+def test_a_cut_that_is_chosen_has_the_size_that_was_foretold():
+    table = Table(6000)
+    known = table.known
+    shares = known.association.predicted(known.association.indices(table.codes))
+    best = known.best_cut(summary(known, table.codes, table.values, shares, table.root))
+    left, right = table.root.halves(table.codes, known.wave, best.cut)
+    assert len(left.rows) == best.size
+    assert len(left.rows) + len(right.rows) == len(table.rows)
+    assert len(left.wave) + len(right.wave) == table.first.size
+
+
+# ---------------------------------------------------------------------------------------- sides
+
+
+def test_the_last_records_of_the_border_are_moved_to_the_right():
+    codes = np.array([[0, 1, 2, 1, 1, 0, 2, 1]], np.int32)
+    cut = Cut(0, np.array([True, True, False]), border=1, moved=2)
+    assert cut.sides(codes).tolist() == [1, 1, 0, 1, 0, 1, 0, 0]
+    assert cut._replace(moved=0).sides(codes).tolist() == [1, 1, 0, 1, 1, 1, 0, 1]
+
+
+def test_records_outside_the_scope_lie_right_and_are_not_counted_at_the_border():
+    codes = np.array([[0, 1, 1, 1, 1, 0], [3, 3, 4, 3, 3, 4]], np.int32)
+    cut = Cut(0, np.array([True, True]), border=1, moved=1, scope=Scope(1, 3))
+    assert cut.sides(codes).tolist() == [1, 1, 0, 1, 0, 0]
+
+
+# ---------------------------------------------------------------------------------------- gains
+
+
+def distances(positions: np.ndarray, records: np.ndarray) -> float:
+    """The mean distance of two records, times their number."""
+    places = np.repeat(positions, records.astype(int))
+    return float(np.abs(places[:, None] - places[None]).sum() / max(len(places), 1))
+
+
+held = st.lists(st.integers(1, 9), min_size=2, max_size=8)
+
+
+@given(held, st.integers(0, 10**6), st.booleans())
+def test_gains_of_ordered_cuts_are_those_of_all_pairs(records, seed, backwards):
+    records = np.array(records, float)
+    positions = np.sort(np.random.default_rng(seed).random(len(records)))
+    if backwards:
+        positions = positions[::-1].copy()
+    whole = distances(positions, records)
+    expected = [
+        whole
+        - distances(positions[:place], records[:place])
+        - distances(positions[place:], records[place:])
+        for place in range(1, len(records))
+    ]
+    assert ordered_gain(positions, records) == pytest.approx(expected)
+
+
+@given(held)
+def test_gains_of_unordered_cuts_are_those_of_all_pairs(records):
+    records = np.array(records, float)
+
+    def differing(part: np.ndarray) -> float:
+        codes = np.repeat(np.arange(len(part)), part.astype(int))
+        return float((codes[:, None] != codes[None]).sum() / len(codes))
+
+    sizes = np.cumsum(records)[:-1]
+    squares = np.cumsum(records**2)[:-1]
+    expected = [
+        differing(records) - differing(records[:place]) - differing(records[place:])
+        for place in range(1, len(records))
+    ]
+    assert unordered_gain(sizes, squares, records) == pytest.approx(expected)
+
+
+@given(held, st.integers(1, 4), st.booleans(), st.integers(0, 10**6))
+def test_what_cuts_gain_in_all(records, classes, ordered, seed):
+    """The part that counts in full: how far the codes of classes are from those of all."""
+    random = np.random.default_rng(seed)
+    records = np.array(records, float)
+    positions = np.sort(random.random(len(records))) if ordered else None
+    weight = random.dirichlet(np.ones(classes), len(records)) * records[:, None]
+    found = gain_by_prefix(records, weight, positions, 0.3, len(records), 0.0)
+
+    def apart(part: slice) -> float:
+        if not records[part].sum():
+            return 0.0
+        everybody = records[part] / records[part].sum()
+        total = 0.0
+        for mine in weight[part].T:
+            difference = mine - everybody * mine.sum()
+            if positions is None:
+                total += 0.3 / 2 * np.abs(difference).sum()
+            else:
+                total += (np.abs(np.cumsum(difference))[:-1] * np.diff(positions[part])).sum()
+        return total
+
+    whole = apart(slice(None))
+    expected = [
+        whole - apart(slice(None, place)) - apart(slice(place, None))
+        for place in range(1, len(records) + 1)
+    ]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(held, st.booleans())
+def test_without_an_association_only_the_distance_of_records_counts(records, ordered):
+    records = np.array(records, float)
+    positions = np.arange(len(records)) / len(records) if ordered else None
+    weight = np.outer(records, [0.2, 0.5, 0.3])
+    found = gain_by_prefix(records, weight, positions, 0.3, len(records) - 1, 0.25)
+    if ordered:
+        expected = ordered_gain(positions, records)
+    else:
+        expected = 0.3 * unordered_gain(
+            np.cumsum(records)[:-1], np.cumsum(records**2)[:-1], records
+        )
+    assert found[:-1] == pytest.approx(0.25 * expected, abs=1e-9)
+    assert found[-1] == 0
+
+
+def test_scopes_are_large_groups_of_unordered_columns():
+    known = Table(600).known
+    assert known.scopes[0] == Scope()
+    assert 1 < len(known.scopes) <= 5
+    for scope, number in product(known.scopes[1:], range(3)):
+        if scope.column == number:
+            assert known.columns[number].positions is None
+            assert 0 <= scope.code < known.columns[number].size
