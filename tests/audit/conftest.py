@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle import KAnonymity, LDiversity, Release, Role, Schema, anonymize
+from mottle import KAnonymity, KnownRecords, LDiversity, Release, Role, Schema, anonymize
 from mottle.encoding.domain import Form
 from mottle.graph.model import Graph
 from mottle.release.cell_text import published_type
@@ -48,7 +48,8 @@ def diverse(crowd: pa.Table) -> Release:
 @pytest.fixture(scope="session")
 def guarded(crowd: pa.Table) -> Release:
     """ℓ-diverse by permuted buckets, with its links."""
-    return anonymize(crowd, PEOPLE_SCHEMA, LDiversity(3), method="buckets", effort=0, seed=2)
+    guarantee = LDiversity(3) & KnownRecords(15)
+    return anonymize(crowd, PEOPLE_SCHEMA, guarantee, method="buckets", effort=0, seed=2)
 
 
 def _population(rows: int) -> pa.Table:

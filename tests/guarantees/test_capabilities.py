@@ -15,6 +15,7 @@ from mottle import (
     GroupCaps,
     Guarantee,
     KAnonymity,
+    KnownRecords,
     LDiversity,
     Schema,
     UsageError,
@@ -51,7 +52,7 @@ class HalfAgain(Guarantee):
 
 
 def test_the_package_registers_its_guarantees_from_weak_to_strong_requirements() -> None:
-    assert registered() == (KAnonymity, LDiversity, BetaLikeness, Caps, GroupCaps)
+    assert registered() == (KAnonymity, LDiversity, BetaLikeness, Caps, GroupCaps, KnownRecords)
 
 
 def test_a_new_guarantee_is_given_by_every_method_that_keeps_caps() -> None:
@@ -151,12 +152,13 @@ def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list
 
 def test_every_option_belongs_to_one_guarantee() -> None:
     flags = [option.flag for kind in registered() for option in kind.options]
-    assert flags == ["--k", "--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--group-cap"]
+    about_values = ["--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--group-cap"]
+    assert flags == ["--k", *about_values, "--known-records"]
 
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:
     nothing = {option.name: None for kind in registered() for option in kind.options}
-    assert [kind.from_options(nothing) for kind in registered()] == [None] * 5
+    assert [kind.from_options(nothing) for kind in registered()] == [None] * 6
     with pytest.raises(UsageError, match="--enhanced belongs to --beta"):
         BetaLikeness.from_options({"beta": None, "enhanced": True})
     caps = Caps.from_options({"cap": ["HIV=0.1"], "cap_rest": None})

@@ -260,23 +260,23 @@ def insiders(table, release, **options):
     return report.findings[1]
 
 
-def test_an_insider_learns_more_than_a_bucket_of_one_block(bucketed):
+def test_an_insider_learns_the_bucket_of_one_table_and_no_more(bucketed):
     table, release = bucketed
     graph = release.links.graph
     counted = np.where(graph.sizes > graph.degrees, graph.sizes // graph.degrees - 1, 0)
     by_blocks = float(counted @ graph.sizes) / graph.records
     found = insiders(table, release)
-    assert found.passed is None
-    assert found.details["certain"]["mean"] > 1.05 * by_blocks
+    assert (found.allowed, found.passed) == (release.certificate.method.known_records, True)
+    assert found.details["certain"]["mean"] == pytest.approx(by_blocks, rel=0.02)
     most = int(found.achieved)
     assert insiders(table, release, insider_bound=most).passed is True
     assert insiders(table, release, insider_bound=most - 1).passed is False
 
 
 def test_the_bound_on_the_certificate_is_judged(crowd, guarded):
-    claim = guarded.certificate.guarantee
-    changed = type(claim).model_validate({**claim.to_dict(), "insider_bound": 1})
-    certified = guarded.certificate.with_changes(guarantee=changed)
+    method = guarded.certificate.method
+    changed = type(method).model_validate({**method.to_dict(), "known_records": 1})
+    certified = guarded.certificate.with_changes(method=changed)
     found = insiders(crowd, replace(guarded, certified=certified))
     assert (found.allowed, found.passed) == (1, False)
 

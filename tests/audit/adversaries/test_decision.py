@@ -14,6 +14,7 @@ from mottle import BetaLikeness, ItemSets, LDiversity, Schema, anonymize
 from mottle.audit.decisions import Decision
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
+from mottle.guarantees.decisions import DecidesBy
 from mottle.methods.base import METHODS, Arrangement, Draw, Method
 from mottle.pipeline.replay import replay_of
 
@@ -67,7 +68,15 @@ def planted(monkeypatch):
     """Registers the method for one test."""
 
     def register(arrange) -> str:
-        method = Method("planted", "planted", "-", Capability.CAPS, "-", arrange)
+        method = Method(
+            "planted",
+            "planted",
+            "-",
+            Capability.CAPS,
+            "-",
+            arrange,
+            decides_by=DecidesBy.SEPARATELY,
+        )
         assert "planted" not in METHODS
         monkeypatch.setitem(METHODS._items, "planted", method)
         return "planted"
