@@ -80,8 +80,8 @@ def arrange_in_buckets(
     """Arrange records by the method `buckets`, for any kind of quasi-identifiers."""
     number = len(records.matrix)
     drawn = context.tiebreak(2 * number)  # its halves are ordered independently
-    ties = drawn[drawn >= number] - number
-    run = _Run(records, demand, drawn[drawn < number], ties, records.order(ties))
+    order = records.order(drawn[drawn >= number] - number)
+    run = _Run(records, demand, drawn[drawn < number], order)
     decision = context.bucket_decision
     matched = (
         _match_tiers(run, context) if decision is None else _match_nodes(run, context, decision)
@@ -103,9 +103,8 @@ class _Run(NamedTuple):
     records: BucketRecords
     demand: Demand
     # Random order that decides among records with equal sensitive values. It is independent of the
-    # next one, which orders records with equal quasi-identifiers.
+    # one that orders records with equal quasi-identifiers.
     tiebreak: Int64Array
-    ties: Int64Array
     order: Int64Array  # keeps similar records together
 
     def match(self, blocks: Blocks, profiles: Float64Array) -> list[_Part]:
@@ -191,7 +190,7 @@ def _match_nodes(run: _Run, context: MethodContext, decision: BucketDecision) ->
         known = deepcopy(decision.known)
         codes = codes_of(known.columns, run.records.matrix)
         nodes = [Node(*each) for each in zip(rows, decision.waves, strict=True) if len(each[0])]
-        blocks = grow(known, codes, demand.values, nodes, run.ties)
+        blocks = grow(known, codes, demand.values, nodes)
     parts = run.match(Blocks.of(decision.buckets, blocks), decision.profiles)
     return _Matched([], parts, context, {"blocks": len(blocks)})
 
@@ -220,10 +219,7 @@ def _cut(
 ) -> list[Int64Array]:
     """Cut the records of a tier into blocks by what its first wave shows (step 1)."""
     known, codes = known_from_wave(run.records, run.demand, tier, first, wave)
-    inside = np.zeros(len(run.ties), np.bool_)
-    inside[others] = True
-    root = Node(others, np.arange(len(first)))
-    return grow(known, codes, run.demand.values, [root], run.ties[inside[run.ties]])
+    return grow(known, codes, run.demand.values, [Node(others, np.arange(len(first)))])
 
 
 def known_from_wave(

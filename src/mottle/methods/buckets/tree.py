@@ -81,17 +81,11 @@ class Cut(NamedTuple):
 
     column: int
     left: BoolArray  # by code of the column: whether it lies in the left half
-    border: int = -1  # the code of which the last ``moved`` records go right all the same
-    moved: int = 0
     scope: Scope = EVERYBODY  # records outside it lie in the right half
 
     def sides(self, codes: Int32Array) -> BoolArray:
         """Whether each record of the node, given by its codes [columns, n], lies left."""
-        inside: BoolArray = self.left[codes[self.column]] & self.scope.holds(codes)
-        if self.moved:
-            at_border = np.flatnonzero(inside & (codes[self.column] == self.border))
-            inside[at_border[-self.moved :]] = False
-        return inside
+        return np.asarray(self.left[codes[self.column]] & self.scope.holds(codes))
 
 
 class Histograms(NamedTuple):
@@ -313,11 +307,8 @@ class Knowledge:
             for place in np.flatnonzero(fits[:length]).tolist():
                 left = np.zeros(column.size, np.bool_)
                 left[codes[: place + 1]] = True
-                size, border = int(sizes[place]), int(codes[place])
-                moved = size % self.buckets if column.positions is not None else 0
-                moved = moved if moved < records[border] else 0
-                cut = Cut(number, left, border, moved, scope)
-                yield Candidate(gains[place], cut, size - moved, weight[place], waves[place])
+                cut, size = Cut(number, left, scope), int(sizes[place])
+                yield Candidate(gains[place], cut, size, weight[place], waves[place])
 
     def _gain_of_separating(
         self,
@@ -489,7 +480,7 @@ class Node(NamedTuple):
     def halves(self, codes: Int32Array, wave: WaveEvidence, cut: Cut) -> tuple[Node, Node]:
         """Cut the node; ``codes`` [columns, n]."""
         left = cut.sides(codes[:, self.rows])
-        first = cut._replace(moved=0).sides(wave.codes[:, self.wave])
+        first = cut.sides(wave.codes[:, self.wave])
         return Node(self.rows[left], self.wave[first]), Node(self.rows[~left], self.wave[~first])
 
 
@@ -498,7 +489,6 @@ def grow(
     codes: Int32Array,
     values: Int32Array,
     nodes: Sequence[Node],
-    sample: Int64Array,
 ) -> list[Int64Array]:
     """Cut nodes into blocks, until no cut is worth it or safe enough; return the rows of blocks.
 
@@ -512,8 +502,6 @@ def grow(
         [n]: their sensitive values.
     nodes : sequence of Node
         Where to begin.
-    sample : Int64Array
-        Records of the nodes, in random order, to the first of which effects are fitted.
 
     Returns
     -------
@@ -526,7 +514,7 @@ def grow(
         A block breaks a cap.
     """
     indices = known.association.indices(codes)
-    sample = sample[:_FIT_ROWS]
+    sample = _sample(codes, np.concatenate([node.rows for node in nodes]))
     node_of = np.zeros(len(values), np.int32)
     blocks: list[Int64Array] = []
     nodes = list(nodes)
@@ -560,6 +548,15 @@ def grow(
         known.association = known.association.fitted_to_nodes(
             known.wave, indices[sample], node_of[sample], np.stack(counts)
         )
+
+
+def _sample(codes: Int32Array, rows: Int64Array) -> Int64Array:
+    """Some of the rows, evenly spread over their codes.
+
+    The codes of the sample do not depend on the order of rows with equal codes.
+    """
+    in_order = rows[np.lexsort(codes[::-1, rows])]
+    return in_order[:: -(-len(rows) // _FIT_ROWS)]
 
 
 def summary(

@@ -281,9 +281,8 @@ def _grow_top(known: Knowledge, tree: CutTree, line: OrderedPartitions, largest:
             best = known.best_cut(total[node])
             if best is None:
                 continue
-            left, right = tree.cut(node, best.cut._replace(moved=0))
-            size = best.size + best.cut.moved
-            nodes |= {left: size, right: total[node].size - size}
+            left, right = tree.cut(node, best.cut)
+            nodes |= {left: best.size, right: total[node].size - best.size}
             made[left] = (total[node], best)
 
 
