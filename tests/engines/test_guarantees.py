@@ -11,6 +11,7 @@ import pytest
 import mottle
 from mottle import BetaLikeness, Caps, GroupCaps, KAnonymity, LDiversity
 from mottle.guarantees.base import Guarantee
+from mottle.methods.buckets.tree import CutError, Knowledge, Summary
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
 
@@ -133,3 +134,22 @@ def test_values_with_one_cap_are_published_as_one_value(
         table, release, schema=schema.covering(table.column_names), guarantee=guarantee
     )
     assert report.passed, report.failed
+
+
+def test_a_cut_that_breaks_a_cap_publishes_nothing(engine, crowd, monkeypatch) -> None:
+    table, schema = crowd(4200)
+    checked = []
+
+    def broken(known: Knowledge, node: Summary) -> None:
+        checked.append(node.size)
+        if node.size < 3000:
+            raise CutError
+
+    monkeypatch.setattr(Knowledge, "check", broken)
+    with pytest.raises(CutError, match="Nothing was published"):
+        engine.anonymize(table, schema, GUARANTEES["caps"], effort=0, seed=1)
+    assert checked  # the table is large enough to be cut
+    left = [path for path in engine.folder.rglob("*") if path.is_file()]
+    assert not any("release" in str(path.relative_to(engine.folder)) for path in left)
+    if engine.name != "spark":  # whose staging folder belongs to the owner
+        assert all(path.name == "input.parquet" for path in left)

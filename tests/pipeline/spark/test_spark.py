@@ -16,10 +16,11 @@ import pyspark.sql
 import pytest
 
 import mottle
-from mottle import Caps, KAnonymity, LDiversity, Schema, UsageError
+from mottle import Caps, KAnonymity, KnownRecords, LDiversity, Schema, UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.batch_source import parquet_source
 from mottle.io.databases import DatabaseTable
+from mottle.methods.buckets.tree import CutError, Knowledge
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.spark import engine as mottle_spark
 from mottle.report import InternalReport, Owner, report_html
@@ -105,7 +106,7 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
 
 @pytest.mark.parametrize(
     ("sensitive", "guarantee", "chunk_rows"),
-    [("diagnosis", CAPS, 8000), ("income", LDiversity(5), 6000)],
+    [("diagnosis", CAPS & KnownRecords(9999), 8000), ("income", LDiversity(5), 6000)],
 )
 def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
     session: pyspark.sql.SparkSession,
@@ -119,7 +120,7 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
     bins = {"income": 10} if sensitive == "income" else {}
     schema = Schema.of(quasi_identifying=QI, sensitive=[sensitive], bins=bins)
     clustered, held = [], []
-    for seed in (1, 2):  # chance alone moves single runs by one or two percent
+    for seed in (1, 2):  # chance alone moves single runs by some percent
         run = {"method": "buckets", "effort": 0, "seed": seed}
         released = mottle_spark.anonymize(
             session.read.parquet(str(tmp_path / "people.parquet")),
@@ -130,13 +131,14 @@ def test_buckets_lose_on_a_cluster_what_they_lose_in_memory(
             **run,
         )
         memory = mottle.anonymize(table, schema, guarantee, **run)
-        for fact in ("blocks", "scouts"):
+        for fact in ("tiers", "wave"):
             assert getattr(released.certificate.method, fact) == getattr(
                 memory.certificate.method, fact
             )
         clustered.append(released.certificate.gcp)
         held.append(memory.gcp)
-    assert abs(sum(clustered) / sum(held) - 1) < APART, (clustered, held)
+    # Chunks go on with the tree by themselves, so that blocks differ a little.
+    assert abs(sum(clustered) / sum(held) - 1) < 0.03, (clustered, held)
     released.save(tmp_path / "out")
     release = mottle.read_release(tmp_path / "out")
     assert mottle.audit_release(table, release, schema=schema, guarantee=guarantee).passed
@@ -203,6 +205,39 @@ def test_a_killed_executor_leaves_one_whole_release(
     assert released.certificate.engine.chunks == 6
     released.save(tmp_path / "out")
     check(table, tmp_path / "out", KAnonymity(5))
+
+
+def test_a_cut_that_fails_in_a_worker_ends_the_run(
+    session: pyspark.sql.SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = mottle.datasets.population(6000, seed=3).select([*QI, "diagnosis"])
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = Schema.of(quasi_identifying=QI, sensitive=["diagnosis"])
+    publish = mottle_spark.publish_chunk
+
+    def publish_with_failures(plan, key, rows):
+        def failing(known, node):
+            raise CutError
+
+        check = Knowledge.check
+        Knowledge.check = failing
+        try:
+            return publish(plan, key, rows)
+        finally:
+            Knowledge.check = check  # the worker goes on to other tests
+
+    monkeypatch.setattr(mottle_spark, "publish_chunk", publish_with_failures)
+    with pytest.raises(CutError, match="Nothing was published"):
+        mottle_spark.anonymize(
+            session.read.parquet(str(tmp_path / "people.parquet")),
+            schema,
+            CAPS,
+            staging=tmp_path / "staging",
+            chunk_rows=3000,
+            effort=0,
+            seed=1,
+        )
+    assert not list((tmp_path / "staging").glob("*/release"))
 
 
 def test_what_chunks_cannot_do_is_refused(

@@ -30,6 +30,7 @@ from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
+from mottle.methods.buckets.tree import CutError
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -309,10 +310,17 @@ class SparkEngine:
 
     def publish(self, plan: ChunkedPlan) -> list[Measurements]:
         """Publish every chunk in a worker; the driver gets one line of measurements for each."""
+        from pyspark.errors import PythonException
+
         made = self.chunks.groupBy(CHUNK).applyInArrow(
             grouped(publish_chunk, plan), spark_schema(published_fields(plan))
         )
-        self.published = self.keep("chunks", made)
+        try:
+            self.published = self.keep("chunks", made)
+        except PythonException as failed:
+            if CutError.__name__ in str(failed):  # workers can only pass text on
+                raise CutError from failed
+            raise
         for wave in self.waves:
             self.published = self.published.union(wave)
         return self._measured(plan)
