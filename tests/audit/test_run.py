@@ -54,7 +54,7 @@ def test_the_report_is_json_and_holds_no_cell_value(crowd, guarded):
     report = mottle.audit_release(crowd, guarded)
     facts = json.loads(report.to_json())
     assert facts["passed"] is True
-    assert facts["guarantee"]["l"] == 3
+    assert facts["guarantee"]["parts"][0]["l"] == 3
     assert [finding["adversary"] for finding in facts["findings"]] == [
         finding.adversary for finding in report.findings
     ]
