@@ -159,14 +159,7 @@ def damage() -> None:
         cells = []
         for bound in bounds:
             found = [
-                mottle.anonymize(
-                    table,
-                    schema,
-                    guarantee & KnownRecords(bound),
-                    method="buckets",
-                    effort=0,
-                    seed=s,
-                ).certificate
+                release_of(table, schema, guarantee & KnownRecords(bound), s).certificate
                 for s in (1, 2, 3)
             ]
             cells.append(f"{np.mean([each.gcp for each in found]):.4f}")

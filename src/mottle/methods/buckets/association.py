@@ -164,6 +164,13 @@ class WaveEvidence(NamedTuple):
     indices: Int32Array  # [records, columns]
     held: Float64Array  # [records, classes]: probability that it has a value of the class
 
+    @property
+    def certainty(self) -> float:
+        """How sure the classes are: 0 if the wave told nothing about who has what, 1 if all."""
+        by_chance = float((self.held.mean(axis=0) ** 2).sum())
+        mean = float((self.held**2).sum(axis=1).mean())
+        return max(mean - by_chance, 0.0) / max(1 - by_chance, 1e-9)
+
     def as_groups(self) -> Groups:
         """The evidence as groups of one record."""
         return Groups(self.indices, np.arange(len(self.held), dtype=np.int32), self.held)

@@ -39,7 +39,7 @@ _DENSITY = 3.0  # what records that differ lose, over `expected_loss`
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
 _AT_ONCE = 24  # candidates whose chances are computed together
 _LEAST_INFORMATION = 1e-3
-_INFORMATION = 0.7  # of a record of the first wave, whose value is known only by a model
+_INFORMATION = 0.8  # of a record of the first wave, whose value is known only by a model
 _FIT_ROWS = 10_000  # records to which effects are fitted
 _PSEUDO_WEIGHT = 0.1  # of what the first wave says about spreads; its cuts overlap
 _FEWEST_PSEUDO = 30  # records of the first wave on either side of a cut that teaches spreads
@@ -54,9 +54,8 @@ class CutError(GuaranteeError):
             "A block of the table holds a sensitive value more often than its cap allows. Cuts are"
             " decided before their blocks are counted, so that they reveal nothing; this one"
             " failed, which happens in about one table out of a hundred. Nothing was published.",
-            "Try a lower --l, a higher --beta or fewer quasi-identifiers; or publish the table"
-            " without cuts, by --no-cuts. Running the same command again and publishing only what"
-            " succeeds would weaken the guarantee.",
+            "Try a lower --l, a higher --beta or fewer quasi-identifiers. Running the same command"
+            " again until it succeeds would weaken the guarantee.",
         )
 
 
@@ -128,7 +127,8 @@ class Knowledge:
         codes = len(self.values.caps)
         self.margins = Margins(len(self.columns), codes)
         self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
-        self.in_wave = _INFORMATION * counts_by_code(self.seen, self.values)
+        self.told = _INFORMATION * self.wave.certainty**2
+        self.in_wave = self.told * counts_by_code(self.seen, self.values)
         self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
         self.cuts: list[tuple[Scope, int, list[int]]] = []  # that were made
         self.scopes = (EVERYBODY, *self._separate_groups())
@@ -213,9 +213,7 @@ class Knowledge:
         share = inside(share)
         seen = self._by_code(whole[None])
         found = self._by_code(left)
-        return Local(
-            _INFORMATION * seen * share * (1 - share), _INFORMATION * (found - seen * share)
-        )
+        return Local(self.told * seen * share * (1 - share), self.told * (found - seen * share))
 
     def best_cut(self, node: Summary) -> Candidate | None:
         """The cut with the highest gain whose chance of failure is within the budget."""
