@@ -301,16 +301,16 @@ def test_buckets_are_the_fewest_that_caps_allow(values, guarantee, fewest):
     assert tier.buckets == fewest
 
 
-def test_records_that_are_alike_are_not_cut_in_the_order_of_the_file(monkeypatch):
+def test_records_that_are_alike_are_not_in_the_order_of_the_file(monkeypatch):
     """The file may be sorted by its sensitive column."""
     rows = 6000
     values = np.repeat(list("abcdefghijklmno"), 400)
     demand = demand_of(values.tolist(), LDiversity(3))
     nodes = []
 
-    def spy(known, codes, values, given, sample):
+    def spy(known, codes, values, given):
         nodes.extend(given)
-        return grow(known, codes, values, given, sample)
+        return grow(known, codes, values, given)
 
     monkeypatch.setattr(module, "grow", spy)
     codes = coded(np.full(rows, 30), np.repeat("f", rows))

@@ -53,7 +53,14 @@ def cuts(monkeypatch):
         return fits[key]
 
     def cut_once(run, tier, first, others, wave):
-        arrays = (tier.counts, run.demand.caps, run.demand.sensitive_codes, first, others, run.ties)
+        arrays = (
+            tier.counts,
+            run.demand.caps,
+            run.demand.sensitive_codes,
+            first,
+            others,
+            run.order,
+        )
         published = (array for table in wave for array in (table.rows, table.shown))
         key = (tier.buckets, *(array.tobytes() for array in (*arrays, *published)))
         if key not in made:
@@ -155,15 +162,15 @@ def test_tables_of_one_block_with_draws_of_their_own_reveal_nothing(cuts, known_
     assert found.highest_over_cap(HALVES) == 1
 
 
-def uncut_after_a_failure(known, codes, values, nodes, sample):
+def uncut_after_a_failure(known, codes, values, nodes):
     """Planted: a tree that falls back to no cuts at all."""
     try:
-        return grow(known, codes, values, nodes, sample)
+        return grow(known, codes, values, nodes)
     except CutError:
         return [node.rows for node in nodes]
 
 
-def only_cuts_that_succeed(known, codes, values, nodes, sample):
+def only_cuts_that_succeed(known, codes, values, nodes):
     """Planted: a node is cut only if both halves keep the caps."""
     shares = known.association.predicted(known.association.indices(codes))
     blocks, left = [], list(nodes)
@@ -240,8 +247,8 @@ def test_belief_in_groups_of_similar_values_stays_within_their_caps(cuts):
     assert enumerated(LDiversity(2)).highest_over_cap(half, group_of.get) == 2
 
 
-def test_people_who_are_alike_are_cut_by_lot(cuts):
-    """Where the border of a cut lies among equal people, the second random order decides."""
+def test_belief_about_people_who_are_alike_stays_within_caps(cuts):
+    """They are never cut; the second random order decides how they are matched."""
     cuts(0.34, ANY)
     codes = coded([20, 20, 20, 44, 50, 60, 66], list("fffffmm"))
     values, guarantee = "aaabbbc", LDiversity(2)

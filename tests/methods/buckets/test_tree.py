@@ -90,7 +90,7 @@ class Table:
 
     def grown(self) -> list[np.ndarray]:
         known = deepcopy(self.known)
-        return grow(known, self.codes, self.values, [self.root], self.rows)
+        return grow(known, self.codes, self.values, [self.root])
 
 
 # ------------------------------------------------------------------------------------- growing
@@ -108,12 +108,23 @@ def test_blocks_are_a_partition_within_the_caps_and_not_too_small(diversity):
         assert len(block) >= table.known.least
 
 
-def test_ordered_cuts_leave_whole_buckets():
-    ages = (AGE,)
-    table = Table(6000, columns=ages)
+def test_equal_records_are_never_separated_and_their_order_does_not_matter():
+    """So cuts can be repeated by whoever does not know the order of equal records."""
+    table = Table(6000)
     blocks = table.grown()
-    assert len(blocks) > 3
-    assert [len(block) % 3 for block in blocks] == [0] * len(blocks)
+    block_of = np.empty(len(table.rows), int)
+    for number, block in enumerate(blocks):
+        block_of[block] = number
+    home: dict[tuple, int] = {}
+    for row, key in enumerate(map(tuple, table.codes[:, table.rows].T.tolist())):
+        assert home.setdefault(key, block_of[row]) == block_of[row]
+    # The same table in the order of its codes, equal records in any order.
+    other = Table(6000)
+    order = np.random.default_rng(5).permutation(len(table.rows))
+    order = order[np.lexsort(table.codes[:, order])]
+    other.rows = table.rows[order]
+    again = other.grown()
+    assert [sorted(block) for block in again] == [sorted(block) for block in blocks]
 
 
 def test_where_values_follow_a_column_it_is_cut_less():
@@ -153,7 +164,7 @@ def test_copied_knowledge_decides_as_the_original(copied):
         theirs.cut.scope,
     )
     assert mine.cut.left.tolist() == theirs.cut.left.tolist()
-    halves = grow(other, table.codes, table.values, [table.root], table.rows)
+    halves = grow(other, table.codes, table.values, [table.root])
     assert [half.tolist() for half in halves] == [half.tolist() for half in table.grown()]
 
 
@@ -183,17 +194,11 @@ def test_a_cut_that_is_chosen_has_the_size_that_was_foretold():
 # ---------------------------------------------------------------------------------------- sides
 
 
-def test_the_last_records_of_the_border_are_moved_to_the_right():
-    codes = np.array([[0, 1, 2, 1, 1, 0, 2, 1]], np.int32)
-    cut = Cut(0, np.array([True, True, False]), border=1, moved=2)
-    assert cut.sides(codes).tolist() == [1, 1, 0, 1, 0, 1, 0, 0]
-    assert cut._replace(moved=0).sides(codes).tolist() == [1, 1, 0, 1, 1, 1, 0, 1]
-
-
-def test_records_outside_the_scope_lie_right_and_are_not_counted_at_the_border():
-    codes = np.array([[0, 1, 1, 1, 1, 0], [3, 3, 4, 3, 3, 4]], np.int32)
-    cut = Cut(0, np.array([True, True]), border=1, moved=1, scope=Scope(1, 3))
-    assert cut.sides(codes).tolist() == [1, 1, 0, 1, 0, 0]
+def test_codes_decide_the_side_and_records_outside_the_scope_lie_right():
+    codes = np.array([[0, 1, 1, 2, 1, 0], [3, 3, 4, 3, 3, 4]], np.int32)
+    left = np.array([True, True, False])
+    assert Cut(0, left).sides(codes).tolist() == [1, 1, 1, 0, 1, 1]
+    assert Cut(0, left, Scope(1, 3)).sides(codes).tolist() == [1, 1, 0, 0, 1, 0]
 
 
 # ---------------------------------------------------------------------------------------- gains

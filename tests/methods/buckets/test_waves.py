@@ -53,10 +53,12 @@ def test_the_nearer_a_value_is_to_its_cap_the_larger_the_wave():
     assert len(set(sizes)) > 2
 
 
-@pytest.mark.parametrize("rows", [300, 2000])
-def test_small_tables_have_no_wave(rows):
-    counts = np.full(10, rows // 10)
-    assert not wave_counts(demand_for(counts, np.full(10, 0.5)), counts, 2).any()
+def test_small_tables_have_no_wave():
+    smallest = int(np.ceil(waves._FEWEST / waves._LARGEST_SHARE / 10))
+    for size, has_wave in ((30, False), (smallest - 1, False), (smallest, True)):
+        counts = np.full(10, size)
+        taken = wave_counts(demand_for(counts, np.full(10, 0.11)), counts, 10)
+        assert taken.any() == has_wave
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(0, 10**6))
