@@ -25,7 +25,7 @@ from mottle import BetaLikeness, GroupCaps, LDiversity
 from mottle.methods import MethodContext
 from mottle.methods.buckets import buckets as module
 from mottle.methods.buckets import margins, tree, waves
-from mottle.methods.buckets.association import Association
+from mottle.methods.buckets.association import Association, WaveEvidence
 from mottle.methods.buckets.buckets import buckets
 from mottle.methods.buckets.tiers import Tier
 from mottle.methods.buckets.tree import CutError, Summary, grow, summary
@@ -80,6 +80,8 @@ def cuts(monkeypatch):
     monkeypatch.setattr(tree, "_SMALLEST_BUCKET", 1)
     monkeypatch.setattr(tree, "_FEWEST_PSEUDO", 1)
     monkeypatch.setattr(margins, "_FEWEST", 1)
+    # A wave of two people says too little to be believed; it is all the same, so that it matters.
+    monkeypatch.setattr(WaveEvidence, "certainty", 1.0)
 
     def allow(share: float, risk: float) -> None:
         monkeypatch.setattr(waves, "_SMALLEST_SHARE", share)
