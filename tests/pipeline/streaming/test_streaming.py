@@ -86,17 +86,27 @@ def test_same_audit_and_nearly_the_same_loss_as_in_memory(
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "guarantee", "chunk_rows", "tiers"),
+    ("sensitive", "guarantee", "chunk_rows", "tiers", "apart"),
     [
-        ("diagnosis", CAPS & KnownRecords(9999), 4000, 1),  # many blocks in several chunks
-        ("income", LDiversity(5), 6000, 1),  # hardly any cut is safe
-        ("income", BetaLikeness(2), 13_000, 2),
+        ("income", LDiversity(3) & KnownRecords(9999), 5000, 1, 0.03),  # many blocks
+        ("income", LDiversity(5), 6000, 1, 0.03),  # hardly any cut is safe
+        ("income", BetaLikeness(2), 13_000, 2, 0.08),  # each tier has few blocks, cut by chance
+        ("diagnosis", CAPS, 4000, 1, 0.08),  # blocks differ much in what they lose
     ],
 )
 def test_buckets_lose_in_chunks_what_they_lose_in_memory(
-    tmp_path: Path, sensitive: str, guarantee: Guarantee, chunk_rows: int, tiers: int
+    tmp_path: Path,
+    sensitive: str,
+    guarantee: Guarantee,
+    chunk_rows: int,
+    tiers: int,
+    apart: float,
 ) -> None:
-    """On average: chunks go on with the tree by themselves, so that blocks differ a little."""
+    """On average, up to ``apart``.
+
+    Lots differ, and chunks go on with the tree by themselves, so that other blocks are cut. Runs
+    in memory with other seeds differ by as much.
+    """
     table = mottle.datasets.population(16_000, seed=3).select([*QI, sensitive])
     pq.write_table(table, tmp_path / "people.parquet")
     bins = {"income": 10} if sensitive == "income" else {}
@@ -121,7 +131,7 @@ def test_buckets_lose_in_chunks_what_they_lose_in_memory(
             assert getattr(certificate.method, fact) == getattr(memory.certificate.method, fact)
         streamed.append(certificate.gcp)
         held.append(memory.gcp)
-    assert abs(sum(streamed) / sum(held) - 1) < 0.03
+    assert abs(sum(streamed) / sum(held) - 1) < apart, (streamed, held)
     release = mottle.read_release(tmp_path / "out")
     report = mottle.audit_release(table, release, schema=schema, guarantee=guarantee)
     assert report.passed
