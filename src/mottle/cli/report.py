@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.console import Console
 
 from mottle.cli.commands import Report
@@ -37,7 +36,8 @@ def run(command: Report) -> None:
     owner = None
     if command.original is not None:
         links = command.private if command.examples else None
-        people = None if links is None else _true_originals(links, EXAMPLES)
+        rows = found.stored.num_rows
+        people = None if links is None else LinkFile(links).true_originals(EXAMPLES, rows)
         table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     page = report_html(found, owner=owner)
@@ -66,13 +66,3 @@ def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | So
     if Path(original).suffix.lower() in (".parquet", ".pq"):
         return parquet_source(Path(original), original, command.source.missing or ())
     return command.source.read(original)
-
-
-def _true_originals(links: Path, rows: int) -> list[int]:
-    """Return the true originals of the first ``rows`` rows of the release."""
-    found: dict[int, int] = {}
-    for batch in LinkFile(links).batches():
-        wanted = pc.and_(batch.column("true"), pc.less(batch.column("published"), rows))
-        for link in batch.filter(wanted).to_pylist():
-            found[link["published"]] = link["original"]
-    return [found[row] for row in sorted(found)]

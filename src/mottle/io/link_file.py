@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError
 from mottle.utils.table_digest import Fingerprint
+from mottle.utils.untrusted.arrow import parquet_batches, parquet_schema
 
 if TYPE_CHECKING:
     from mottle.release.links import Links
@@ -33,6 +34,7 @@ _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=Tru
 BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
 FINGERPRINT = b"mottle.fingerprint"
 _ROWS_PER_BATCH = 1 << 20
+_LARGEST = 1 << 33  # bytes of the numbers in the metadata: two billion rows
 
 
 def private_file(path: Path) -> None:
@@ -64,7 +66,12 @@ def _unpack(packed: bytes | None) -> NDArray[np.int32] | None:
     """The numbers of `_pack`; None where the file does not hold them."""
     if packed is None:
         return None
-    return np.frombuffer(zlib.decompress(b64decode(packed, validate=True)), "<i4")
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(b64decode(packed, validate=True), _LARGEST)
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise ValueError("too many numbers, or cut off")
+    return np.frombuffer(content, "<i4")
+
 
 
 class LinkFile:
@@ -92,33 +99,77 @@ class LinkFile:
             raise StorageError(f"There is no private link file {path}.", "Check the path.")
         self._path = path
         try:
-            schema = pq.read_schema(path)
+            schema = parquet_schema(path)
             metadata = pq.read_metadata(path).metadata or {}
             self.blocks = _unpack(metadata.get(BLOCKS))
             self.centres = _unpack(metadata.get(CENTRES))
             recognized = metadata.get(FINGERPRINT)
             if recognized is not None:
                 self.fingerprint = Fingerprint.from_json(recognized)
-            is_link_file = all(name in schema.names for name in COLUMNS)
-        except (pa.ArrowException, OSError, ValueError, zlib.error):
+            rows = [len(numbers) for numbers in (self.blocks, self.centres) if numbers is not None]
+            is_link_file = set(COLUMNS) <= set(schema.names) and len(set(rows)) <= 1
+        except (DataError, pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False
         if not is_link_file:
             raise self._not_a_link_file()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows with the columns published, original and true."""
-        try:
-            with pq.ParquetFile(self._path) as file:
-                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(COLUMNS)):
-                    typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
-                    if any(column.null_count for column in typed.columns):
-                        raise self._not_a_link_file()
-                    yield from typed.to_batches()
-        except (pa.ArrowException, OSError):
-            raise self._not_a_link_file() from None
+        batches = parquet_batches(self._path, size=_ROWS_PER_BATCH, columns=COLUMNS)
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
+            except (DataError, pa.ArrowException):
+                raise self._not_a_link_file() from None
+            if any(column.null_count for column in typed.columns):
+                raise self._not_a_link_file()
+            yield from typed.to_batches()
+
+    def true_originals(self, first: int, rows: int) -> list[int]:
+        """Return the true originals of the first released rows.
+
+        Parameters
+        ----------
+        first : int
+            The number of rows in question.
+        rows : int
+            The number of rows of the release.
+
+        Returns
+        -------
+        list of int
+            Row numbers of the original, in the order of the release.
+
+        Raises
+        ------
+        DataError
+            The file is not a link file, or not that of a release with as many rows.
+        """
+        found: dict[int, int] = {}
+        for batch in self.batches():
+            published, original, true = (
+                batch.column(name).to_numpy(zero_copy_only=False) for name in COLUMNS
+            )
+            for numbers in (published, original):
+                if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= rows:
+                    raise other_release()
+            wanted = true & (published < first)
+            found |= zip(published[wanted].tolist(), original[wanted].tolist(), strict=True)
+        return [found[row] for row in sorted(found)]
 
     def _not_a_link_file(self) -> DataError:
         return DataError(
             f"{self._path} is not a private link file.",
             f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",
         )
+
+
+def other_release() -> DataError:
+    """Return the error for links that lead outside the release."""
+    return DataError(
+        "The private link file refers to rows that the release does not have.",
+        "Give the file that was written together with the release.",
+    )

@@ -46,12 +46,14 @@ def normalize(table: pa.Table) -> pa.Table:
     >>> normalize(pa.table({"letter": column, "__index_level_0__": [7, 8]})).schema
     letter: string
     """
-    kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
-    names = [table.column_names[position] for position in kept]
-    columns = [
-        _uniform(table.column(position), name) for position, name in zip(kept, names, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, names=names)
+    # Arrow makes the list of all names anew whenever it is asked for it.
+    kept = {
+        position: name
+        for position, name in enumerate(table.column_names)
+        if _PANDAS_INDEX.fullmatch(name) is None
+    }
+    columns = [_uniform(table.column(position), name) for position, name in kept.items()]
+    return pa.Table.from_arrays(columns, names=list(kept.values()))
 
 
 def validate_table(table: pa.Table, source: str) -> pa.Table:
@@ -111,10 +113,6 @@ def mask_missing_markers(table: pa.Table, words: Sequence[str]) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, names=table.column_names)
-
-
-def _is_index(name: str) -> bool:
-    return _PANDAS_INDEX.fullmatch(name) is not None
 
 
 def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
@@ -24,9 +23,12 @@ from mottle.io.write_release import (
 from mottle.release.cell_text import from_texts, published_type, text_columns
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
-from mottle.release.data import ReleaseData
-from mottle.release.rows import StoredRows
+from mottle.release.data import ROWS_PER_PART, ReleaseData
+from mottle.release.rows import Rows, StoredRows
+from mottle.release.validation import check_described, check_release
 from mottle.schema.model import Kind
+from mottle.utils.untrusted.arrow import check_batches, parquet_schema, read_parquet
+from mottle.utils.untrusted.text import read_text
 
 
 def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
@@ -58,15 +60,18 @@ def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
             "Releases of sets are read by mottle.read_set_release.",
         )
     sensitive = _sensitive_table(file, certificate)
+    rows: Rows
     if file.suffix == ".csv":
         described = () if certificate is None else certificate.columns
-        table, columns = _read_csv(file, PARQUET, described, certificate)
+        rows, columns = _read_csv(file, PARQUET, described, certificate)
     elif in_memory:
-        table, columns = _read_parquet(file)
+        rows, columns = _read_parquet(file)
     else:
-        stored = StoredRows(file)
-        return ReleaseData(stored, _columns_of(stored.schema, file), certificate, None, sensitive)
-    return ReleaseData(table, columns, certificate, None, sensitive)
+        check_batches(file, size=ROWS_PER_PART)
+        rows = StoredRows(file)
+        columns = _columns_of(rows.schema, file)
+    check_release(rows.to_batches(ROWS_PER_PART), columns, certificate, str(file))
+    return ReleaseData(rows, columns, certificate, None, sensitive)
 
 
 def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
@@ -111,11 +116,9 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
 def read_certificate(file: Path) -> Certificate:
     """Read a ``certificate.json`` of this or an earlier format."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not valid JSON.") from None
-    except OSError as error:
-        raise StorageError(f"Cannot read {file}: {error.strerror}.") from None
+        text = read_text(file)
+    except ValueError as error:
+        raise DataError(f"{file} is not a certificate: {error}.") from None
     return Certificate.from_json(text, str(file))
 
 
@@ -143,29 +146,33 @@ def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | 
         )
     file = path.parent / present[0]
     check_unchanged(file, certificate)
-    if file.suffix == ".parquet":
-        return _read_parquet(file)[0]
     described = certificate.sensitive_table
-    facts = () if described is None else described.columns
-    return _read_csv(file, SENSITIVE_PARQUET, facts, certificate)[0]
+    if file.suffix == ".parquet":
+        table, columns = _read_parquet(file)
+    else:
+        facts = () if described is None else described.columns
+        table, columns = _read_csv(file, SENSITIVE_PARQUET, facts, certificate)
+    if described is not None:
+        check_described(columns, described.columns, str(file))
+    if described is None or table.num_rows != described.rows or table.num_rows == 0:
+        raise DataError(
+            f"{file} has other rows than its certificate says.", "The files do not belong together."
+        )
+    return table
 
 
 _Columns = tuple[PublishedColumn, ...]
 
 
 def _read_parquet(path: Path) -> tuple[pa.Table, _Columns]:
-    try:
-        with pq.ParquetFile(path) as file:
-            table = file.read()
-    except (pa.ArrowException, OSError):
-        raise DataError(f"{path} is not a release written by mottle.") from None
+    table = read_parquet(path)
     return table, _columns_of(table.schema, path)
 
 
 def _columns_of(schema: pa.Schema, path: Path) -> _Columns:
     try:
         return tuple(PublishedColumn.of_field(field) for field in schema)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException):
         raise DataError(f"{path} is not a release written by mottle.") from None
 
 
@@ -185,7 +192,7 @@ def _read_csv(
     try:
         texts = read_texts(path, types)
         arrays = [_typed(texts, column) for column in columns]
-    except (pa.ArrowException, KeyError):
+    except (pa.ArrowException, OSError, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
     schema = pa.schema([column.field() for column in columns])
     return pa.table(arrays, schema=schema), columns
@@ -235,10 +242,7 @@ def _described_columns(
     typed = path.parent / parquet
     if certificate is not None and typed.exists():
         check_unchanged(typed, certificate)
-        try:
-            return _columns_of(pq.read_schema(typed), typed)
-        except (pa.ArrowException, OSError):
-            raise DataError(f"{typed} is not a release written by mottle.") from None
+        return _columns_of(parquet_schema(typed), typed)
     try:
         columns = tuple(_column(facts) for facts in described if facts.type is not None)
     except ValueError:

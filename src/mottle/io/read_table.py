@@ -7,16 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.databases.url import is_database, parse
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.text.delimited import read_delimited
+from mottle.utils.untrusted.arrow import (
+    ARROW_FILE_MAGIC,
+    read_arrow,
+    read_parquet,
+    reporting_damage,
+    validated,
+)
 
 __all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "read_table"]
 
-ARROW_FILE_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -68,18 +73,13 @@ def read_table(
     _refuse_database(path)
     path = Path(path)
     binary_reader = _binary_reader(path, first_bytes(path))
-    try:
+    with reporting_damage(str(path)):  # the file could be opened, so its content is at fault
         if binary_reader is None:
             table = read_delimited(
                 path, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing
             )
         else:
             table = binary_reader(path)
-    except (pa.ArrowException, OSError):  # the file could be opened, so its content is at fault
-        raise DataError(
-            f"{path} is damaged, incomplete or not of the type its name says.",
-            "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
-        ) from None
     table = validate_table(normalize(table), str(path))
     return table if binary_reader is None else mask_missing_markers(table, missing)
 
@@ -116,7 +116,7 @@ def as_table(data: object) -> pa.Table:
     if isinstance(data, (str, os.PathLike)):
         return read_table(os.fspath(data))
     source = f"The {type(data).__name__}"
-    return validate_table(normalize(_arrow_table(data, source)), source)
+    return validate_table(normalize(validated(_arrow_table(data, source), source)), source)
 
 
 # ------------------------------------------------------------------------------------------- files
@@ -160,6 +160,8 @@ def first_bytes(path: Path) -> bytes:
         raise StorageError(
             f"{path} cannot be read: {error.strerror}.", "Check path and permissions."
         ) from error
+    except ValueError:
+        raise StorageError("A path holds a NUL character.", "Check the path.") from None
 
 
 def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | None:
@@ -170,9 +172,9 @@ def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | Non
     if suffix in BINARY_READERS:
         return BINARY_READERS[suffix]
     if magic.startswith(PARQUET_MAGIC):
-        return _read_parquet
+        return read_parquet
     if magic.startswith(ARROW_FILE_MAGIC):
-        return _read_arrow
+        return read_arrow
     return None
 
 
@@ -191,7 +193,7 @@ def is_parquet(path: Path, magic: bytes) -> bool:
     bool
         Whether the file is read as Parquet.
     """
-    return _binary_reader(path, magic) is _read_parquet
+    return _binary_reader(path, magic) is read_parquet
 
 
 def is_arrow(path: Path, magic: bytes) -> bool:
@@ -209,31 +211,16 @@ def is_arrow(path: Path, magic: bytes) -> bool:
     bool
         Whether the file is read as Arrow IPC.
     """
-    return _binary_reader(path, magic) is _read_arrow
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    # Not read_table: it would turn a folder named year=2020 into a column.
-    with pq.ParquetFile(path) as file:
-        return file.read()
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    with pa.OSFile(str(path)) as file:
-        is_file_format = file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC
-        file.seek(0)
-        open_reader = pa.ipc.open_file if is_file_format else pa.ipc.open_stream
-        with open_reader(file) as reader:
-            return reader.read_all()
+    return _binary_reader(path, magic) is read_arrow
 
 
 TEXT_SUFFIXES = {".csv", ".tsv", ".tab", ".txt"}
 BINARY_READERS: dict[str, Callable[[Path], pa.Table]] = {
-    ".parquet": _read_parquet,
-    ".pq": _read_parquet,
-    ".arrow": _read_arrow,
-    ".feather": _read_arrow,
-    ".ipc": _read_arrow,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".ipc": read_arrow,
 }
 
 

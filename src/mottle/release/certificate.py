@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role
+from mottle.utils.untrusted.text import parse_json
 
 __all__ = [
     "AUDITS",
@@ -348,9 +349,10 @@ class Certificate(_Facts):
             The text is not JSON, is not a certificate, or has a later format.
         """
         try:
-            content = json.loads(text)
-        except ValueError:
-            raise DataError(f"{source} is not valid JSON.") from None
+            content = parse_json(text)
+        except ValueError as error:
+            reason = "" if isinstance(error, json.JSONDecodeError) else f": {error}"
+            raise DataError(f"{source} is not valid JSON{reason}.") from None
         return cls.from_dict(content, source)
 
     @classmethod

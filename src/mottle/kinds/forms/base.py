@@ -601,6 +601,24 @@ class Form(Registered, metaclass=FormFamily):
         """
         raise NotImplementedError
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Say what is wrong with cells that others may have written.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Cells of the type `arrow_type`, whose buffers are valid.
+        column : ReleasedColumn
+            The column as the release describes it.
+
+        Returns
+        -------
+        str or None
+            What is wrong with at least one cell, such as ``a range that ends before it begins``;
+            None if all of them are cells that this form may publish.
+        """
+        raise NotImplementedError
+
     # ------------------------------------------------------------------- databases and analysis
 
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
