@@ -121,7 +121,7 @@ def rows_hash(path: Path) -> str:
         SHA-256 of the columns and of order-independent sums over the rows, in hexadecimal.
     """
     duckdb = DATABASES["duckdb"].driver.load()
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"temp_directory": ""}) as connection:
         connection.read_parquet(str(path)).create_view("rows")
         columns = connection.execute("DESCRIBE rows").fetchall()
         sums = connection.execute(

@@ -73,7 +73,6 @@ def _unpack(packed: bytes | None) -> NDArray[np.int32] | None:
     return np.frombuffer(content, "<i4")
 
 
-
 class LinkFile:
     """A link file: its rows in batches, and the block and centre of every released row.
 

@@ -21,9 +21,10 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 def normalize(table: pa.Table) -> pa.Table:
     """Give columns uniform types, independent of the tool that wrote them.
 
-    Text becomes ``string``, bytes ``binary``, half floats ``float32``, short decimals
-    ``decimal128`` and ``date64`` days; seconds become milliseconds, which Parquet has; dictionaries
-    are decoded unless they are ordered; the unnamed index of pandas and all metadata are dropped.
+    Text becomes ``string``, bytes ``binary``, half floats ``float32``, decimals of up to 38 digits
+    ``decimal128`` without a negative scale, and ``date64`` days; seconds become milliseconds, which
+    Parquet has; dictionaries are decoded unless they are ordered; the unnamed index of pandas and
+    all metadata are dropped.
 
     Parameters
     ----------
@@ -162,8 +163,10 @@ def _uniform_type(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if pa.types.is_float16(kind):
         return pa.float32()
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
-        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_decimal(kind):
+        digits = kind.precision - min(kind.scale, 0)  # hundreds have two digits more than counted
+        make = pa.decimal128 if digits <= 38 else pa.decimal256
+        return make(min(digits, 76), max(kind.scale, 0))
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("ms", kind.tz)
     if pa.types.is_time32(kind):

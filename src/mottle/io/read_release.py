@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from mottle.release.cell_text import from_texts, published_type, text_columns
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ROWS_PER_PART, ReleaseData
+from mottle.release.formula_guard import GUARD, guard_text, unguard
 from mottle.release.rows import Rows, StoredRows
 from mottle.release.validation import check_described, check_release
 from mottle.schema.model import Kind
@@ -189,8 +190,10 @@ def _read_csv(
         for column in columns
         for name in text_columns(column.name, column.form)
     }
+    guarded = certificate is not None and certificate.formula_guard == GUARD
+    numbers = {column.name for column in columns if not _is_text(column)}
     try:
-        texts = read_texts(path, types)
+        texts = read_texts(path, types, guarded=guarded, numbers=numbers)
         arrays = [_typed(texts, column) for column in columns]
     except (pa.ArrowException, OSError, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
@@ -201,8 +204,39 @@ def _read_csv(
 _LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be longer than a block
 
 
-def read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """Read the columns of a released CSV file; a cell is missing if it is empty and not quoted."""
+def _is_text(column: PublishedColumn) -> bool:
+    """Whether the values of a column are texts, which may begin like formulas."""
+    data_type = column.value_type
+    return bool(
+        pa.types.is_string(data_type) or pa.types.is_binary(data_type) or data_type.num_fields
+    )
+
+
+def read_texts(
+    path: Path,
+    types: dict[str, pa.DataType],
+    *,
+    guarded: bool,
+    numbers: Collection[str] = (),
+) -> pa.Table:
+    """Read the columns of a released CSV file; a cell is missing if it is empty and not quoted.
+
+    Where ``guarded``, texts that begin like formulas have an apostrophe in front, which is removed,
+    except in columns of ``numbers``.
+    """
+    names = {guard_text(name) if guarded else name: name for name in types}
+    table = _read_texts(path, {name: types[own] for name, own in names.items()})
+    table = table.select(list(names)).rename_columns(list(names.values()))
+    if not guarded:
+        return table
+    columns = [
+        unguard(column) if name not in numbers and pa.types.is_string(types[name]) else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def _read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
     return pyarrow.csv.read_csv(
         path,
         read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),

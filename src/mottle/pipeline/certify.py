@@ -34,6 +34,7 @@ from mottle.release.certificate import (
     SensitiveFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.formula_guard import GUARD
 from mottle.release.unchanged import certified, warnings_about
 from mottle.schema.model import Role, Schema
 from mottle.utils.dependence import Dependence
@@ -173,6 +174,7 @@ def certify(
             *_similar_values(guarantee, sensitive),
             *_limits_of_buckets(method),
         ),
+        formula_guard=GUARD,
         sha256={},
         seconds=dict(seconds),
         **entries,

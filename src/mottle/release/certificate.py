@@ -294,6 +294,8 @@ class Certificate(_Facts):
     checks: tuple[Check, ...]
     audit: AuditSummary | None = None
     notes: tuple[str, ...] = ()
+    # What stands before texts of the CSV files that begin like formulas; None: nothing does.
+    formula_guard: str | None = None
     sha256: Mapping[str, str] = Field(default_factory=dict)  # of the files, by name
     seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
 

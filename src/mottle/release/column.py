@@ -128,7 +128,5 @@ class PublishedColumn:
             pc.cast(pa.array(self.order, pa.string()), self.value_type)
         if self.totals is not None and self.form is not None:
             ascending = self.form.has_intervals and self.order is None
-            self.totals.check(
-                self.value_type, ranges=self.form.has_intervals, ascending=ascending
-            )
+            self.totals.check(self.value_type, ranges=self.form.has_intervals, ascending=ascending)
         return self

@@ -1,4 +1,10 @@
-"""Types of text columns: the narrowest type that keeps every cell as it was written."""
+"""Types of text columns: the narrowest type that keeps every cell as it was written.
+
+A column of numbers has a type only if the release would print every cell as it was written, apart
+from spaces around it: whole numbers (``-5``, not ``+5`` or ``007``), numbers in their shortest
+notation (``2.5``, not ``2.50``), or numbers that all have the same number of decimals (``250.00``).
+Points in time are the exception: they are known by ISO 8601 and printed in one notation.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,13 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
+__all__ = [
+    "Attempt",
+    "blank_out",
+    "infer_type",
+    "possible_types",
+    "single_types",
+]
 
 PROBED_CELLS = 500  # of a column, tried before all of them
 
@@ -61,6 +73,8 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     DataType(int64)
     >>> infer_type(pa.chunked_array([["01234", "98765"]])).type
     DataType(string)
+    >>> infer_type(pa.chunked_array([["1.50", "12.25"]])).type
+    Decimal128Type(decimal128(38, 2))
     """
     if column.null_count == len(column):
         return column
@@ -95,6 +109,8 @@ def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[At
     >>> [attempt(cells).type for attempt in possible_types(cells, single_types())]
     [DataType(double)]
     """
+    if column.null_count == len(column):
+        return list(among)
     cells = pc.ascii_trim_whitespace(column)
     return [attempt for attempt in among if attempt(cells) is not None]
 
@@ -107,25 +123,46 @@ def single_types() -> list[Attempt]:
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    return [*ATTEMPTS[:-1], *(partial(_cast, kind=kind) for kind in _TIMES)]
+    decimals = (partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1))
+    times = (partial(_cast, kind=kind) for kind in _TIMES)
+    return [_integers, _floats, *decimals, _booleans, *times]
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     typed = _cast(cells, pa.int64())
-    return None if typed is None or _any_matches(cells, r"^-?0[0-9xX]") else typed
+    return typed if typed is not None and _prints_back(cells, typed) else None
+
+
+def _floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Refuse what is not printed as it was written, infinities and NaN."""
+    typed = _cast(cells, pa.float64())
+    if typed is None or _any_matches(cells, r"^-?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
+        return None
+    if pc.any(pc.invert(pc.is_finite(typed))).as_py():
+        return None
+    return typed if _prints_back(cells, typed) else None
 
 
 def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
-    typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
-        return None
-    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
+    """Numbers that all have the same number of decimals, such as 250.00."""
+    if cells.null_count == len(cells):
+        return _fixed(cells, 1)
+    first = cells.drop_null()[0].as_py()
+    scale = len(first) - first.find(".") - 1
+    return _fixed(cells, scale) if "." in first and 1 <= scale <= MOST_DECIMALS else None
+
+
+def _fixed(cells: pa.ChunkedArray, scale: int) -> pa.ChunkedArray | None:
+    pattern = rf"^-?(?:0|[1-9][0-9]*)\.[0-9]{{{scale}}}$"
+    if cells.null_count == len(cells) or not _all_match(cells, pattern):
+        return None if cells.null_count < len(cells) else _cast(cells, pa.decimal128(38, scale))
+    typed = _cast(cells, pa.decimal128(38, scale))
+    return typed if typed is not None and _prints_back(cells, typed) else None
 
 
 def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     typed = _cast(cells, pa.bool_())
-    return None if typed is None or _any_matches(cells, "[01]") else typed
+    return typed if typed is not None and _prints_back(cells, typed) else None
 
 
 def _dates_and_times(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -133,16 +170,17 @@ def _dates_and_times(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return next((typed for kind in _TIMES if (typed := _cast(cells, kind)) is not None), None)
 
 
+MOST_DECIMALS = 18
 _TIMES = [pa.date32()] + [
     pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
 ]
 
-ATTEMPTS: tuple[Attempt, ...] = (
-    _integers,
-    _decimals,
-    _booleans,
-    _dates_and_times,
-)
+ATTEMPTS: tuple[Attempt, ...] = (_integers, _floats, _decimals, _booleans, _dates_and_times)
+
+
+def _prints_back(cells: pa.ChunkedArray, typed: pa.ChunkedArray) -> bool:
+    """Whether the release would show every cell as it was written."""
+    return bool(pc.all(pc.equal(pc.cast(typed, pa.string()), cells)).as_py() in (True, None))
 
 
 def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
@@ -154,3 +192,7 @@ def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
 
 def _any_matches(cells: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _all_match(cells: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())

@@ -767,6 +767,8 @@ _DISTANCE_OF_HALVES = 0.5  # approximate distance of two halves of a column, as 
 
 def cast_originals(values: pa.Array, target: pa.DataType, name: str) -> pa.Array:
     """Convert originals to the type of the release; a time becomes its day, NaN is missing."""
+    if pa.types.is_string(values.type) and not pa.types.is_string(target):
+        values = pc.replace_substring_regex(pc.ascii_trim_whitespace(values), r"^\+", "")
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
