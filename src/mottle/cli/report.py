@@ -8,7 +8,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from mottle.cli.commands import Report
-from mottle.errors import StorageError
+from mottle.errors import DataError, StorageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
@@ -40,7 +40,14 @@ def run(command: Report) -> None:
         people = None if links is None else LinkFile(links).true_originals(EXAMPLES, rows)
         table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
-    page = report_html(found, owner=owner)
+    try:
+        page = report_html(found, owner=owner)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{release}: the certificate contradicts itself or the release"
+            f" ({type(error).__name__} while the report was made).",
+            "If mottle wrote the folder and nobody changed it, please report this as a defect.",
+        ) from error
     with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
         if owner is None:
             (stage / place.name).write_text(page, encoding="utf-8")

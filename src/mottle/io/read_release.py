@@ -26,7 +26,7 @@ from mottle.release.column import PublishedColumn
 from mottle.release.data import ROWS_PER_PART, ReleaseData
 from mottle.release.formula_guard import GUARD, guard_text, unguard
 from mottle.release.rows import Rows, StoredRows
-from mottle.release.validation import check_described, check_release
+from mottle.release.validation import check_certificate, check_described, check_release
 from mottle.schema.model import Kind
 from mottle.utils.untrusted.arrow import check_batches, parquet_schema, read_parquet
 from mottle.utils.untrusted.text import read_text
@@ -120,7 +120,7 @@ def read_certificate(file: Path) -> Certificate:
         text = read_text(file)
     except ValueError as error:
         raise DataError(f"{file} is not a certificate: {error}.") from None
-    return Certificate.from_json(text, str(file))
+    return check_certificate(Certificate.from_json(text, str(file)), str(file))
 
 
 def check_unchanged(path: Path, certificate: Certificate) -> None:

@@ -10,17 +10,16 @@ import pyarrow.compute as pc
 from mottle.encoding.cover import Cover, CoverCells
 from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.sensitive import as_counted
-from mottle.errors import DataError, PrivacyError, SchemaError
+from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role, Schema
 from mottle.typing import Int32Array
-from mottle.utils.arrow import as_days, as_text, is_plain
+from mottle.utils.arrow import as_days, as_text, check_numbers, is_plain
 
 _ROWS_PER_CHUNK = 1 << 16
-LARGEST_FLOAT = 1e150  # of a published number: its square is finite
 
 
 def check_publishable(table: pa.Table, schema: Schema) -> None:
@@ -41,7 +40,7 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
                 )
     for column in schema.columns:
         if column.role is not Role.IDENTIFYING:
-            _check_numbers(table.column(column.name), column.name)
+            check_numbers(table.column(column.name), column.name)
     for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
         values = table.column(column.name)
         if not is_plain(values.type):
@@ -54,25 +53,6 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
             as_text(values, column.name)
         if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
             as_days(values, column.name)
-
-
-def _check_numbers(values: pa.ChunkedArray, name: str) -> None:
-    """Raise `DataError` for numbers that no report and no query could compute with."""
-    if pa.types.is_decimal256(values.type):
-        raise DataError(
-            f"Column '{name}' holds {values.type} values: decimals of more than 38 digits cannot"
-            " be published.",
-            "Round them to fewer digits, or turn them into text.",
-        )
-    if not pa.types.is_floating(values.type):
-        return
-    huge = pc.and_(pc.is_finite(values), pc.greater(pc.abs(values), LARGEST_FLOAT))
-    if pc.any(huge).as_py():
-        raise DataError(
-            f"Column '{name}' has numbers beyond ±{LARGEST_FLOAT:g}, with which nobody can compute:"
-            " their squares are infinite.",
-            "Replace them by missing values or by a bound, or turn them into text.",
-        )
 
 
 def publish(

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from mottle.errors import DataError
-from mottle.release.certificate import Certificate, ColumnFacts
+from mottle.errors import DataError, MottleError
+from mottle.guarantees.from_certificate import guarantee_on
+from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
+from mottle.utils.arrow import check_numbers
 
-__all__ = ["check_cells", "check_described", "check_release"]
+__all__ = ["check_cells", "check_certificate", "check_described", "check_release"]
+
+MOST_ROWS = 10**15  # more than anybody has
 
 
 def check_release(
@@ -55,6 +59,53 @@ def check_release(
                 "The files do not belong together.",
             )
         check_described(columns, certificate.columns, source)
+
+
+def check_certificate(certificate: Certificate, source: str) -> Certificate:
+    """Check that the entries of a certificate can be true.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Entries of the right types.
+    source : str
+        The file, for the message.
+
+    Returns
+    -------
+    Certificate
+        The same.
+
+    Raises
+    ------
+    DataError
+        A number is one that no run measures, or the guarantee is none that exists.
+    """
+    of_sets = certificate.kind is ReleaseKind.SETS
+    shares = [certificate.gcp, *certificate.ncp.values()]
+    wrong = {
+        "rows": certificate.rows < 1 or certificate.rows > MOST_ROWS,
+        "items": (of_sets and certificate.items is None) or (certificate.items or 0) < 0,
+        "degree": not 0 <= certificate.degree.min <= certificate.degree.max <= MOST_ROWS,
+        "columns": any((facts.weight or 1.0) <= 0 for facts in certificate.columns),
+        "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
+        "error_rate": not 0 <= (certificate.error_rate or 0.0) <= MOST_ROWS,
+        "sensitive": any(
+            entry.values < 0 or not 0 <= entry.largest_share <= 1 for entry in certificate.sensitive
+        ),
+        "seconds": any(not 0 <= time <= MOST_ROWS for time in certificate.seconds.values()),
+    }
+    found = [name for name, is_wrong in wrong.items() if is_wrong]
+    try:
+        guarantee_on({"guarantee": certificate.guarantee.to_dict()})
+    except (MottleError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        found.append("guarantee")
+    if found:
+        raise DataError(
+            f"{source} is not a certificate written by mottle: entry '{found[0]}' has a value that"
+            " it cannot have."
+        )
+    return certificate
 
 
 def check_described(
@@ -107,6 +158,7 @@ def check_cells(
     table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
     for column in columns:
         if column.form is None:
+            _check_unchanged(table.column(column.name), column.name, source)
             continue
         for chunk in table.column(column.name).chunks:
             flaw = column.form.flaw(chunk, column) if len(chunk) else None
@@ -115,3 +167,11 @@ def check_cells(
                     f"{source}: column '{column.name}' has {flaw}.",
                     "No release of mottle has such a cell.",
                 )
+
+
+def _check_unchanged(values: pa.ChunkedArray, name: str, source: str) -> None:
+    """Check a column that was published as it is: its numbers can be computed with."""
+    try:
+        check_numbers(values, name)
+    except DataError as error:
+        raise DataError(f"{source}: {error.problem}") from None

@@ -59,7 +59,11 @@ def dialect_of(text: str, delimiter: str | None = None, quote: str | None = None
         ([" 5", "6 "], pa.int64(), [5, 6]),
         (["9223372036854775807"], pa.int64(), [2**63 - 1]),
         (["1", "2.5", "1000"], pa.float64(), [1.0, 2.5, 1000.0]),
-        (["1.50", None, "-12.25"], pa.decimal128(38, 2), [Decimal("1.50"), None, Decimal("-12.25")]),
+        (
+            ["1.50", None, "-12.25"],
+            pa.decimal128(38, 2),
+            [Decimal("1.50"), None, Decimal("-12.25")],
+        ),
         (["39.0", "40.0"], pa.decimal128(38, 1), [Decimal("39.0"), Decimal("40.0")]),
         (["0.5", "-0.5", None], pa.float64(), [0.5, -0.5, None]),
         (["true", "false"], pa.bool_(), [True, False]),

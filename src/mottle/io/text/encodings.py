@@ -13,10 +13,12 @@ import charset_normalizer
 import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
+from mottle.utils.untrusted.memory import available_memory, check_fits
 
 __all__ = [
     "HEAD_BYTES",
     "Sample",
+    "check_size",
     "decode",
     "known_encoding",
     "open_bytes",
@@ -27,6 +29,8 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit into it
+_BLOCK_BYTES = 1 << 24
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br"}  # suffixes that pyarrow knows
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -95,6 +99,28 @@ def open_bytes(path: Path) -> pa.NativeFile:
         A stream of bytes.
     """
     return pa.input_stream(str(path), compression="detect")
+
+
+def check_size(path: Path) -> None:
+    """Check that the content of a file, decompressed, fits into memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    DataError
+        It does not: a small compressed file can have any content.
+    """
+    size, limit = path.stat().st_size, available_memory()
+    if path.suffix.lower() in _COMPRESSED:
+        size = 0
+        with open_bytes(path) as stream:
+            while size <= limit and (block := stream.read(_BLOCK_BYTES)):
+                size += len(block)
+    check_fits(size, str(path))
 
 
 def whole_content(path: Path) -> bytes:

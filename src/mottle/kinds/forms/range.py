@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mottle.errors import UsageError
-from mottle.kinds._arrow import pa, pc
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
@@ -182,6 +182,8 @@ class Range(Form):
         if pa.types.is_floating(lowest.type):
             if not all(_all(pc.fill_null(pc.is_finite(end), True)) for end in (lowest, highest)):
                 return "a range without an end"
+            for end in (lowest, highest):
+                arrow.check_numbers(end, column.name)
         elif pa.types.is_null(lowest.type):
             return None
         if column.kind is not None and column.kind.has_order:
