@@ -61,7 +61,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def folder(saved: dict[str, Path], tmp_path: Path) -> Path:
-    """A copy of the table's release whose certificate has no checksums, so that files may differ."""
+    """A copy of the table's release; its certificate has no checksums, so that files may differ."""
     for file in saved["table"].iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     certificate = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
