@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -299,3 +300,11 @@ def test_link_files_that_lead_outside_the_release_are_refused(tmp_path: Path) ->
     pq.write_table(pa.table({"published": ["x"], "original": [0], "true": [True]}), file)
     with pytest.raises(DataError, match="not a private link file"):
         LinkFile(file).true_originals(1, 5)
+
+
+@pytest.mark.parametrize("name", ["release.parquet", "certificate.json"])
+def test_pipes_in_a_release_folder_are_refused_and_not_waited_for(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    for command, *options in QUERIES:
+        assert outcome(command, str(folder), *options) == 5

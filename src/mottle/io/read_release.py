@@ -106,6 +106,8 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
         path = path / names[0]
     if not path.exists():
         raise StorageError(f"There is no file {path}.")
+    if not path.is_file():  # a pipe or device could be read for ever
+        raise StorageError(f"{path} is not a file.", "Check the path.")
     file = path.parent / CERTIFICATE
     if not file.exists():
         return path, None
@@ -139,7 +141,7 @@ def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | 
     names = [name for name in (SENSITIVE_PARQUET, SENSITIVE_CSV) if name in written]
     if certificate is None or not names:
         return None
-    present = [name for name in names if (path.parent / name).exists()]
+    present = [name for name in names if (path.parent / name).is_file()]
     if not present:
         raise StorageError(
             f"{path.parent} lacks the release's table of sensitive values.",
@@ -274,7 +276,7 @@ def _described_columns(
 ) -> _Columns:
     """The columns of a CSV file, from the Parquet file next to it or from the certificate."""
     typed = path.parent / parquet
-    if certificate is not None and typed.exists():
+    if certificate is not None and typed.is_file():
         check_unchanged(typed, certificate)
         return _columns_of(parquet_schema(typed), typed)
     try:

@@ -80,10 +80,13 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     cells = pc.ascii_trim_whitespace(column)
     # A cast that fails on many cells is slow, so a few cells from all parts are tried first.
-    stride = max(1, len(cells) // PROBED_CELLS)
-    probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
+    stride = len(cells) // PROBED_CELLS
+    places = pa.array(range(0, len(cells), max(stride, 1)), pa.int64())
+    probe = cells.take(places) if stride > 1 else None
     for attempt in ATTEMPTS:
-        if attempt(probe) is not None and (typed := attempt(cells)) is not None:
+        if probe is not None and attempt(probe) is None:
+            continue
+        if (typed := attempt(cells)) is not None:
             return typed
     return column
 
