@@ -29,7 +29,7 @@ from mottle.io import normalize, read_table
 from mottle.release.validation import check_release
 from mottle.utils.untrusted.arrow import validated
 
-DAMAGED = 2500  # files of each type
+DAMAGED = 1000  # files of each type
 AT_ONCE = 250  # files that one process reads
 ROWS = 300_000
 COLUMNS = 5000
@@ -162,17 +162,15 @@ def hostile_inputs(folder: Path) -> dict[str, Sequence[str]]:
         cases[name] = ["inspect", str(path)]
 
     bomb = folder / "numbers.parquet"
-    pq.write_table(pa.table({"n": np.zeros(400_000_000, np.int8)}), bomb, row_group_size=10**9)
-    table_file(f"Parquet, {bomb.stat().st_size >> 10} kB: 400 million equal numbers", bomb)
+    pq.write_table(pa.table({"n": np.zeros(100_000_000, np.int8)}), bomb, row_group_size=10**9)
+    table_file(f"Parquet, {bomb.stat().st_size >> 10} kB: 100 million equal numbers", bomb)
     bomb = folder / "texts.parquet"
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**6, np.int32)), ["x" * 10**6])
     pq.write_table(pa.table({"a": texts}), bomb)
     table_file(f"Parquet, {bomb.stat().st_size >> 10} kB: a text of 1 MB a million times", bomb)
     bomb = folder / "bomb.csv.gz"
-    with gzip.open(bomb, "wb", compresslevel=9) as file:
-        file.write(b"a,b\n")
-        for _ in range(400):
-            file.write(b"1,2\n" * (1 << 24))
+    part = gzip.compress(b"1,2\n" * (1 << 24))  # parts of a gzip file may follow each other
+    bomb.write_bytes(gzip.compress(b"a,b\n") + part * 400)
     table_file(f"CSV, gzip of {bomb.stat().st_size >> 20} MB: 25 GB of rows", bomb)
     brackets = folder / "brackets.toml"
     brackets.write_text("a = " + "[" * 1_000_000, encoding="utf-8")

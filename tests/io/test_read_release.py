@@ -189,7 +189,7 @@ KEPT = {
     "seconds of the day": pa.array([dt.time(1, 2, 3), None], pa.time32("s")),
     "days in milliseconds": pa.array([dt.date(2020, 2, 29), None], pa.date64()),
     "decimal32": pa.array([Decimal("-1.50"), None], pa.decimal32(9, 2)),
-    "decimal256": pa.array([Decimal("1.5"), None], pa.decimal256(60, 3)),
+    "decimal256": pa.array([Decimal("1.5"), None], pa.decimal256(30, 3)),
     "cell of 3 MB": pa.array(["x" * 3_000_000, "y"]),
     "categories": pa.array(["b", "a"]).dictionary_encode(),
     "ordered categories": pa.DictionaryArray.from_arrays(

@@ -73,7 +73,8 @@ class Number(Kind):
         if not pa.types.is_string(values.type):
             return None
         cells = pc.unique(pc.ascii_trim_whitespace(values)).drop_null()
-        if len(cells) == 0 or pc.any(pc.match_substring_regex(cells, _LIKE_A_CODE)).as_py():
+        with_point = pc.any(pc.match_substring(cells, ".")).as_py()
+        if not with_point or pc.any(pc.match_substring_regex(cells, _LIKE_A_CODE)).as_py():
             return None
         try:
             numbers = pc.cast(cells, pa.float64())
