@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -23,28 +22,35 @@ from scipy.stats import beta
 import mottle
 from mottle import BetaLikeness, KnownRecords, LDiversity, Schema
 from mottle.assignment import assign
+from mottle.audit.decisions import Decision, Replay
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.demand import Demand
+from mottle.guarantees.demand import Demand, allowed
 from mottle.methods import MethodContext
 from mottle.methods.buckets.association import Association
-from mottle.methods.buckets.buckets import Run, arrange_in_buckets, cut_tiers
+from mottle.methods.buckets.buckets import (
+    Blocks,
+    CutTiers,
+    Run,
+    arrange_in_buckets,
+    cut_tiers,
+    tiers_for,
+)
 from mottle.methods.buckets.cut_columns import codes_of, cut_columns
 from mottle.methods.buckets.records import TableRecords
-from mottle.methods.buckets.tree import CutError, Knowledge, Node, Summary, summary
+from mottle.methods.buckets.tree import CutError
 from mottle.methods.buckets.waves import published_tables
 from mottle.schema.model import Representation
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 
 buckets_module = import_module("mottle.methods.buckets.buckets")
-replay_module = import_module("mottle.pipeline.replay")
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
 UNBOUNDED = 10**9
-BOLD = 1e6  # chance of failure per record that makes every cut acceptable
+MOST_BLOCKS = (64, 32, 16, 8, 4, 2)  # tried by the rule of earlier versions
 RELEASES = 10  # whose worlds are tried
 Case = tuple[str, str, int | None, Sequence[str], str, Guarantee]
 CASES: tuple[Case, ...] = (
@@ -57,8 +63,9 @@ CASES: tuple[Case, ...] = (
 DECISION = (
     "The adversary knows everybody's quasi-identifiers, the graph, the algorithm and the values of"
     " people in other tables of buckets, repeats the method on worlds of the proof and strikes out"
-    " those in which it decides otherwise. *Before* stands for rules that cut where both halves"
-    " keep the caps; *after* is the tree of `buckets`. Struck out: of all worlds that were tried."
+    " those in which it decides otherwise. *Before* is the rule of earlier versions (blocks of"
+    " equal size, as many as keep the caps; not for tables in tiers); *after* is the tree of"
+    " `buckets`. Struck out: of all worlds that were tried."
     " Right: guesses, with an interval of 95 % confidence; where no world is struck out they are"
     " guesses by chance, each bounded by the cap of its value. Beyond the cap: people of whom the"
     " decisions tell more than that, per release. Without a bound on known records, not refined."
@@ -244,26 +251,39 @@ def association() -> None:
         )
 
 
-def only_cuts_that_succeed(
-    known: Knowledge, codes: Int32Array, values: Int32Array, nodes: Sequence[Node]
+def as_many_blocks_as_keep_the_caps(
+    order: Int64Array, values: Int32Array, demand: Demand
 ) -> list[Int64Array]:
-    """The rule before: a node is cut if both halves keep the caps, which looks at both."""
-    shares = known.association.predicted(known.association.indices(codes))
-    blocks, left = [], list(nodes)
-    while left:
-        node = left.pop()
-        best = known.best_cut(summary(known, codes, values, shares, node), -BOLD)
-        halves: Sequence[Node] = ()
-        if best is not None:
-            halves = [half._replace(spent=0.0) for half in node.halves(codes, known.wave, best)]
-        try:
-            for half in halves:
-                known.check(Summary.counted(known, values[half.rows]))
-        except CutError:
-            halves = ()
-        left += halves
-        blocks += [] if halves else [node.rows]
-    return blocks
+    """The rule before: blocks of equal size along the order, more if all of them keep the caps."""
+    for number in MOST_BLOCKS:
+        blocks = np.array_split(order, number)
+        counts = [np.bincount(values[rows], minlength=len(demand.caps)) for rows in blocks]
+        if all(
+            np.all(held <= allowed(demand.caps, int(held.sum()))) for held in counts if held.any()
+        ):
+            return blocks
+    return [order]
+
+
+def cut_by_looking(run: Run, context: MethodContext) -> CutTiers:
+    """Cut a table of one tier by the rule before."""
+    (tier,) = tiers_for(run.demand)
+    blocks = as_many_blocks_as_keep_the_caps(run.order, run.demand.values, run.demand)
+    return CutTiers((tier,), [], None, [Blocks.of(tier.buckets, blocks)], context)
+
+
+def replay_before(table: pa.Table, schema: Schema, guarantee: Guarantee) -> Replay:
+    """Repeat the rule before in other worlds; equal records are in the order of the table."""
+    schema = schema.covering(table.column_names)
+    records = TableRecords(encode(table, schema, Representation.RANGE))
+    demand = guarantee.demand(table.num_rows, encode_sensitive(table, schema))
+    order = records.order(np.arange(table.num_rows))
+
+    def decided(source: Int64Array) -> Decision:
+        blocks = as_many_blocks_as_keep_the_caps(order, demand.values[source], demand)
+        return Decision(b"", str(len(blocks)).encode())
+
+    return decided
 
 
 def below_the_cap(rows: int, cap: float, seed: int) -> pa.Table:
@@ -313,29 +333,30 @@ def decision_cases() -> Iterator[tuple[str, pa.Table, Schema, Guarantee]]:
 
 
 def attacked(
-    table: pa.Table, schema: Schema, guarantee: Guarantee, seeds: Sequence[int]
+    table: pa.Table, schema: Schema, guarantee: Guarantee, seeds: Sequence[int], before: bool
 ) -> list[str]:
     """What the adversary finds in releases: worlds struck out, right guesses, or failures."""
     struck, worlds, beyond, failed = 0, 0, 0, 0
     right: dict[str, list[float]] = {"everybody": [], "most believed 1 %": []}
-    margins: dict[str, list[float]] = {"everybody": [], "most believed 1 %": []}
+    sigmas: dict[str, list[float]] = {"everybody": [], "most believed 1 %": []}
+    bound = guarantee & KnownRecords(UNBOUNDED)
     for seed in seeds:
-        bound = guarantee & KnownRecords(UNBOUNDED)
         try:
             release = mottle.anonymize(table, schema, bound, method="buckets", effort=0, seed=seed)
         except CutError:
             failed += 1
             continue
-        first, *others = release.audit(table, adversaries=["decision"]).findings
+        given = {"replay": replay_before(table, schema, bound)} if before else {}
+        first, *others = release.audit(table, adversaries=["decision"], **given).findings
         beyond += int(first.achieved or 0)
         struck += first.details.get("worlds_struck_out", 0)
         worlds += first.details.get("worlds", 0)
         for found in others:
             for name, figures in found.details["guesses"].items():
                 right[name].append(figures["right"])
-                margins[name].append(1.96 * figures["sigma"])
+                sigmas[name].append(figures["sigma"])
     shown = [
-        f"{np.mean(each):.3f} ± {np.sqrt(np.mean(np.square(margins[name])) / len(each)):.3f}"
+        f"{np.mean(each):.3f} ± {1.96 * np.sqrt(np.sum(np.square(sigmas[name]))) / len(each):.3f}"
         if each
         else "–"
         for name, each in right.items()
@@ -349,15 +370,15 @@ def decision(secrets: int = 3) -> None:
     rows = []
     for name, table, schema, guarantee in decision_cases():
         seeds = range(1, 1 + (secrets if table.num_rows <= 10_000 else 1))
-        cap = guarantee.demand(
+        demand = guarantee.demand(
             table.num_rows, encode_sensitive(table, schema.covering(table.column_names))
-        ).caps.max()
-        with ExitStack() as planted:
-            for module in (buckets_module, replay_module):
-                planted.enter_context(patch.object(module, "grow", only_cuts_that_succeed))
-            before = attacked(table, schema, guarantee, seeds)
-        after = attacked(table, schema, guarantee, seeds)
-        rows.append([name, len(seeds), f"{cap:.2f}", *before, *after])
+        )
+        before = ["–"] * 4
+        if len(tiers_for(demand)) == 1:
+            with patch.object(buckets_module, "cut_tiers", cut_by_looking):
+                before = attacked(table, schema, guarantee, seeds, before=True)
+        after = attacked(table, schema, guarantee, seeds, before=False)
+        rows.append([name, len(seeds), f"{demand.caps.max():.2f}", *before, *after])
         print(rows[-1], flush=True)
         parts = ["struck out", "right, everybody", "right, most believed 1 %", "beyond the cap"]
         headings = [f"{part} ({which})" for which in ("before", "after") for part in parts]
