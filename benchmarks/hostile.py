@@ -55,6 +55,7 @@ import resource, sys
 from typer.testing import CliRunner
 from mottle.cli.app import app
 import pandas, pyarrow.parquet, pyarrow.csv, duckdb
+resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))  # spare the machine should it fail
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 result = CliRunner().invoke(app, sys.argv[1:])
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

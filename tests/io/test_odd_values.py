@@ -129,5 +129,5 @@ def test_compressed_text_is_measured_before_it_is_read(
     assert path.stat().st_size < 20_000
     for module in ("io.text.encodings", "utils.untrusted.memory"):
         monkeypatch.setattr(f"mottle.{module}.available_memory", lambda: 1_000_000)
-    with pytest.raises(DataError, match="takes at least"):
+    with pytest.raises(DataError, match="or more in memory"):
         read_table(path)

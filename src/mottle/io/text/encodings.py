@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit into it
 _BLOCK_BYTES = 1 << 24
+_PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its value once it is typed
+_MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
+_BORDERS = (b"\n", b",", b";", b"\t", b"|")
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br"}  # suffixes that pyarrow knows
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
@@ -102,7 +105,7 @@ def open_bytes(path: Path) -> pa.NativeFile:
 
 
 def check_size(path: Path) -> None:
-    """Check that the content of a file, decompressed, fits into memory.
+    """Check that the content of a file, decompressed and as columns, fits into memory.
 
     Parameters
     ----------
@@ -112,15 +115,18 @@ def check_size(path: Path) -> None:
     Raises
     ------
     DataError
-        It does not: a small compressed file can have any content.
+        It does not: a small compressed file can have any content, and a cell of one digit takes
+        many times its size in memory.
     """
-    size, limit = path.stat().st_size, available_memory()
-    if path.suffix.lower() in _COMPRESSED:
-        size = 0
-        with open_bytes(path) as stream:
-            while size <= limit and (block := stream.read(_BLOCK_BYTES)):
-                size += len(block)
-    check_fits(size, str(path))
+    limit, compressed = available_memory(), path.suffix.lower() in _COMPRESSED
+    if not compressed and path.stat().st_size * _MOST_PER_BYTE < limit:
+        return
+    needed = 0
+    with open_bytes(path) as stream:
+        while needed <= limit and (block := bytes(stream.read(_BLOCK_BYTES))):
+            cells = sum(block.count(border) for border in _BORDERS)
+            needed += 2 * len(block) + _PER_CELL * cells
+    check_fits(needed, str(path))
 
 
 def whole_content(path: Path) -> bytes:

@@ -46,7 +46,7 @@ def check_fits(size: int, name: str) -> None:
     """
     if size > available_memory():
         raise DataError(
-            f"{name} takes at least {size / 2**30:,.1f} GB in memory, more than is available.",
+            f"{name} takes {size / 2**30:,.1f} GB or more in memory, more than is available.",
             "Read it in parts: --memory 4GB. If the file is not from you, it may be meant to"
             " exhaust the memory.",
         )
