@@ -111,7 +111,7 @@ def read_parquet(path: Path, name: str | None = None) -> pa.Table:
     name = name or str(path)
     with reporting_damage(name), pq.ParquetFile(path) as file:
         checked_schema(file.schema_arrow, name)
-        check_fits(_decoded_size(path, file.metadata), name)
+        check_fits(_decoded_size(path, file), name)
         return validated(file.read(), name)
 
 
@@ -178,11 +178,10 @@ def check_batches(path: Path, name: str | None = None, size: int = ROWS_PER_BATC
         The file is damaged, or a batch of its longest texts does not fit.
     """
     name = name or str(path)
-    with reporting_damage(name):
-        metadata = pq.read_metadata(path)
+    with reporting_damage(name), pq.ParquetFile(path) as file:
         longest = sum(
             max((int(lengths.max(initial=0)) for lengths in _text_lengths(path, chunks)), default=0)
-            for chunks in _texts(metadata, size)
+            for chunks in _texts(file, _row_groups(file), size)
         )
     check_fits(longest * size, name)
 
@@ -380,37 +379,40 @@ def _is_usable(data_type: pa.DataType, depth: int) -> bool:
 _ODD = (pa.types.is_union, pa.types.is_run_end_encoded, pa.types.is_interval)
 
 
-def _decoded_size(path: Path, metadata: pq.FileMetaData) -> int:
+def _decoded_size(path: Path, file: pq.ParquetFile) -> int:
     """The bytes that all rows take: a few bytes of Parquet can state a billion equal values."""
-    size = 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for place in range(row_group.num_columns):
-            chunk = row_group.column(place)
-            fixed = chunk.num_values * _BYTES.get(chunk.physical_type, 4)
-            size += max(fixed, chunk.total_uncompressed_size)
-    rows = max((metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)), default=0)
-    for chunks in _texts(metadata, rows):
+    width = sum(_bits(data_type) for data_type in file.schema_arrow.types) // 8
+    groups = _row_groups(file)
+    size = sum(max(rows * width, stored) for rows, stored in groups)
+    for chunks in _texts(file, groups, 0):
         size += sum(int(lengths.sum()) for lengths in _text_lengths(path, chunks))
     return size
 
 
-_BYTES = {"INT64": 8, "DOUBLE": 8, "INT96": 8, "FIXED_LEN_BYTE_ARRAY": 1, "BOOLEAN": 0}
+def _bits(data_type: pa.DataType) -> int:
+    try:
+        return int(data_type.bit_width)
+    except ValueError:  # of varying length: an offset
+        return 32
+
+
+def _row_groups(file: pq.ParquetFile) -> list[tuple[int, int]]:
+    """Rows and bytes of every row group. Metadata of columns would say more, and can crash."""
+    metadata = file.metadata
+    found = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    return [(group.num_rows, group.total_byte_size) for group in found]
+
+
 _Chunks = tuple[str, list[int]]  # a column of texts, and the row groups in question
 
 
-def _texts(metadata: pq.FileMetaData, rows: int) -> Iterator[_Chunks]:
-    """Columns whose texts, as often as ``rows``, may not fit: each is in the file only once."""
+def _texts(file: pq.ParquetFile, groups: list[tuple[int, int]], rows: int) -> Iterator[_Chunks]:
+    """Columns whose texts, each in the file once, may be too much if all rows repeat them."""
     limit = available_memory()
-    found: dict[str, list[int]] = {}
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for place in range(row_group.num_columns):
-            chunk = row_group.column(place)
-            once = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
-            if once and max(rows, chunk.num_values) * chunk.total_uncompressed_size > limit:
-                found.setdefault(chunk.path_in_schema, []).append(group)
-    yield from found.items()
+    large = [place for place, (own, stored) in enumerate(groups) if max(rows, own) * stored > limit]
+    leaves = [file.schema.column(place) for place in range(len(file.schema))]
+    if large:
+        yield from ((leaf.path, large) for leaf in leaves if leaf.physical_type == "BYTE_ARRAY")
 
 
 def _text_lengths(path: Path, chunks: _Chunks) -> Iterator[Int64Array]:
