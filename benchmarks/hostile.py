@@ -193,9 +193,8 @@ def limits(folder: Path) -> str:
     rows = []
     for name, command in hostile_inputs(folder).items():
         began = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, *command], capture_output=True, text=True
-        )
+        measured = [sys.executable, "-c", MEASURED, *command]
+        done = subprocess.run(measured, capture_output=True, text=True, cwd=folder)
         seconds = time.perf_counter() - began
         last = done.stdout.strip().splitlines()[-1:] or [f"signal {-done.returncode}|?"]
         ended, grown = last[0].split("|")
