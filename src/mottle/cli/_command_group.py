@@ -60,6 +60,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "LintHierarchy",
         "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
     ),
+    "clean": (
+        "Clean",
+        "Show and remove what killed runs have left: intermediate rows and secrets.",
+    ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
     "anonymize-sets": (
         "AnonymizeSets",

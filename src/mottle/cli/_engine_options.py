@@ -18,6 +18,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.io import databases
 from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
+from mottle.io.work_folder import work_folder
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
@@ -82,10 +83,16 @@ class Scale:
     engine: Engine
     memory: str
     master: str
+    work: Path | None = None
 
     @classmethod
     def of(
-        cls, engine: str | None, memory: str | None, master: str | None, refused: Mapping[str, Any]
+        cls,
+        engine: str | None,
+        memory: str | None,
+        master: str | None,
+        refused: Mapping[str, Any],
+        work: Path | None = None,
     ) -> Scale | None:
         """Read the options; return None when the table is worked on in memory.
 
@@ -104,6 +111,11 @@ class Scale:
         if master is not None and chosen is not Engine.SPARK:
             raise UsageError("--master is for Spark.", "Add --engine spark.")
         if chosen is Engine.MEMORY:
+            if work is not None:
+                raise UsageError(
+                    "--work is for runs in chunks; in memory there are no intermediate files.",
+                    "Leave --work out, or give --memory.",
+                )
             return None
         for option, value in refused.items():
             if value:
@@ -114,7 +126,7 @@ class Scale:
                         option, f"Leave {option} out, or leave out --engine and --memory."
                     ),
                 )
-        return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER)
+        return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER, work)
 
     def anonymize(
         self,
@@ -137,7 +149,11 @@ class Scale:
             "another_draw": another_draw,
             "report": report,
             "internal": internal,
+            "work": self.work,
         }
+        published = output if isinstance(output, Path) else None
+        place = work_folder(self.work, published=published)
+        typer.echo(f"Intermediate rows: {place} (private; removed at the end)", err=True)
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(
@@ -155,7 +171,9 @@ class Scale:
                 ).certificate
             except KeyboardInterrupt:
                 typer.echo(
-                    "Finished chunks are kept: the same command resumes from them.", err=True
+                    "Finished chunks are kept in the work folder: the same command resumes from"
+                    " them, mottle clean removes them.",
+                    err=True,
                 )
                 raise
         if private is not None or (internal is not None and internal.examples):

@@ -75,6 +75,15 @@ WithExamples = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Where the private folder for intermediate rows is made.",
+        show_default="$MOTTLE_WORK, the user's cache or the temporary folder",
+        rich_help_panel=SCALE,
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
 ]
@@ -592,3 +601,4 @@ class ScaleOptions(OptionGroup):
         str | None,
         typer.Option(help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"),
     ] = None
+    work: Work = None

@@ -26,6 +26,7 @@ def run(command: Anonymize) -> None:
             "--audit full": command.audit == "full",
             "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
         },
+        command.scale.work,
     )
     began = time.perf_counter()
     if scale is None:

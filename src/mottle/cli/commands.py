@@ -35,6 +35,7 @@ from mottle.cli._options import (
     SetSourceOptions,
     SourceOptions,
     WithExamples,
+    Work,
     check_word,
 )
 from mottle.errors import UsageError, did_you_mean
@@ -420,6 +421,23 @@ class LintHierarchy(Command):
         super().check()
         if (self.data is None) != (self.column is None):
             raise UsageError("--data and --column must be given together.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean(Command):
+    """The command ``mottle clean``."""
+
+    module: ClassVar[str] = "mottle.cli.clean"
+
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders in which runs were killed while they wrote a release."),
+    ] = None
+    work: Work = None
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask.", rich_help_panel=OUTPUT)
+    ] = False
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ from mottle.io.text.delimited import (
 )
 from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sample
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
+from mottle.utils.private_folders import new_private_file
 
 __all__ = [
     "ROWS_PER_BATCH",
@@ -251,6 +252,7 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
             for table in batches:
                 if writer is None:
                     validate_table(table.slice(0, 1) if table.num_rows else table, name)
+                    new_private_file(partial)
                     writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
                 writer.write_table(table)
         if writer is None:

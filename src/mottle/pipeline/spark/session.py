@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import hidden_folder, translating_os_errors
+from mottle.io.atomic_write import translating_os_errors
 from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
-from mottle.io.databases import DatabaseTable
+from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
+from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Progress
@@ -46,6 +47,7 @@ def anonymize_file(
     another_draw: bool = False,
     report: bool = True,
     internal: InternalReport | None = None,
+    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Release:
@@ -78,6 +80,8 @@ def anonymize_file(
         As for `Release.save`.
     internal : InternalReport, optional
         As for `Release.save`, without examples.
+    work : str or Path, optional
+        As for `mottle.anonymize_stream`. A cluster needs one that all its machines can reach.
     progress : callable, optional
         As for `mottle.anonymize`.
     **options : object
@@ -91,7 +95,8 @@ def anonymize_file(
     Raises
     ------
     UsageError
-        Spark is not installed, or the internal report asks for examples.
+        Spark is not installed, the internal report asks for examples, or a cluster has no place
+        for intermediate rows.
     """
     if internal is not None and internal.examples:
         raise UsageError(
@@ -103,11 +108,20 @@ def anonymize_file(
         "another_draw": another_draw,
         "report": report,
     }
+    if not master.startswith("local") and work is None and VARIABLE not in os.environ:
+        raise UsageError(
+            "The machines of a cluster need a common folder for intermediate rows.",
+            "Name one that all of them can reach with --work DIR.",
+        )
     check_key(key, options.get("seed"), options.get("effort"))
     destination = Destination.of(output, private=None, internal=internal, key=key, **written)
     destination.check()
-    folder = destination.folder
-    with translating_os_errors(folder), hidden_folder(folder) as stage:
+    root = work_folder(work, published=destination.published)
+    note = {
+        "command": f"anonymize {redacted(source) or 'rows'} to {destination.named} on Spark",
+        "target": destination.named,
+    }
+    with translating_os_errors(root), temporary_run_folder(root, note) as stage:
         rows = _as_parquet(data, stage, text or TextOptions(), source)
         owned = None
         if key is not None:

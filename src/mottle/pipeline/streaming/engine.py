@@ -1,7 +1,8 @@
 """The streaming engine: survey, sort on disk, anonymize chunk by chunk, shuffle all rows.
 
-All files are in one hidden folder until the release is complete. If a run is interrupted, finished
-chunks and the run's secret stay there, and the same command resumes from them.
+Rows and the run's secret are in the private work folder (`io/work_folder.py`), outside the folder
+that is published. If a run is interrupted, they stay there, and the same command resumes from the
+finished chunks.
 """
 
 from __future__ import annotations
@@ -22,13 +23,7 @@ import pyarrow as pa
 from mottle._version import __version__
 from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import (
-    empty_folder,
-    finish_interrupted,
-    resumable_folder,
-    translating_os_errors,
-    write_atomic,
-)
+from mottle.io.atomic_write import translating_os_errors, write_atomic
 from mottle.io.batch_source import (
     Source,
     TextOptions,
@@ -37,9 +32,10 @@ from mottle.io.batch_source import (
     open_source,
     rows_hash,
 )
-from mottle.io.databases import DatabaseTable
+from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
 from mottle.io.read_release import load_release
+from mottle.io.work_folder import empty_folder, run_folder, work_folder
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
@@ -87,6 +83,7 @@ def anonymize(
     report: bool = True,
     private: str | Path | None = None,
     internal: InternalReport | None = None,
+    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Release:
     """Anonymize a table that does not fit into memory.
@@ -104,7 +101,7 @@ def anonymize(
     guarantee : Guarantee
         As for `mottle.anonymize`.
     output : str, Path or DatabaseTable
-        A folder, or `DatabaseTable(url, table)`; then the run works in the current folder.
+        A folder, or `DatabaseTable(url, table)`.
     memory : str or int
         The memory that the process may use, such as ``"4GB"``. It determines how many rows are
         worked on at once, as docs/scale.md describes.
@@ -139,6 +136,9 @@ def anonymize(
         As for `Release.save`.
     internal : InternalReport, optional
         As for `Release.save`; its owner does not have to name the original.
+    work : str or Path, optional
+        Where the private folder for intermediate rows is made, instead of ``$MOTTLE_WORK``, the
+        user's cache or the folder for temporary files (docs/files.md).
     progress : callable, optional
         As for `mottle.anonymize`; in addition, with the share of a stage's rows that are done.
 
@@ -154,7 +154,7 @@ def anonymize(
     SchemaError, DataError, GuaranteeError
         As for `mottle.anonymize`.
     StorageError
-        Files exist already or cannot be written.
+        Files exist already or cannot be written, or there is no place for intermediate rows.
 
     Examples
     --------
@@ -189,7 +189,6 @@ def anonymize(
         another_draw=another_draw,
         key=key,
     )
-    target = destination.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
     command = _key(
         named,
@@ -202,11 +201,18 @@ def anonymize(
         destination.named,
         destination.companions.numbered,
     )
-    if finish_interrupted(target, command):
-        return Release.of(load_release(target, in_memory=False))
+    root = work_folder(work, published=destination.published)
+    note = {
+        "command": f"anonymize {redacted(named) or 'rows'} to {destination.named}",
+        "target": destination.named,
+    }
     clock = Clock.of(progress)
-    with translating_os_errors(target), resumable_folder(target, command) as stage:
-        destination.check()
+    with translating_os_errors(root), run_folder(root, command, note) as stage:
+        is_published = destination.recover(stage)
+        if is_published and destination.published is not None:
+            return Release.of(load_release(destination.published, in_memory=False))
+        if not is_published:
+            destination.check()
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
@@ -227,19 +233,22 @@ def anonymize(
                 clock,
                 numbered=destination.companions.numbered,
             )
-        certificate = write_files(
-            engine.rows_in_order(done.plan),
-            done.plan.columns,
-            done.certificate,
-            stage,
-            companions=destination.companions,
-            original=opened,
-            blocks=[part.blocks for part in done.parts],
-            fingerprint=fingerprint,
-            text=not isinstance(destination.output, DatabaseTable),
-            on_progress=partial(clock.report_share, "write", done.plan.rows),
-        )
-        destination.publish(stage, certificate)
+        if is_published:  # and its run was killed before it ended
+            certificate = done.certificate
+        else:
+            with destination.publishing(stage) as outgoing:
+                certificate = write_files(
+                    engine.rows_in_order(done.plan),
+                    done.plan.columns,
+                    done.certificate,
+                    outgoing,
+                    companions=destination.companions,
+                    original=opened,
+                    blocks=[part.blocks for part in done.parts],
+                    fingerprint=fingerprint,
+                    text=destination.published is not None,
+                    on_progress=partial(clock.report_share, "write", done.plan.rows),
+                )
         clock.report_end()
     return Release(destination.rows(done.plan.fields, certificate), done.plan.columns, certificate)
 
@@ -252,7 +261,7 @@ def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> 
 
 
 class StreamingEngine:
-    """Moves rows on one machine: sorted on disk, read chunk by chunk, all in a hidden folder."""
+    """Moves rows on one machine: sorted on disk, read chunk by chunk, all in a private folder."""
 
     def __init__(
         self,
