@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.io import databases
-from mottle.io.atomic_write import ensure_absent
+from mottle.io.atomic_write import check_writable, ensure_absent
 from mottle.io.read_table import read_table
-from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
+from mottle.io.write_release import CERTIFICATE, REPORT, check_paths, recover_owner_files
 from mottle.pipeline.release import Release
 from mottle.release.certificate import Certificate
 
@@ -106,7 +106,13 @@ class Target:
                 "Name a folder with --output, or leave the report out.",
             )
         if private is not None:
+            recover_owner_files(
+                [private],
+                databases.redacted(f"{self.url} {self.table}"),
+                lambda: databases.release_at(self.url, self.table),
+            )
             ensure_absent(private.parent, [private.name], overwrite=overwrite)
+            check_writable(private.parent)
         databases.check_database_target(
             self.url, self.table, overwrite=overwrite, another_draw=another_draw
         )

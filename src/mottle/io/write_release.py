@@ -185,22 +185,34 @@ def check_paths(
 
     What a killed run has begun with these files is finished first.
     """
-    recover(folder, FILES)
+    owner = [path for path in (private, internal) if path is not None]
+    recover_release(folder, owner)
     ensure_absent(folder, FILES, overwrite=overwrite)
     check_key_path(key, folder)
     if key is None:  # with a key, the new release may be the same
         check_replaceable(folder, another_draw=another_draw)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
-    for secret in (private, internal):
-        if secret is not None:
-            check_private_path(secret, folder, overwrite=overwrite)
+    for secret in owner:
+        check_private_path(secret, folder, overwrite=overwrite)
     if private is not None and internal is not None and private.resolve() == internal.resolve():
         raise UsageError(
             f"{private} cannot be both the link file and the internal report.", "Name two files."
         )
-    for place in (folder, *(path.parent for path in (private, internal) if path is not None)):
+    for place in (folder, *(path.parent for path in owner)):
         check_writable(place)
+
+
+def recover_release(folder: Path, owner: Iterable[Path]) -> None:
+    """Finish what a killed run has begun with a release and the owner's files."""
+    recover(folder, FILES)
+    recover_owner_files(owner, str(folder.resolve()), lambda: release_in(folder))
+
+
+def recover_owner_files(owner: Iterable[Path], place: str, current: Callable[[], str]) -> None:
+    """Finish what a killed run has begun with the owner's files of a release at ``place``."""
+    for path in owner:
+        recover(path.parent, [path.name], place=place, current=current, only_files=True)
 
 
 def check_replaceable(folder: Path, new: Certificate | None = None, *, another_draw: bool) -> None:

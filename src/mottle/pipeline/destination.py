@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from mottle.errors import UsageError
-from mottle.io.atomic_write import check_writable, ensure_absent, publication, recover, write_atomic
+from mottle.io.atomic_write import check_writable, ensure_absent, publication, write_atomic
 from mottle.io.databases import (
     DatabaseTable,
     check_database_target,
@@ -29,6 +29,8 @@ from mottle.io.write_release import (
     check_paths,
     check_replaceable,
     private_links,
+    recover_owner_files,
+    recover_release,
     release_in,
     release_number,
 )
@@ -126,16 +128,11 @@ class Destination:
 
         Returns whether the run that has left the folder ``work`` had published its release.
         """
+        owner = self.companions.secrets.values()
         if isinstance(self.output, Path):
-            recover(self.output, FILES)
-        for path in self.companions.secrets.values():
-            recover(
-                path.parent,
-                [path.name],
-                place=self.named,
-                current=self.current,
-                only_files=True,
-            )
+            recover_release(self.output, owner)
+        else:
+            recover_owner_files(owner, self.named, self.current)
         note = work / _RELEASE
         return note.exists() and note.read_text(encoding="utf-8") == self.current()
 
