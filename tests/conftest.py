@@ -43,6 +43,14 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def own_work(tmp_path: Path) -> Iterator[Path]:
+    """A work folder of this test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOTTLE_WORK", str(tmp_path / "work"))
+        yield tmp_path / "work"
+
+
 @pytest.fixture(scope="session")
 def places() -> Hierarchy:
     return Hierarchy.from_rows(

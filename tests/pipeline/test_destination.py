@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dying_process import Dying, dying_at
 from typer.testing import CliRunner
 
 import mottle
@@ -21,11 +21,13 @@ from mottle import Caps, KAnonymity, Schema, StorageError, UsageError
 from mottle.audit.links.edges import read_edges
 from mottle.cli.app import app
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import move_complete, resumable_folder
 from mottle.io.databases import DatabaseTable
+from mottle.pipeline.destination import Destination
 from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
 from mottle.report import table_body as report_tables
+
+pytestmark = pytest.mark.usefixtures("own_work")
 
 ROWS = 1500
 QI = ["age", "sex", "education"]
@@ -51,7 +53,7 @@ def people(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def hidden(folder: Path) -> list[Path]:
-    return list(folder.rglob(".mottle-unfinished-*"))
+    return [*folder.rglob(".mottle-*"), *(folder / "work").glob("mottle-work-*/run-*")]
 
 
 # ---------------------------------------------------------------------------------------- reports
@@ -187,48 +189,46 @@ def test_the_owners_files_are_not_written_where_they_would_be_published(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interrupted_renaming_brings_the_owners_files_too(
-    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
+    people: Path, tmp_path: Path
 ) -> None:
-    links = tmp_path / "links.parquet"
-    run = {**RUN, "private": links}
-    replace = os.replace
+    """S14: at every call, with the owner's files; what is published is whole, and once."""
+    out, links = tmp_path / "out", tmp_path / "mine" / "links.parquet"
+    run = {**RUN, "private": links, "method": "nh", "report": False}
+    entered = Destination.publishing
+    published = 0
+    at = 1
+    while True:
+        with pytest.MonkeyPatch.context() as patch:
+            dying = Dying(10**9)
 
-    def stop_at_the_release(source: Path, place: Path) -> None:
-        if Path(place) == tmp_path / "out" / "release.csv":
-            raise KeyboardInterrupt
-        replace(source, place)
+            def publishing(self: Destination, work: Path, dying: Dying = dying, at: int = at):
+                dying.at = dying.calls + at
+                return entered(self, work)
 
-    monkeypatch.setattr(os, "replace", stop_at_the_release)
-    with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **run)
-    monkeypatch.undo()
-    assert links.exists()
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **run)
-    assert mottle.read_release(tmp_path / "out").table.num_rows == ROWS
-    assert len(read_edges(links, ROWS).truth) == ROWS
-    assert not hidden(tmp_path)
-
-
-def test_a_file_goes_to_another_disk_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace = os.replace
-
-    def other_disk(source: Path, place: Path) -> None:
-        if Path(source).parent.parent == tmp_path / "out" and Path(place).name == "mine":
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, place)
-
-    monkeypatch.setattr(os, "replace", other_disk)
-    with resumable_folder(tmp_path / "out", "key") as stage:
-        (stage / "secret file").write_text("mine")
-        os.chmod(stage / "secret file", 0o600)
-        (stage / "release.csv").write_text("all")
-        move_complete(stage, ["release.csv"], (), {"secret file": tmp_path / "far" / "mine"})
-    assert (tmp_path / "far" / "mine").read_text() == "mine"
-    assert stat.S_IMODE((tmp_path / "far" / "mine").stat().st_mode) == 0o600
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["release.csv"]
+            patch.setattr(Destination, "publishing", publishing)
+            with dying_at(10**9, dying):
+                engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
+        if not dying.dead:
+            break
+        assert links.exists() <= out.exists()
+        was_published = (out / "certificate.json").exists()
+        published += was_published
+        before = (out / "release.csv").read_bytes() if was_published else b""
+        left = {path.name for run in hidden(tmp_path) for path in run.iterdir()}
+        if was_published and left <= {"lock", "run.json"}:  # it had removed all of its rows
+            with pytest.raises(StorageError, match="already holds"):
+                engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
+        else:
+            engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
+        assert mottle.read_release(out).num_rows == ROWS
+        assert not was_published or (out / "release.csv").read_bytes() == before
+        assert len(read_edges(links, ROWS).truth) == ROWS
+        assert not hidden(tmp_path)
+        shutil.rmtree(out)
+        links.unlink()
+        at += 3
+    assert published > 2
 
 
 # -------------------------------------------------------------------------------------- databases

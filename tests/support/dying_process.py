@@ -48,9 +48,9 @@ class Dying:
 
 
 @contextmanager
-def dying_at(at: int) -> Iterator[Dying]:
+def dying_at(at: int, counter: Dying | None = None) -> Iterator[Dying]:
     """Let the process die at call number ``at``, if it comes so far; yields the counter."""
-    dying = Dying(at)
+    dying = counter or Dying(at)
     before = {name: getattr(os, name) for name in (*CALLS, "open")}
     for name in CALLS:
         setattr(os, name, dying.wrapped(before[name]))

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -207,20 +207,24 @@ def folder_lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def discard(stage: Path) -> None:
+def discard(stage: Path, last: Sequence[str] = ()) -> None:
     """Remove a hidden folder: folders in it first, the lock last; links are not followed.
 
     Parameters
     ----------
     stage : Path
         The folder, which the caller has locked.
+    last : sequence of str
+        Files that are removed after all others, in this order, before the lock.
     """
+    order = (*last, LOCK)
     with suppress(OSError):
         entries = list(os.scandir(stage))
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
-        for entry in sorted(entries, key=lambda entry: entry.name == LOCK):
+        entries.sort(key=lambda entry: order.index(entry.name) if entry.name in order else -1)
+        for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
         os.rmdir(stage)

@@ -26,6 +26,7 @@ from mottle.io.staged_files import write_atomic
 from mottle.utils.private_folders import default_places, is_private, private_folder, private_path
 
 __all__ = [
+    "PUBLISHED",
     "VARIABLE",
     "RunFolder",
     "empty_folder",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 VARIABLE = "MOTTLE_WORK"  # of the environment
+PUBLISHED = "published"  # in the folder of a run: which release it was about to publish
 _NAME = "mottle-work"
 _NOTE = "run.json"  # what a run does, for people and for later runs
 _MOST_BYTES = 1 << 16  # of a note
@@ -134,21 +136,19 @@ def run_folder(root: Path, key: str, note: dict[str, str]) -> Iterator[Path]:
     for other in runs_left(root):
         if other.path.name != f"run-{key}" and other.target == note["target"]:
             remove_run(other)
-    folder, lock = _locked(root, f"run-{key}", note["target"])
-    keep = False
-    try:
-        _describe(folder, note)
-        yield folder
-    except (KeyboardInterrupt, SystemExit, OSError):
-        keep = True
-        raise
-    except StorageError:
-        keep = {path.name for path in folder.iterdir()} > {LOCK, _NOTE}
-        raise
-    finally:
-        if not keep:
-            _remove(folder)
-        os.close(lock)
+    with _locked(root, f"run-{key}", note) as folder:
+        keep = False
+        try:
+            yield folder
+        except (KeyboardInterrupt, SystemExit, OSError):
+            keep = True
+            raise
+        except StorageError:
+            keep = {path.name for path in folder.iterdir()} > {LOCK, _NOTE}
+            raise
+        finally:
+            if not keep:
+                _remove(folder)
 
 
 @contextmanager
@@ -167,36 +167,38 @@ def temporary_run_folder(root: Path, note: dict[str, str]) -> Iterator[Path]:
     Path
         The folder.
     """
-    folder, lock = _locked(root, f"run-{secrets.token_hex(16)}", note["target"])
-    try:
-        _describe(folder, note)
-        yield folder
-    finally:
-        _remove(folder)
-        os.close(lock)
+    with _locked(root, f"run-{secrets.token_hex(16)}", note) as folder:
+        try:
+            yield folder
+        finally:
+            _remove(folder)
 
 
-def _locked(root: Path, name: str, target: str) -> tuple[Path, int]:
-    """Make a folder in the work folder, or take the one that is there, and lock it."""
+@contextmanager
+def _locked(root: Path, name: str, note: dict[str, str]) -> Iterator[Path]:
+    """Make a folder in the work folder, or take the one that is there, and keep it locked."""
     folder = root / name
-    for _ in range(100):
+    lock = None
+    while lock is None:
         with suppress(FileExistsError):
             os.mkdir(root, 0o700)  # a run that ended has removed it
         with suppress(FileExistsError, FileNotFoundError):
             os.mkdir(folder, 0o700)
         if not is_private(root) or (os.path.lexists(folder) and not is_private(folder)):
             raise StorageError(f"{folder} is not a private folder of this user.", _REMEDY)
-        with suppress(FileNotFoundError):  # another process has just removed it
+        with suppress(FileNotFoundError):  # a run that ended has just removed it
             lock = try_lock(folder / LOCK)
-            if lock is not None:
-                return folder, lock
-            if (folder / LOCK).exists():
-                break
-    raise StorageError(f"The same command is already running into {target}.", "Wait for its end.")
-
-
-def _describe(folder: Path, note: dict[str, str]) -> None:
-    write_atomic(folder / _NOTE, json.dumps(note | {"began": str(int(time.time()))}))
+            if lock is None and (folder / LOCK).exists():
+                raise StorageError(
+                    f"The same command is already running into {note['target']}.",
+                    "Wait for its end.",
+                )
+    try:
+        began = {"began": str(int(time.time()))}
+        write_atomic(folder / _NOTE, json.dumps(note | began))
+        yield folder
+    finally:
+        os.close(lock)
 
 
 def _remove(folder: Path) -> None:
@@ -207,7 +209,7 @@ def _remove(folder: Path) -> None:
     for name in ("secret", "input.sha256"):
         with suppress(OSError):
             os.unlink(folder / name)
-    discard(folder)
+    discard(folder, last=(PUBLISHED, _NOTE))
     with suppress(OSError):
         os.rmdir(folder.parent)
 

@@ -20,6 +20,7 @@ from mottle.io.databases import (
     release_at,
     write_stored_rows,
 )
+from mottle.io.work_folder import PUBLISHED
 from mottle.io.write_release import (
     CERTIFICATE,
     CSV,
@@ -40,7 +41,6 @@ from mottle.report.report import InternalReport
 from mottle.utils.private_folders import new_private_file
 
 LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # what the owner's files are called in a run
-_RELEASE = "release.sha256"  # in the run's folder: which release it was about to publish
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Destination:
             recover_release(self.output, owner)
         else:
             recover_owner_files(owner, self.named, self.current)
-        note = work / _RELEASE
+        note = work / PUBLISHED
         return note.exists() and note.read_text(encoding="utf-8") == self.current()
 
     def check(self) -> None:
@@ -214,7 +214,7 @@ def _noted(outgoing: Outgoing, work: Path) -> Certificate:
     """Note in the run's folder which release is about to be published."""
     certificate = outgoing.certificate
     assert certificate is not None, "the files are written before they are published"
-    write_atomic(work / _RELEASE, release_number(certificate.to_json()))
+    write_atomic(work / PUBLISHED, release_number(certificate.to_json()))
     return certificate
 
 
