@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from mottle.cli.commands import Clean
 from mottle.errors import StorageError
@@ -49,19 +47,15 @@ def run(command: Clean) -> None:
 
 
 def _show(runs: list[RunFolder], hidden: list[Path]) -> None:
-    out = Console()
+    """List the folders, each with its size, age and command."""
     if not runs and not hidden:
-        out.print("Nothing is left by killed runs.")
-        return
-    shown = Table(title="Left by runs", title_justify="left")
-    for heading in ("folder", "size", "age", "run"):
-        shown.add_column(heading, justify="right" if heading in ("size", "age") else "left")
+        typer.echo("Nothing is left by killed runs.")
     for run in runs:
-        state = f"{run.command} (still running: it is left alone)" if run.running else run.command
-        shown.add_row(str(run.path), _bytes(run.size), _age(run.age), state)
+        age = "" if run.age is None else f", {_age(run.age)} old"
+        state = " (still running: it is left alone)" if run.running else ""
+        typer.echo(f"{run.path}\n    {_bytes(run.size)}{age}: {run.command}{state}")
     for path in hidden:
-        shown.add_row(str(path), _bytes(size_of(path)), "", "files of a release or report")
-    out.print(shown)
+        typer.echo(f"{path}\n    {_bytes(size_of(path))}: files of a release or a report")
 
 
 def _as_dict(run: RunFolder) -> dict[str, object]:
@@ -84,14 +78,12 @@ def _bytes(size: int) -> str:
     return f"{size} B"
 
 
-def _age(seconds: float | None) -> str:
+def _age(seconds: float) -> str:
     """Write an age in a unit that suits it.
 
-    >>> _age(90), _age(4000), _age(200000), _age(None)
-    ('1 min', '1 h', '2 days', '')
+    >>> _age(90), _age(4000), _age(200000)
+    ('1 min', '1 h', '2 days')
     """
-    if seconds is None:
-        return ""
     if seconds < 3600:
         return f"{int(seconds // 60)} min"
     return f"{int(seconds // 3600)} h" if seconds < 86400 else f"{int(seconds // 86400)} days"
