@@ -28,7 +28,8 @@ err = Console(stderr=True)
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
     """Show the stages of a run; nothing when the output is not a terminal."""
     if not _jit_cache.done_before():
-        err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
+        often = "once on this machine" if _jit_cache.is_kept() else "in every run on this machine"
+        err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
     bar = ProgressBar(
         SpinnerColumn(),
         TextColumn("{task.description}"),

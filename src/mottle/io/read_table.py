@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
+from mottle.io.changing_input import refusing_changes
 from mottle.io.databases.url import is_database, parse
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.text.delimited import read_delimited
@@ -20,6 +21,7 @@ ARROW_FILE_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
 
 
+@refusing_changes
 def read_table(
     path: str | Path,
     *,

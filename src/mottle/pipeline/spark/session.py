@@ -17,6 +17,7 @@ from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import translating_os_errors
 from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.changing_input import InputState
 from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
 from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
@@ -122,6 +123,7 @@ def anonymize_file(
         "target": destination.named,
     }
     with translating_os_errors(root), temporary_run_folder(root, note) as stage:
+        before = None if isinstance(data, pa.RecordBatchReader) else InputState(Path(data))
         rows = _as_parquet(data, stage, text or TextOptions(), source)
         owned = None
         if key is not None:
@@ -143,6 +145,8 @@ def anonymize_file(
             if internal is not None:
                 owner = internal.owner_of(parquet_source(rows, source), ())
                 internal = replace(internal, owner=owner)
+            if before is not None:
+                before.check()
             certificate = release.save(output, internal=internal, **written)
     stored = destination.rows(release.stored.schema, certificate)
     return Release(stored, release.columns, certificate)

@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 
 from mottle._version import __version__
-from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import translating_os_errors, write_atomic
 from mottle.io.batch_source import (
@@ -32,6 +31,7 @@ from mottle.io.batch_source import (
     open_source,
     rows_hash,
 )
+from mottle.io.changing_input import InputState
 from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
 from mottle.io.read_release import load_release
@@ -249,6 +249,7 @@ def anonymize(
                     text=destination.published is not None,
                     on_progress=partial(clock.report_share, "write", done.plan.rows),
                 )
+                engine.check_input()  # an internal report has read it again
         clock.report_end()
     return Release(destination.rows(done.plan.fields, certificate), done.plan.columns, certificate)
 
@@ -279,6 +280,7 @@ class StreamingEngine:
         self.chunk_rows = chunk_rows
         self.clock = clock
         self.rows: SortedRows | None = None
+        self.input: InputState | None = None  # None for rows that came once and were copied
 
     def close(self) -> None:
         """Close the file of sorted rows."""
@@ -286,6 +288,11 @@ class StreamingEngine:
             self.rows.close()
 
     # ------------------------------------------------------------------------------------- input
+
+    def check_input(self) -> None:
+        """Raise `DataError` if the input file has changed since it was opened."""
+        if self.input is not None:
+            self.input.check()
 
     def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
         """Open the input; discard an earlier attempt if the content has changed."""
@@ -299,6 +306,7 @@ class StreamingEngine:
         copy = self.stage / "input.parquet"
         if isinstance(data, (str, Path)):
             path = Path(data)
+            self.input = InputState(path)
             self._forget_unless(content_hash(path))
             return open_source(path, copy, text)
         arriving = self.stage / "arriving.parquet"
@@ -354,11 +362,7 @@ class StreamingEngine:
             survey.keep_some(table, step)
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
-        if survey.rows != source.rows:
-            raise DataError(
-                f"{source.name} changed while it was read.",
-                "Make sure that it is not modified, and run the command again.",
-            )
+        self.check_input()
         return survey
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
@@ -378,11 +382,7 @@ class StreamingEngine:
         content = json.loads(note.read_text(encoding="utf-8"))
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
         self.rows = SortedRows(ordered, codec.fields)
-        if self.rows.rows != self.source.rows:
-            raise DataError(
-                "The input changed while it was read.",
-                "Make sure that it is not modified, and run the command again.",
-            )
+        self.check_input()
         return combinations, counts
 
     def _coded(self, codec: RowCodec, secret: Secret, counted: Counter[int]) -> Iterator[pa.Table]:
