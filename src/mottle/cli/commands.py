@@ -433,11 +433,11 @@ class Clean(Command):
         list[Path] | None,
         typer.Argument(help="Folders in which runs were killed while they wrote a release."),
     ] = None
-    work: Work = None
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask.", rich_help_panel=OUTPUT)
     ] = False
     as_json: AsJson = False
+    work: Work = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,11 @@ def refusing_changes(read: Reader) -> Reader:
 
 
 def _state(path: Path) -> list[tuple[object, ...]]:
-    paths = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    paths = (
+        sorted(each for each in path.rglob("*") if each.is_file())
+        if os.path.isdir(path)
+        else [path]
+    )
     return [_stamp(each) for each in paths]
 
 
