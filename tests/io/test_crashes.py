@@ -156,6 +156,40 @@ def test_sets(tmp_path: Path) -> None:
     )
 
 
+def test_files_that_people_add_to_a_folder_stay(release: Release, tmp_path: Path) -> None:
+    """What is added after a kill is not taken for a part of the killed run."""
+    added = 0
+    for _ in every_death(lambda: saving(release, links=True, report=True)(tmp_path)):
+        if (tmp_path / "out").exists():
+            added += 1
+            (tmp_path / "out" / "README.txt").write_text("mine")
+            next_command(tmp_path)
+            assert (tmp_path / "out" / "README.txt").read_text() == "mine"
+            load_any_release(tmp_path / "out")
+            assert (tmp_path / "mine" / "links.parquet").exists()
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+    assert added > 2
+
+
+def test_damaged_files_are_not_published(release, other_release, tmp_path: Path) -> None:
+    """A power failure may have damaged what waits: the old release comes back."""
+    saving(release, links=False, report=True)(tmp_path)
+    before = state(tmp_path)
+    damaged = 0
+    for _ in every_death(lambda: saving(other_release, links=False, report=True)(tmp_path)):
+        waiting = list((tmp_path / "out").glob(".mottle-*/new/release.csv"))
+        if waiting and list((tmp_path / "out").glob(".mottle-*/record")):
+            waiting[0].write_bytes(b"")
+            damaged += 1
+            next_command(tmp_path)
+            assert state(tmp_path) == before
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        saving(release, links=False, report=True)(tmp_path)
+    assert damaged > 2
+
+
 def test_links_of_a_killed_run_wait_for_a_command_that_names_them(release, tmp_path: Path) -> None:
     """S14: a command without --private finishes the release, and the links are not lost."""
     save = saving(release, links=True, report=True)

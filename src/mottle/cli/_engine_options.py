@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -150,10 +151,26 @@ class Scale:
             "report": report,
             "internal": internal,
             "work": self.work,
+            "progress": progress,
         }
         published = output if isinstance(output, Path) else None
         place = work_folder(self.work, published=published)
         typer.echo(f"Intermediate rows: {place} (private; removed at the end)", err=True)
+        try:
+            return self._anonymize(source, schema, guarantee, output, private, written | options)
+        finally:
+            with suppress(OSError):
+                place.rmdir()  # if nothing was left in it
+
+    def _anonymize(
+        self,
+        source: Input,
+        schema: Schema,
+        guarantee: Guarantee,
+        output: Path | DatabaseTable,
+        private: Path | None,
+        options: dict[str, Any],
+    ) -> Certificate:
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(
@@ -165,8 +182,6 @@ class Scale:
                     text=source.text,
                     source=source.name,
                     private=private,
-                    progress=progress,
-                    **written,
                     **options,
                 ).certificate
             except KeyboardInterrupt:
@@ -176,6 +191,7 @@ class Scale:
                     err=True,
                 )
                 raise
+        internal = options["internal"]
         if private is not None or (internal is not None and internal.examples):
             option = "--private" if private is not None else "--report-examples"
             raise UsageError(
@@ -191,8 +207,6 @@ class Scale:
             master=self.master,
             text=source.text,
             source=source.name,
-            progress=progress,
-            **written,
             **options,
         ).certificate
 

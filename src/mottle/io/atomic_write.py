@@ -282,7 +282,7 @@ def recover(
     if not only_files:
         anchors.append((target.parent, [target.name]))
     for anchor, known in anchors:
-        with abandoned(anchor) as stages:
+        with translating_os_errors(target), abandoned(anchor) as stages:
             if stages:
                 with folder_lock(anchor):
                     for stage in stages:
@@ -306,7 +306,7 @@ def settle(folder: Path, current: Callable[[Path], str]) -> list[Path]:
     """
     left = []
     for anchor in (folder, folder.parent):
-        with abandoned(anchor) as stages, folder_lock(anchor):
+        with translating_os_errors(folder), abandoned(anchor) as stages, folder_lock(anchor):
             for stage in map(Stage, stages):
                 names, place = [folder.name], ""
                 with suppress(OSError, ValueError, RecursionError):

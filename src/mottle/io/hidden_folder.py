@@ -36,6 +36,7 @@ __all__ = [
 PREFIX = ".mottle-unfinished-"
 LOCK = "lock"
 _POSIX = os.name == "posix"
+_live: set[Path] = set()  # hidden folders of this process
 _logger = logging.getLogger(__name__)
 
 
@@ -53,16 +54,21 @@ def hidden_folder(anchor: Path) -> Iterator[Path]:
     Path
         The hidden folder.
     """
-    while True:
+    lock = None
+    for _ in range(100):
         stage = Path(tempfile.mkdtemp(prefix=PREFIX, dir=anchor))  # mode 0700
         # A neighbour that looks for abandoned folders may remove a new one that is not locked yet.
         with suppress(FileNotFoundError):
             lock = try_lock(stage / LOCK)
-            if lock is not None:
-                break
+        if lock is not None:
+            break
+    else:
+        raise OSError(errno.ENOLCK, "files cannot be locked", str(anchor))
+    _live.add(stage)
     try:
         yield stage
     finally:
+        _live.discard(stage)
         os.close(lock)
 
 
@@ -83,6 +89,8 @@ def abandoned(anchor: Path) -> Iterator[list[Path]]:
     found, locks = [], []
     try:
         for stage in hidden_folders(anchor):
+            if stage in _live:  # some file systems give a process its own locks again
+                continue
             if not is_private(stage):
                 warn_about(stage, "is not a private folder of this user")
                 continue

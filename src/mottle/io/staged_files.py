@@ -21,7 +21,7 @@ from mottle.io.hidden_folder import discard, sync_folder
 from mottle.utils.private_folders import is_private
 
 _NEW, _OLD, _RECORD, _DONE = "new", "old", "record", "done"  # in a hidden folder
-_MOST_BYTES = 1 << 16  # of a record
+_MOST_BYTES = 1 << 24  # of a record
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -141,14 +141,20 @@ def read_record(stage: Stage) -> Record | None:
         if not _is_own_file(os.fstat(file.fileno())):
             raise ValueError("not a file of this user")
         record = Record.from_json(file.read(_MOST_BYTES))
-    if any(Path(name).name != name or name in ("", "..") for name in (*record.new, *record.old)):
+    if not all(map(_is_plain, (*record.new, *record.old))):
         raise ValueError("not names of files")
-    for part in (stage.new, stage.old):
-        if not _is_own_folder(part):
-            raise ValueError("not a folder of this user")
-        if not all(_is_own(path) for path in part.iterdir()):
-            raise ValueError("not files of this user")
+    if not _is_own_folder(stage.new) or not _is_own_folder(stage.old):
+        raise ValueError("not folders of this user")
+    if not all(_is_own(path) for path in stage.new.iterdir()):
+        raise ValueError("not files of this user")
+    if not all(stat.S_ISREG(os.lstat(path).st_mode) for path in stage.old.iterdir()):
+        raise ValueError("not files")  # whoever has made them
     return record
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is that of a file in the folder itself."""
+    return Path(name).name == name and name not in ("", "..") and "\0" not in name
 
 
 def _is_own_file(found: os.stat_result) -> bool:
@@ -168,15 +174,14 @@ def _is_own(path: Path) -> bool:
 
 
 def is_whole(stage: Stage, record: Record) -> bool:
-    """Whether all new files are there, in the hidden folder or in their places."""
+    """Whether the new files that still wait are as they were written, and can be moved."""
     for name, checksum in record.new.items():
-        waits, arrived = os.path.lexists(stage.new / name), os.path.lexists(stage.anchor / name)
-        if waits and arrived and (stage.new / name).is_dir():
-            return False  # somebody has made a folder of this name meanwhile
-        if not waits and not arrived:
-            return False
-        if _checksum((stage.new if waits else stage.anchor) / name) != checksum:
-            return False
+        waiting = stage.new / name
+        if os.path.lexists(waiting):
+            if waiting.is_dir() and os.path.lexists(stage.anchor / name):
+                return False  # somebody has made a folder of this name meanwhile
+            if _checksum(waiting) != checksum:
+                return False
     return True
 
 

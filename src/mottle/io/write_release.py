@@ -37,6 +37,7 @@ REPORT = "report.html"
 FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
 Page = Callable[[Certificate], str]  # makes HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
+_MOST_BYTES = 1 << 28  # of a certificate
 _ROWS_PER_BATCH = 1 << 14  # of CSV: keeps the text of a column far below Arrow's limit of 2 GB
 
 
@@ -114,10 +115,13 @@ def release_number(certificate: str) -> str:
 
 def release_in(folder: Path) -> str:
     """Return the `release_number` of the release in a folder; empty if there is none."""
+    file = folder / CERTIFICATE
     try:
-        return release_number((folder / CERTIFICATE).read_text(encoding="utf-8"))
+        if file.is_file() and file.stat().st_size < _MOST_BYTES:
+            return release_number(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return ""
+        pass
+    return ""
 
 
 def write_secretly(text: str, path: Path) -> None:

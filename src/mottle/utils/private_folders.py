@@ -96,7 +96,9 @@ def private_folder(place: Path, name: str) -> Path:
     OSError
         It cannot be made.
     """
-    os.makedirs(place, mode=0o700, exist_ok=True)
+    for missing in reversed([folder for folder in (place, *place.parents) if not folder.exists()]):
+        with suppress(FileExistsError):
+            os.mkdir(missing, 0o700)
     if not is_safe_place(place):
         raise PermissionError(13, "others can change what is in it", str(place))
     folder = private_path(place, name)
