@@ -431,7 +431,11 @@ class Clean(Command):
 
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(help="Folders in which runs were killed while they wrote a release."),
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders in which runs were killed while they wrote a release.",
+            show_default=False,
+        ),
     ] = None
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask.", rich_help_panel=OUTPUT)
