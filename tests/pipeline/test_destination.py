@@ -6,6 +6,9 @@ import json
 import logging
 import shutil
 import stat
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -189,45 +192,65 @@ def test_the_owners_files_are_not_written_where_they_would_be_published(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
-    people: Path, tmp_path: Path
-) -> None:
-    """S14: at every call, with the owner's files; what is published is whole, and once."""
-    out, links = tmp_path / "out", tmp_path / "mine" / "links.parquet"
-    run = {**RUN, "private": links, "method": "nh", "report": False}
+def deaths_while_publishing(run: Callable[[], object]) -> Iterator[int]:
+    """Let a run die at every call from the moment at which it begins to publish."""
     entered = Destination.publishing
-    published = 0
-    at = 1
-    while True:
-        with pytest.MonkeyPatch.context() as patch:
-            dying = Dying(10**9)
+    for at in count(1):
+        dying = Dying(sys.maxsize)
 
-            def publishing(self: Destination, work: Path, dying: Dying = dying, at: int = at):
-                dying.at = dying.calls + at
-                return entered(self, work)
+        def publishing(self: Destination, work: Path, dying: Dying = dying, at: int = at):
+            dying.at = dying.calls + at
+            return entered(self, work)
 
+        with pytest.MonkeyPatch.context() as patch, dying_at(sys.maxsize, dying):
             patch.setattr(Destination, "publishing", publishing)
-            with dying_at(10**9, dying):
-                engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
+            run()
         if not dying.dead:
-            break
-        assert links.exists() <= out.exists()
-        was_published = (out / "certificate.json").exists()
-        published += was_published
-        before = (out / "release.csv").read_bytes() if was_published else b""
+            return
+        yield at
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
+    table: pa.Table, tmp_path: Path, kind: str
+) -> None:
+    """S14: with the owner's files; what is published is whole, and is published once."""
+    rows, people = 90, tmp_path / "people.parquet"
+    pq.write_table(table.slice(0, rows), people)
+    file, links = tmp_path / "out", tmp_path / "mine" / "links.parquet"
+    output = file if kind == "folder" else DatabaseTable(f"sqlite:///{file}", "people")
+    place = Destination.of(output, report=False, private=None, internal=None, overwrite=False)
+
+    def run() -> None:
+        engine.anonymize(
+            people,
+            SCHEMA,
+            KAnonymity(5),
+            output,
+            private=links,
+            method="nh",
+            report=False,
+            chunk_rows=45,
+        )
+
+    published = 0
+    for _ in deaths_while_publishing(run):
+        before = place.current()
+        published += bool(before)
+        assert not links.exists() or before
         left = {path.name for run in hidden(tmp_path) for path in run.iterdir()}
-        if was_published and left <= {"lock", "run.json"}:  # it had removed all of its rows
-            with pytest.raises(StorageError, match="already holds"):
-                engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
+        if before and left <= {"lock", "run.json"}:  # it had removed all of its rows
+            with pytest.raises(StorageError, match="already"):
+                run()
         else:
-            engine.anonymize(people, SCHEMA, KAnonymity(5), out, **run)
-        assert mottle.read_release(out).num_rows == ROWS
-        assert not was_published or (out / "release.csv").read_bytes() == before
-        assert len(read_edges(links, ROWS).truth) == ROWS
+            run()
+        assert place.current() == before or not before
+        if kind == "folder":
+            assert mottle.read_release(file).num_rows == rows
+        assert len(read_edges(links, rows).truth) == rows
         assert not hidden(tmp_path)
-        shutil.rmtree(out)
+        shutil.rmtree(file) if kind == "folder" else file.unlink()
         links.unlink()
-        at += 3
     assert published > 2
 
 
