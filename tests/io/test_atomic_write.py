@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,21 @@ def test_files_appear_together_and_nothing_else_is_left(tmp_path: Path):
         write_all(stage)
         assert not target.exists()
     assert content(target) == dict.fromkeys(NAMES, "new")
+
+
+@pytest.mark.parametrize("target", [".", "here", "new", "new/deeper"])
+@pytest.mark.parametrize("absolute", [False, True])  # what mkdtemp returns depends on Python
+def test_relative_target(tmp_path: Path, monkeypatch, target: str, absolute: bool):
+    monkeypatch.chdir(tmp_path)
+    Path("here").mkdir()
+    if absolute:
+        mkdtemp = tempfile.mkdtemp
+        monkeypatch.setattr(tempfile, "mkdtemp", lambda **given: os.path.abspath(mkdtemp(**given)))
+    for text in ("one", "two"):
+        with staged(Path(target), NAMES, overwrite=True) as stage:
+            write_all(stage, text)
+        assert content_of_files(tmp_path / target) == dict.fromkeys(NAMES, text)
+    assert not list(tmp_path.rglob(".mottle-*"))
 
 
 def test_relative_target_is_made_and_removed_again(tmp_path: Path, monkeypatch):

@@ -140,6 +140,8 @@ def test_commands_that_write_there_write_their_own_files_only(
     plant, release, other_release, tmp_path: Path
 ) -> None:
     out = received(tmp_path, release, plant)
+    assert mottle_command("report", out, "--overwrite").exit_code == 0  # the command of S1
+    check_unharmed(tmp_path)
     save_release(other_release, out, None, overwrite=True, report=lambda _: "mine")
     check_unharmed(tmp_path)
     assert {path.name for path in out.iterdir() if not path.name.startswith(".")} <= set(FILES)

@@ -19,6 +19,7 @@ only read do not look at hidden folders.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -142,9 +143,9 @@ def publication(
         ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
         made = make_folder(target.parent)
         opened.callback(_remove_empty, made)
-        stage = Stage(opened.enter_context(hidden_folder(_anchor(target))))
+        whole = not _exists(target)  # then the folder appears, not single files
+        stage = Stage(opened.enter_context(hidden_folder(target.parent if whole else target)))
         opened.callback(stage.finish)
-        whole = stage.anchor != target  # the folder appears, not single files
         folder = stage.new / target.name if whole else stage.new
         folder.mkdir(parents=True)
         staging = Staging(folder, others.places)
@@ -165,11 +166,11 @@ def publication(
                 raise
 
 
-def _anchor(target: Path) -> Path:
-    """The folder in which new files wait: the target, or its parent if it does not exist."""
+def _exists(target: Path) -> bool:
+    """Whether a folder is there; raises an error if something else is."""
     if os.path.lexists(target) and not target.is_dir():
-        raise NotADirectoryError(20, "it is not a folder", str(target))
-    return target if target.is_dir() else target.parent
+        raise NotADirectoryError(errno.ENOTDIR, "it is not a folder", str(target))
+    return target.is_dir()
 
 
 class OwnerFiles:

@@ -56,7 +56,7 @@ def hidden_folder(anchor: Path) -> Iterator[Path]:
     """
     lock = None
     for _ in range(100):
-        stage = Path(tempfile.mkdtemp(prefix=PREFIX, dir=anchor))  # mode 0700
+        stage = anchor / Path(tempfile.mkdtemp(prefix=PREFIX, dir=anchor)).name  # mode 0700
         # A neighbour that looks for abandoned folders may remove a new one that is not locked yet.
         with suppress(FileNotFoundError):
             lock = try_lock(stage / LOCK)

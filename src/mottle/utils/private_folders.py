@@ -8,6 +8,7 @@ root and that others cannot write to, unless it has the sticky bit, as ``/tmp`` 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -100,12 +101,12 @@ def private_folder(place: Path, name: str) -> Path:
         with suppress(FileExistsError):
             os.mkdir(missing, 0o700)
     if not is_safe_place(place):
-        raise PermissionError(13, "others can change what is in it", str(place))
+        raise PermissionError(errno.EACCES, "others can change what is in it", str(place))
     folder = private_path(place, name)
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     if not is_private(folder):
-        raise PermissionError(13, "it is not a private folder of this user", str(folder))
+        raise PermissionError(errno.EACCES, "it is not a private folder of this user", str(folder))
     return folder
 
 
