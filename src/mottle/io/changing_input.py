@@ -59,7 +59,7 @@ def refusing_changes(read: Reader) -> Reader:
     Parameters
     ----------
     read : callable
-        Takes the path first.
+        Takes a path, or something in memory, as its first argument.
 
     Returns
     -------
@@ -68,7 +68,9 @@ def refusing_changes(read: Reader) -> Reader:
     """
 
     @wraps(read)
-    def checked(path: str | Path, *arguments: Any, **options: Any) -> Any:
+    def checked(path: object, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(path, (str, os.PathLike)):  # it is in memory
+            return read(path, *arguments, **options)
         before = InputState(Path(path))
         try:
             result = read(path, *arguments, **options)
