@@ -134,6 +134,9 @@ class Demand:
             )
 
 
-def allowed(caps: Float64Array, matches: int) -> Int64Array:
-    """Count how often each sensitive code may occur among ``matches`` matches."""
+def allowed(caps: Float64Array, matches: int | Int64Array) -> Int64Array:
+    """Count how often each sensitive code may occur among ``matches`` matches.
+
+    ``matches`` may be a column of numbers; the result then has a row for each.
+    """
     return np.floor(caps * matches + ROUNDING).astype(np.int64)

@@ -45,6 +45,7 @@ class BucketDecision:
     known: Knowledge | None  # what is public about the table; None: nothing is cut
     node: Int64Array  # [n]: the node of the tree of cuts that every record lies in
     waves: tuple[Int64Array, ...]  # by node: records of the first wave that lie in it
+    spent: tuple[float, ...]  # by node: chance of failure per record that cuts above have taken
 
 
 @dataclass(frozen=True)

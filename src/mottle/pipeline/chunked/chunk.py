@@ -242,7 +242,7 @@ class ChunkedPlan:
         values = len(codes_by_value(self.demand))
         nowhere = np.zeros(rows.num_rows, np.int64)
         uncut = BucketDecision(
-            buckets, np.empty((values, 0)), None, nowhere, (np.empty(0, np.int64),)
+            buckets, np.empty((values, 0)), None, nowhere, (np.empty(0, np.int64),), (0.0,)
         )
         seconds = wave_seconds(self.settings.effort)
         done = self._publish(number, rows, uncut, seconds, lambda _: None)
