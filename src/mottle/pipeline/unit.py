@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -27,8 +27,11 @@ _log = logging.getLogger(__name__)
 # An identifying column with fewer values than this, and fewer than half as many as rows, is taken
 # for a code (a clinic, an interviewer) and not for a column that names people.
 FEW_VALUES = 20
-_NAMING = frozenset(
-    ["id", "ident", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "name", "vorname", "nachname", "surname", "lastname", "firstname", "patient", "person", "client", "customer", "kunde", "user", "member", "subject", "participant", "employee", "household", "ssn", "mail", "email", "phone", "telefon", "tel", "iban", "mrn", "pid", "uid", "guid", "uuid"]
+_NAMING = re.compile(
+    r"id|ident|identifier|nr|nbr|no|num|number|nummer|name|vorname|nachname|surname|lastname"
+    r"|firstname|patient|person|client|customer|kunde|user|member|subject|participant|employee"
+    r"|household|ssn|mail|email|phone|telefon|tel|iban|mrn|pid|uid|guid|uuid",
+    re.IGNORECASE,
 )
 
 
@@ -59,7 +62,7 @@ class Repeats:
     @property
     def names_people(self) -> bool:
         """Whether there are too many values for a code."""
-        return self.values >= min(FEW_VALUES, self.rows / 2)
+        return self.values > 1 and self.values >= min(FEW_VALUES, self.rows / 2)
 
 
 def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
@@ -103,7 +106,7 @@ def looks_like_a_name(column: str) -> bool:
     [True, True, True, False]
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column)
-    return any(word.lower() in _NAMING for word in re.split(r"[\W_\d]+", words))
+    return any(_NAMING.fullmatch(word) for word in re.split(r"[\W_\d]+", words))
 
 
 def _may_name(value_type: pa.DataType) -> bool:
@@ -121,14 +124,14 @@ def _may_name(value_type: pa.DataType) -> bool:
     )
 
 
-def check_repeats(schema: Schema, counted: Iterator[Repeats]) -> None:
+def check_repeats(schema: Schema, counted: Iterable[Repeats]) -> None:
     """Refuse a table in which an identifying column repeats, unless it is said what a row is.
 
     Parameters
     ----------
     schema : Schema
         Covers all columns.
-    counted : iterator of Repeats
+    counted : iterable of Repeats
         How often the values of `columns_to_count` occur.
 
     Raises
