@@ -96,7 +96,7 @@ def test_a_chunk_that_is_one_persons_is_refused(engine) -> None:
         pytest.skip("in memory there is one chunk")
     rows = 1500
     age = np.arange(rows) // 10
-    whose = np.where((age >= 40) & (age < 60), 0, np.arange(rows) + 1)  # all within one chunk
+    whose = np.where((age >= 60) & (age < 80), 0, np.arange(rows) + 1)  # all within one chunk
     table = pa.table({"patient": whose, "age": age})
     schema = Schema.of(quasi_identifying=["age"], person="patient")
     with pytest.raises(GuaranteeError, match="worked on at once"):

@@ -25,8 +25,8 @@ def visits(people: int, seed: int = 0) -> pa.Table:
     Columns: ``patient``, ``age`` on the day of the visit, ``sex``, ``region`` (a postcode; about
     one visit in twenty is from another one), ``origin``, ``admitted`` (a date), ``department``,
     ``ward``, ``days`` in hospital, ``insurer`` and ``diagnosis``. More than half of the patients
-    come once; the number of visits of the others has a long tail, up to 80. Sex, origin and insurer of
-    a patient do not change; chronic patients come with the same diagnosis again.
+    come once; the number of visits of the others has a long tail, up to 80. Sex, origin and insurer
+    of a patient do not change; chronic patients come with the same diagnosis again.
 
     Parameters
     ----------
