@@ -26,6 +26,7 @@ from mottle.io.read_table import as_table
 from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema
 
@@ -108,7 +109,7 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table, released = _read(original, release, schema)
+    table, released, schema = _read(original, release, schema)
     _check_original(table, private)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
@@ -143,15 +144,17 @@ def audit_release(
     )
 
 
-def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.Table, ReleaseData]:
-    """Return the original as a table and the release as an object, reading files if necessary."""
+def _read(
+    original: object, release: object, schema: Schema | None
+) -> tuple[pa.Table, ReleaseData, Schema | None]:
+    """Return the original as a table, the release and the schema, reading files if necessary."""
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
             table = as_table(original)
-            return table, read_external(path, table, schema)
+            return table, read_external(path, table, schema), schema
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -159,9 +162,12 @@ def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
-    table = _table_of_sets(as_sets(original)) if of_sets else as_table(original)
+    if of_sets:
+        table = _table_of_sets(as_sets(original))
+    else:
+        table, schema = original_of(as_table(original), released.certified, schema)
     check_rows(table.num_rows, released.table.num_rows)
-    return table, released
+    return table, released, schema
 
 
 def _table_of_sets(data: ItemSets) -> pa.Table:
