@@ -135,13 +135,15 @@ def audit_release(
             for outcome in adversary.play(view, evidence)
         ]
         seconds[adversary.name] = round(time.perf_counter() - began, 3)
-    return AuditReport(
+    report = AuditReport(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
         notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
+    of_rows = released.certified is not None and released.certified.of_rows
+    return report.about_rows() if of_rows and view.whose is None else report
 
 
 def _read(
