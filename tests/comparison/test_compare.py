@@ -153,9 +153,7 @@ def test_wrong_options_are_named(table, tmp_path: Path, options: list[str], word
 
 def test_people_are_counted_and_methods_that_count_rows_say_so() -> None:
     table = datasets.visits(250, seed=2).select(["patient", "age", "sex", "days"])
-    schema = mottle.Schema.of(
-        quasi_identifying=["age", "sex"], person="patient", rest="insensitive"
-    )
+    schema = Schema.of(quasi_identifying=["age", "sex"], person="patient", rest="insensitive")
     found = compare(table, schema, [KAnonymity(4)], ["nh", "hilbert"])
     _, people, rows = found.lines
     assert people.linked == pytest.approx(1 / 4, abs=0.08)
