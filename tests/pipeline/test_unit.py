@@ -15,6 +15,7 @@ from mottle import BetaLikeness, KAnonymity, LDiversity, Schema, UsageError
 from mottle.encoding.people import People, person_keys
 from mottle.pipeline.unit import Repeats, columns_to_count, looks_like_a_name, recognizable
 from mottle.report.render import report_html
+from mottle.report.reproduce import schema_of as reproduced
 
 ABOUT_PEOPLE = re.compile(r"\b(person|persons|people|everybody|everyone)\b", re.IGNORECASE)
 
@@ -227,3 +228,21 @@ def test_values_that_vary_are_not_bounded(hospital: pa.Table) -> None:
     assert release.num_rows == 200
     assert release.certificate.unit.per_person == "aggregate"
     assert release.audit(constant, adversaries=["sensitive", "linkage"]).passed
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"person": "patient"},
+        {"identifying": ["patient"], "unit": "row"},
+        {"person": "patient", "per_person": "aggregate"},
+    ],
+)
+def test_the_schema_in_the_report_repeats_the_release(hospital: pa.Table, given) -> None:
+    schema = schema_of(**given)
+    release = mottle.anonymize(hospital, schema, KAnonymity(5), effort=0, seed=1, method="nh")
+    again = mottle.anonymize(
+        hospital, reproduced(release), KAnonymity(5), effort=0, seed=1, method="nh"
+    )
+    assert again.table.equals(release.table)
+    assert again.certificate.unit == release.certificate.unit

@@ -8,7 +8,7 @@ new table is then one person, and everything that is promised of rows is promise
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.arrow import is_plain
 
-__all__ = ["one_row_per_person", "original_of"]
+__all__ = ["before_aggregation", "one_row_per_person", "original_of"]
 
 _LEAST, _GREATEST = "_min", "_max"
 _SEPARATORS = (";", "|", " / ", " ;; ")
@@ -133,6 +133,31 @@ def original_of(
     known_columns = Schema(columns=tuple(columns))
     kept = table.select([column.name for column in columns])
     return one_row_per_person(kept, known_columns)[0], schema
+
+
+def before_aggregation(columns: Sequence[Column]) -> Iterator[Column]:
+    """Yield the columns of which one row per person was made, from those that it has.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns of the table with one row per person.
+
+    Yields
+    ------
+    Column
+        A column for each pair of a least and a greatest value, and for each set.
+    """
+    names = {column.name for column in columns}
+    for column in columns:
+        base, ending = column.name[: -len(_LEAST)], column.name[-len(_LEAST) :]
+        if {base + _LEAST, base + _GREATEST} <= names and ending in (_LEAST, _GREATEST):
+            if ending == _LEAST:
+                yield column.model_copy(update={"name": base, "weight": 2 * column.weight})
+        elif column.kind is Kind.SET:
+            yield Column(name=column.name, role=column.role, weight=column.weight)
+        else:
+            yield column
 
 
 def _varies(values: pa.ChunkedArray, people: People) -> bool:
