@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from mottle.audit.base import select_adversaries
@@ -26,6 +27,7 @@ from mottle.io.read_table import as_table
 from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema
 
@@ -108,7 +110,7 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table, released = _read(original, release, schema)
+    table, released, schema = _read(original, release, schema)
     _check_original(table, private)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
@@ -134,24 +136,30 @@ def audit_release(
             for outcome in adversary.play(view, evidence)
         ]
         seconds[adversary.name] = round(time.perf_counter() - began, 3)
-    return AuditReport(
+    report = AuditReport(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
         notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
+    if view.whose is not None and np.bincount(view.whose).max() > 1:
+        return report.about_rows(f"rows of {int(view.whose.max()) + 1:,} people")
+    of_rows = released.certified is not None and released.certified.of_rows
+    return report.about_rows() if of_rows else report
 
 
-def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.Table, ReleaseData]:
-    """Return the original as a table and the release as an object, reading files if necessary."""
+def _read(
+    original: object, release: object, schema: Schema | None
+) -> tuple[pa.Table, ReleaseData, Schema | None]:
+    """Return the original as a table, the release and the schema, reading files if necessary."""
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
             table = as_table(original)
-            return table, read_external(path, table, schema)
+            return table, read_external(path, table, schema), schema
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -159,9 +167,12 @@ def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
-    table = _table_of_sets(as_sets(original)) if of_sets else as_table(original)
+    if of_sets:
+        table = _table_of_sets(as_sets(original))
+    else:
+        table, schema = original_of(as_table(original), released.certified, schema)
     check_rows(table.num_rows, released.table.num_rows)
-    return table, released
+    return table, released, schema
 
 
 def _table_of_sets(data: ItemSets) -> pa.Table:

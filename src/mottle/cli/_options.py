@@ -205,6 +205,26 @@ class ColumnOptions(OptionGroup):
         list[str] | None,
         typer.Option("--id", metavar="NAMES", help="Identifying columns, removed: a,b."),
     ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The column that says whose row it is, removed: k counts people."
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What is protected: row, although people may have several; or person.",
+            metavar="WORD",
+        ),
+    ] = None
+    per_person: Annotated[
+        str | None,
+        typer.Option(
+            help="With --person: aggregate, to make one row of all rows of a person.",
+            metavar="WORD",
+        ),
+    ] = None
     insensitive: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Insensitive columns: a,b.")
     ] = None
@@ -261,6 +281,7 @@ class ColumnOptions(OptionGroup):
             "--qi": self.qi,
             "--sensitive": self.sensitive,
             "--id": self.id_,
+            "--person": None if self.person is None else [self.person],
             "--insensitive": self.insensitive,
             "--kind": self.kind,
             "--weight": self.weight,
@@ -275,7 +296,8 @@ class ColumnOptions(OptionGroup):
     def given(self) -> bool:
         """Whether any option about columns is given."""
         lists = any(self.lists.values())
-        return lists or self.schema_file is not None or self.rest is not None
+        others = (self.schema_file, self.rest, self.unit, self.per_person)
+        return lists or any(value is not None for value in others)
 
     @cached_property
     def schema(self) -> model.Schema:
@@ -288,7 +310,8 @@ class ColumnOptions(OptionGroup):
                     f"Put the column into {self.schema_file}.",
                 )
             schema = model.Schema.read(self.schema_file)
-            return schema if self.rest is None else schema.with_rest(self.rest)
+            schema = schema if self.rest is None else schema.with_rest(self.rest)
+            return schema.with_unit(self.unit, self.per_person)
         if not self.qi:
             raise UsageError(
                 "No quasi-identifiers (columns that an adversary may know) are named.",
@@ -300,6 +323,9 @@ class ColumnOptions(OptionGroup):
             sensitive=as_names(self.sensitive),
             identifying=as_names(self.id_),
             insensitive=as_names(self.insensitive),
+            person=self.person,
+            unit=self.unit,
+            per_person=self.per_person,
             rest=self.rest,
             kinds=as_pairs("--kind", self.kind),
             weights={

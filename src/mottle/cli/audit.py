@@ -67,7 +67,9 @@ def _original(command: Audit) -> pa.Table | ItemSets:
 def show_report(report: AuditReport, out: Console, title: str) -> None:
     """Print a table of all findings, and the verdict."""
     promised = "no guarantee" if report.guarantee is None else report.guarantee["short"]
-    shown = Table(title=f"{title}: {report.rows:,} people, {promised}", title_justify="left")
+    shown = Table(
+        title=f"{title}: {report.rows:,} {report.subject}, {promised}", title_justify="left"
+    )
     for heading in ("adversary", "what it got", "achieved", "allowed", "verdict"):
         shown.add_column(heading, justify="right" if heading in ("achieved", "allowed") else "left")
     before = ""
@@ -107,7 +109,11 @@ def show_certified(certificate: Certificate, out: Console) -> None:
         return
     findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
     claim = certificate.guarantee.to_dict()
-    show_report(AuditReport(certificate.rows, claim, findings), out, "Audit")
+    unit = certificate.unit
+    subject = "rows" if certificate.of_rows else "people"
+    if unit is not None and unit.largest_share is not None:
+        subject = f"rows of {unit.people:,} people"
+    show_report(AuditReport(certificate.rows, claim, findings, subject=subject), out, "Audit")
 
 
 def _verdict(finding: Finding) -> str:

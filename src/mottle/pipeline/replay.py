@@ -48,6 +48,7 @@ from mottle.release.certificate import Certificate, ColumnFacts
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -92,7 +93,10 @@ def audit_and_replay(
         if holds_sets(path) or not is_external(path, schema):
             release = load_any_release(path)
     if isinstance(release, ReleaseData):
-        original = as_sets(original) if isinstance(release, SetReleaseData) else as_table(original)
+        if isinstance(release, SetReleaseData):
+            original = as_sets(original)
+        else:
+            original, schema = original_of(as_table(original), release.certified, schema)
         linked = private is not None or release.links is not None
         if linked and (adversaries is None or "decision" in adversaries):
             links = private if isinstance(private, Links) else release.links
