@@ -79,7 +79,7 @@ def test_a_name_that_repeats_is_refused(values: list, refused: bool) -> None:
     [
         ([row // 2 for row in range(100)], False),  # numbers that are not called a name
         ([f"n{row // 2}" for row in range(100)], True),  # text with many values
-        ([f"job {row % 9}" for row in range(100)], False),  # fewer than one for ten rows
+        ([f"job {row % 24}" for row in range(100)], False),  # fewer than one for four rows
     ],
 )
 def test_a_column_that_is_not_called_a_name_is_judged_by_its_values(values, refused) -> None:

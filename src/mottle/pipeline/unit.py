@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 # half as many as rows, is taken for a code (a clinic, an interviewer).
 FEW_VALUES = 20
 # Any other identifying column of text names people if there is a value for so many rows.
-ROWS_PER_VALUE = 10
+ROWS_PER_VALUE = 4
 _NAMING = re.compile(
     r"id|ident|identifier|nr|nbr|no|num|number|nummer|name|vorname|nachname|surname|lastname"
     r"|firstname|patient|person|client|customer|kunde|user|member|subject|participant|employee"
