@@ -16,11 +16,11 @@ from mottle.cli._sources import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io import databases
-from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
+from mottle.schema.reading import ReadOptions
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Input:
     data: str
     table: str | None
     query: str | None
-    text: TextOptions
+    text: ReadOptions
 
     def reader(self) -> str | pa.RecordBatchReader:
         """Return a path, or the batches of a database."""

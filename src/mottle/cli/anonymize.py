@@ -10,7 +10,6 @@ from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
-from mottle.io.batch_source import TextOptions
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
@@ -83,7 +82,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
     """Anonymize with another engine; returns the certificate as written."""
     options = command.source
-    text = TextOptions(
+    text = ReadOptions(
         options.delimiter, options.quote, options.encoding, tuple(options.missing or ())
     )
     source = options.arguments(command.data)

@@ -26,6 +26,7 @@ from mottle.schema.external_release import (
     known_word,
     unknown_option,
 )
+from mottle.schema.reading import ReadOptions
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
 Word = TypeVar("Word", bound=str)
@@ -149,7 +150,8 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
-    ``release`` describes how another tool wrote the release that is audited.
+    ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
+    table is read (the table ``[read]`` of mottle.toml).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -161,6 +163,7 @@ class Schema(BaseModel):
     columns: tuple[Column, ...]
     rest: Role | None = None
     release: ExternalRelease | None = None
+    reading: ReadOptions = ReadOptions()
 
     @field_validator("rest", mode="before")
     @classmethod
@@ -353,6 +356,7 @@ class Schema(BaseModel):
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
         if self.release is not None:
             lines += self.release.to_toml()
+        lines += self.reading.to_toml()
         for column in self.columns:
             comment = (comments or {}).get(column.name, "")
             lines += [f"# {line}" for line in comment.splitlines()]
@@ -455,7 +459,11 @@ class Schema(BaseModel):
         for name in without_role:
             assert self.rest is not None
             listed[name] = Column(name=name, role=self.rest)
-        complete = Schema(columns=tuple(listed[name] for name in names), release=self.release)
+        complete = Schema(
+            columns=tuple(listed[name] for name in names),
+            release=self.release,
+            reading=self.reading,
+        )
         if not complete.with_role(Role.QUASI_IDENTIFYING):
             raise SchemaError(
                 "No column is quasi-identifying, so there is nothing to generalize.",
@@ -525,13 +533,16 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             f"In {source}, [release]: unknown option '{option}'.",
             did_you_mean(option, EXTERNAL_OPTIONS),
         )
+    reading = ReadOptions.of_toml(content.get("read", {}), source)
     try:
-        return Schema(columns=tuple(validated), rest=content.get("rest"), release=external)
+        return Schema(
+            columns=tuple(validated), rest=content.get("rest"), release=external, reading=reading
+        )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "release")
+_ENTRIES = ("columns", "rest", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
@@ -594,4 +605,6 @@ _TOML_HEADER = """\
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5
+# [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
+#       --decimal, --thousands, --date-format
 """

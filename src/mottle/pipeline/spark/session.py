@@ -16,7 +16,7 @@ import pyarrow as pa
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import hidden_folder, translating_os_errors
-from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.batch_source import copied, open_source, parquet_source
 from mottle.io.databases import DatabaseTable
 from mottle.io.owner_key import owner_key
 from mottle.pipeline.destination import Destination
@@ -26,6 +26,7 @@ from mottle.pipeline.release import Release
 from mottle.pipeline.spark.engine import anonymize_owned
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.utils.option_values import check_key
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def anonymize_file(
     output: str | Path | DatabaseTable,
     *,
     master: str = "local[*]",
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     key: str | Path | bytes | None = None,
     overwrite: bool = False,
@@ -63,7 +64,7 @@ def anonymize_file(
         A folder, or a table of a database.
     master : str
         The cluster: ``spark://…``, ``yarn``, ``k8s://…`` or ``local[*]``.
-    text : TextOptions, optional
+    text : ReadOptions, optional
         Delimiter, quote, encoding and missing values of a text file.
     source : str
         A name for ``data``, for messages and reports.
@@ -108,7 +109,7 @@ def anonymize_file(
     destination.check()
     folder = destination.folder
     with translating_os_errors(folder), hidden_folder(folder) as stage:
-        rows = _as_parquet(data, stage, text or TextOptions(), source)
+        rows = _as_parquet(data, stage, text or ReadOptions(), source)
         owned = None
         if key is not None:
             opened = parquet_source(rows, source)
@@ -135,7 +136,7 @@ def anonymize_file(
 
 
 def _as_parquet(
-    data: str | Path | pa.RecordBatchReader, stage: Path, text: TextOptions, name: str
+    data: str | Path | pa.RecordBatchReader, stage: Path, text: ReadOptions, name: str
 ) -> Path:
     """Return a path that Spark can read: that of the input, or of a copy."""
     copy = stage / "input.parquet"

@@ -31,7 +31,6 @@ from mottle.io.atomic_write import (
 )
 from mottle.io.batch_source import (
     Source,
-    TextOptions,
     content_hash,
     copied,
     open_source,
@@ -59,6 +58,7 @@ from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
 from mottle.release.certificate import EngineFacts
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
@@ -78,7 +78,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     key: str | Path | bytes | None = None,
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     chunk_rows: int | None = None,
     totals: bool = True,
@@ -121,7 +121,7 @@ def anonymize(
         As for `mottle.anonymize`.
     key : str, Path or bytes, optional
         As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
-    text : TextOptions, optional
+    text : ReadOptions, optional
         Delimiter, quote, encoding and missing values of a text file.
     source : str
         A name for ``data`` when it is a reader, by which an interrupted run is recognized.
@@ -198,7 +198,7 @@ def anonymize(
         settings,
         limit,
         chunk_rows,
-        text or TextOptions(),
+        text or ReadOptions(),
         destination.named,
         destination.companions.numbered,
     )
@@ -210,7 +210,7 @@ def anonymize(
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
-            opened = engine.open(data, text or TextOptions(), named)
+            opened = engine.open(data, text or ReadOptions(), named)
             covering = schema.covering(opened.types.names)
             fingerprint = None
             if key is not None:
@@ -278,14 +278,14 @@ class StreamingEngine:
 
     # ------------------------------------------------------------------------------------- input
 
-    def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
+    def open(self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str) -> Source:
         """Open the input; discard an earlier attempt if the content has changed."""
         with self.clock.stage("read"):
             self.source = self._open(data, text, name)
         return self.source
 
     def _open(
-        self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str
+        self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str
     ) -> Source:
         copy = self.stage / "input.parquet"
         if isinstance(data, (str, Path)):
@@ -300,7 +300,7 @@ class StreamingEngine:
             arriving.unlink()  # the same rows; a database may send them in another order
         else:
             os.replace(arriving, copy)
-        return open_source(copy, copy, TextOptions(missing=text.missing))
+        return open_source(copy, copy, ReadOptions(missing=text.missing))
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Empty the folder unless it was made from the same content and holds the secret."""
