@@ -82,14 +82,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
     """Anonymize with another engine; returns the certificate as written."""
     options = command.source
-    text = ReadOptions(
-        options.delimiter, options.quote, options.encoding, tuple(options.missing or ())
-    )
     source = options.arguments(command.data)
     with progress_bar() as on_progress:
         return scale.anonymize(
-            Input(command.data, options.table, options.query, text),
-            command.columns.schema,
+            Input(command.data, options.table, options.query, schema.reading),
+            schema,
             command.guarantee.needed,
             command.destination.target.place,
             overwrite=command.overwrite,

@@ -71,7 +71,8 @@ def read_table(
     UsageError
         The path is a database, or an option is not valid.
     DataError
-        The file is damaged, belongs to a release, or is not a table with distinct column names and at least one row.
+        The file is damaged, belongs to a release, or is not a table with distinct column names and
+        at least one row.
 
     Examples
     --------

@@ -33,12 +33,24 @@ Word = TypeVar("Word", bound=str)
 
 
 class Role(StrEnum):
-    """What an adversary may do with a column (ARX's four attribute types)."""
+    """What an adversary may do with a column (ARX's four attribute types), and whose row it is."""
 
     IDENTIFYING = "identifying"  # names the person: removed
+    PERSON = "person"  # says whose row it is, of people with several: removed
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
     SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
     INSENSITIVE = "insensitive"  # none of these: published unchanged
+
+    @property
+    def removed(self) -> bool:
+        """Whether columns of this role are left out of the release."""
+        return self in (Role.IDENTIFYING, Role.PERSON)
+
+
+class Unit(StrEnum):
+    """What one row is taken for where no column says whose row it is."""
+
+    ROW = "row"  # rows are protected, and nothing is said about people
 
 
 class Representation(StrEnum):
@@ -150,6 +162,7 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
+    ``unit`` is "row" when rows are to be protected although people may have several.
     ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
     table is read (the table ``[read]`` of mottle.toml).
 
@@ -162,13 +175,15 @@ class Schema(BaseModel):
 
     columns: tuple[Column, ...]
     rest: Role | None = None
+    unit: Unit | None = None
     release: ExternalRelease | None = None
     reading: ReadOptions = ReadOptions()
 
-    @field_validator("rest", mode="before")
+    @field_validator("rest", "unit", mode="before")
     @classmethod
-    def _known_role(cls, value: object) -> object:
-        return parse_word(Role, value) if isinstance(value, str) else value
+    def _known_word(cls, value: object, info: Any) -> object:
+        words = {"rest": Role, "unit": Unit}[info.field_name]
+        return parse_word(words, value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _each_column_once(self) -> Schema:
@@ -178,6 +193,32 @@ class Schema(BaseModel):
             raise ValueError(f"column '{twice[0]}' is given a role twice")
         return self
 
+    @model_validator(mode="after")
+    def _one_person_column(self) -> Schema:
+        named = [column.name for column in self.with_role(Role.PERSON)]
+        if len(named) > 1:
+            raise ValueError(
+                f"columns '{named[0]}' and '{named[1]}' both say whose row it is; give one of them"
+                " role = 'identifying'"
+            )
+        if self.rest is Role.PERSON:
+            raise ValueError("rest cannot be 'person': one column says whose row it is")
+        if named and self.unit is not None:
+            raise ValueError(
+                f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
+            )
+        return self
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, if there is one."""
+        return next((column.name for column in self.with_role(Role.PERSON)), None)
+
+    @property
+    def removed(self) -> frozenset[str]:
+        """The names of the columns that are left out of the release."""
+        return frozenset(column.name for column in self.columns if column.role.removed)
+
     @classmethod
     def of(
         cls,
@@ -186,6 +227,8 @@ class Schema(BaseModel):
         sensitive: Sequence[str] = (),
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
+        person: str | None = None,
+        unit: Unit | str | None = None,
         rest: Role | str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -208,6 +251,11 @@ class Schema(BaseModel):
             Columns that name a person; they are removed.
         insensitive : sequence of str, optional
             Other columns that are published unchanged.
+        person : str, optional
+            The column that says whose row it is, where people have several rows. It is removed,
+            and k is counted in people.
+        unit : {"row"}, optional
+            "row" if rows are to be protected, although a column that names people repeats.
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
@@ -233,8 +281,8 @@ class Schema(BaseModel):
         Returns
         -------
         Schema
-            The schema, with its columns in the order of the roles: identifying, quasi-identifying,
-            sensitive, insensitive.
+            The schema, with its columns in the order of the roles: identifying, person,
+            quasi-identifying, sensitive, insensitive.
 
         Raises
         ------
@@ -246,6 +294,7 @@ class Schema(BaseModel):
         details: dict[str, dict[str, Any]] = {}
         for role, names in (
             (Role.IDENTIFYING, identifying),
+            (Role.PERSON, () if person is None else (person,)),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
             (Role.INSENSITIVE, insensitive),
@@ -273,7 +322,8 @@ class Schema(BaseModel):
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
-        return _validated("the schema", {"columns": details, "rest": rest}, folder=Path())
+        content = {"columns": details, "rest": rest, "unit": unit}
+        return _validated("the schema", content, folder=Path())
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -354,6 +404,10 @@ class Schema(BaseModel):
         lines = [_toml_header()]
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+        if self.unit is not None:
+            lines.append(
+                f"unit = {_quoted(self.unit)}  # rows are protected, people may have several\n"
+            )
         if self.release is not None:
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
@@ -406,10 +460,33 @@ class Schema(BaseModel):
         SchemaError
             There is no such role.
         """
+        return self._with(rest=rest)
+
+    def with_unit(self, unit: Unit | str) -> Schema:
+        """Return a copy that states what one row is taken for.
+
+        Parameters
+        ----------
+        unit : Unit or str
+            "row" if rows are to be protected.
+
+        Returns
+        -------
+        Schema
+            The copy.
+
+        Raises
+        ------
+        SchemaError
+            There is no such unit, or a column says whose row it is.
+        """
+        return self._with(unit=unit)
+
+    def _with(self, **entries: object) -> Schema:
         try:
-            return self.model_copy(update={"rest": parse_word(Role, rest)})
-        except ValueError as error:
-            raise SchemaError(f"rest: {error}.") from None
+            return Schema.model_validate({**dict(self), **entries})
+        except ValidationError as error:
+            raise SchemaError(f"{_first_problem(error)}.") from None
 
     def with_role(self, role: Role) -> tuple[Column, ...]:
         """Return the columns that have a role.
@@ -461,6 +538,7 @@ class Schema(BaseModel):
             listed[name] = Column(name=name, role=self.rest)
         complete = Schema(
             columns=tuple(listed[name] for name in names),
+            unit=self.unit,
             release=self.release,
             reading=self.reading,
         )
@@ -536,13 +614,17 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
     reading = ReadOptions.of_toml(content.get("read", {}), source)
     try:
         return Schema(
-            columns=tuple(validated), rest=content.get("rest"), release=external, reading=reading
+            columns=tuple(validated),
+            rest=content.get("rest"),
+            unit=content.get("unit"),
+            release=external,
+            reading=reading,
         )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "release", "read")
+_ENTRIES = ("columns", "rest", "unit", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
@@ -597,6 +679,7 @@ _TOML_HEADER = """\
 # What each column is. mottle reads this file with --schema.
 #
 # role: identifying        removed from the release (names, numbers that name a person)
+#       person             removed; says whose row it is, of people with several: k counts people
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is

@@ -128,9 +128,9 @@ def read_delimited(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
-    ...     _ = path.write_text("age;postcode;size\\n31;01234;1,75\\n?;98765;1,8\\n")
+    ...     _ = path.write_text("age;code;size\\n31;012;1,75\\n?;987;1,8\\n")
     ...     read_delimited(path, missing=["?"], decimal=",").to_pylist()
-    [{'age': 31, 'postcode': '01234', 'size': 1.75}, {'age': None, 'postcode': '98765', 'size': 1.8}]
+    [{'age': 31, 'code': '012', 'size': 1.75}, {'age': None, 'code': '987', 'size': 1.8}]
     """
     options = ReadOptions(
         missing=tuple(missing),

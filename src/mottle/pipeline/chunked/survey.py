@@ -63,7 +63,7 @@ class DomainSurvey:
         check_publishable(rows, self.schema)
         for column in self.schema.columns:
             values = rows.column(column.name)
-            if pa.types.is_dictionary(values.type) and column.role is not Role.IDENTIFYING:
+            if pa.types.is_dictionary(values.type) and not column.role.removed:
                 order = tuple(dictionary_order(values, column.name).to_pylist())
                 self.orders.setdefault(column.name, {})[order] = None
             if column.role is Role.QUASI_IDENTIFYING:
