@@ -13,6 +13,7 @@ from mottle.cli.commands import Anonymize
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
+from mottle.schema.model import Schema
 
 
 def run(command: Anonymize) -> None:
@@ -38,8 +39,15 @@ def run(command: Anonymize) -> None:
         raise typer.Exit(BROKEN)
 
 
+def _schema(command: Anonymize) -> Schema:
+    """The schema, with reading options as typed, or else as in mottle.toml."""
+    schema = command.columns.schema
+    return schema.with_reading(command.source.options.over(schema.reading))
+
+
 def _in_memory(command: Anonymize, began: float) -> Certificate:
     """Anonymize the whole table at once; returns the certificate as written."""
+    schema = _schema(command)
     target = command.destination.target
     target.check(
         command.private,
@@ -50,11 +58,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
     )
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
-        original = command.source.read(command.data)
+        original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
         release = anonymize(
             original,
-            command.columns.schema,
+            schema,
             command.guarantee.needed,
             method=command.method,
             representation=command.representation,
@@ -81,7 +89,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
 
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
     """Anonymize with another engine; returns the certificate as written."""
-    options = command.source
+    options, schema = command.source, _schema(command)
     source = options.arguments(command.data)
     with progress_bar() as on_progress:
         return scale.anonymize(

@@ -72,7 +72,7 @@ def save_release(
     secrets: list[Secret] = []
     if private is not None:
         links = _links_of(release)
-        secrets.append((Path(private), lambda file, _: write_links(links, file)))
+        secrets.append((Path(private), lambda file, _: write_links(links, file, release.reading)))
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))
@@ -109,7 +109,7 @@ def private_links(
         return
     links, link_file = _links_of(release), Path(private)
     with staged(link_file.parent, [link_file.name], overwrite=overwrite) as stage:
-        write_links(links, stage / link_file.name)
+        write_links(links, stage / link_file.name, release.reading)
         yield
 
 

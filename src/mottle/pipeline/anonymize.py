@@ -24,7 +24,7 @@ from mottle.pipeline.certify import (
     protected_values,
     warn_about,
 )
-from mottle.pipeline.owner import OwnedTable
+from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
@@ -141,7 +141,7 @@ def anonymize(
     chosen = _method(settings, guarantee)
     check_schema(schema)
     secret = Secret.draw(seed)
-    table = as_table(data)
+    table = as_table(data, schema.reading)
     schema = schema.covering(table.column_names)
     check_publishable(table, schema)
     if table.num_rows == 0:
@@ -151,6 +151,9 @@ def anonymize(
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     if owned is not None:
         secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
+        fingerprint = owned.fingerprint(secret)
+    else:
+        fingerprint = fingerprint_of(schema, [table], secret)
 
     with clock.stage("code"):
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
@@ -195,10 +198,14 @@ def anonymize(
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
-    links = part.links
-    if owned is not None:
-        links = replace(links, fingerprint=owned.fingerprint(secret))
-    release = Release(published.table, published.columns, certificate, links, published.sensitive)
+    release = Release(
+        published.table,
+        published.columns,
+        certificate,
+        replace(part.links, fingerprint=fingerprint),
+        published.sensitive,
+        reading=schema.reading,
+    )
     if settings.audit == "full":
         with clock.stage("audit"):
             replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)

@@ -482,6 +482,21 @@ class Schema(BaseModel):
         """
         return self._with(unit=unit)
 
+    def with_reading(self, reading: ReadOptions) -> Schema:
+        """Return a copy that states how the table is read.
+
+        Parameters
+        ----------
+        reading : ReadOptions
+            The options, instead of those of the schema.
+
+        Returns
+        -------
+        Schema
+            The copy.
+        """
+        return self._with(reading=reading)
+
     def _with(self, **entries: object) -> Schema:
         try:
             return Schema.model_validate({**dict(self), **entries})

@@ -18,6 +18,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.methods.buckets.tree import CutError, Knowledge, Summary
 from mottle.pipeline.streaming import engine
 from mottle.release.certificate import Certificate
+from mottle.schema.reading import ReadOptions
 
 ROWS = 3000
 QI = ["age", "sex", "education", "marital_status", "workclass"]

@@ -44,7 +44,7 @@ def check_marks(decimal: str | None, thousands: str | None) -> None:
                 f"--{option} must be one character that is no digit, sign or letter.",
                 "Write for instance --decimal ',' --thousands '.'.",
             )
-    if decimal is not None and decimal == thousands or thousands == "." and decimal is None:
+    if thousands is not None and thousands == (decimal or "."):
         raise UsageError(
             "The decimal mark and the thousands separator are the same character.",
             "Give both: --decimal ',' --thousands '.'.",

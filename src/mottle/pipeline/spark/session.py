@@ -109,7 +109,8 @@ def anonymize_file(
     destination.check()
     folder = destination.folder
     with translating_os_errors(folder), hidden_folder(folder) as stage:
-        rows = _as_parquet(data, stage, text or ReadOptions(), source)
+        reading = (text or ReadOptions()).over(schema.reading)
+        rows = _as_parquet(data, stage, reading, source)
         owned = None
         if key is not None:
             opened = parquet_source(rows, source)
@@ -130,6 +131,7 @@ def anonymize_file(
             if internal is not None:
                 owner = internal.owner_of(parquet_source(rows, source), ())
                 internal = replace(internal, owner=owner)
+            release = replace(release, reading=reading)
             certificate = release.save(output, internal=internal, **written)
     stored = destination.rows(release.stored.schema, certificate)
     return Release(stored, release.columns, certificate)

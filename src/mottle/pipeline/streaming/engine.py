@@ -48,7 +48,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.owner import OwnedTable, described_columns
+from mottle.pipeline.owner import OwnedTable, described_columns, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
@@ -122,7 +122,7 @@ def anonymize(
     key : str, Path or bytes, optional
         As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
     text : ReadOptions, optional
-        Delimiter, quote, encoding and missing values of a text file.
+        How a file is read, completed by the options of the schema.
     source : str
         A name for ``data`` when it is a reader, by which an interrupted run is recognized.
     chunk_rows : int, optional
@@ -179,6 +179,7 @@ def anonymize(
         key=key,
     )
     check_chunked(schema, guarantee, settings)
+    reading = (text or ReadOptions()).over(schema.reading)
     limit = memory_bytes(memory)
     destination = Destination.of(
         output,
@@ -198,7 +199,7 @@ def anonymize(
         settings,
         limit,
         chunk_rows,
-        text or ReadOptions(),
+        reading,
         destination.named,
         destination.companions.numbered,
     )
@@ -210,7 +211,7 @@ def anonymize(
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
-            opened = engine.open(data, text or ReadOptions(), named)
+            opened = engine.open(data, reading, named)
             covering = schema.covering(opened.types.names)
             fingerprint = None
             if key is not None:
@@ -218,6 +219,8 @@ def anonymize(
                 cut = {"name": "streaming", "memory": limit, "rows": chunk_rows}
                 engine.use_secret(owned.secret(covering, guarantee, settings, cut))
                 fingerprint = owned.fingerprint(engine.secret)
+            elif private is not None:
+                fingerprint = fingerprint_of(covering, opened.read(), engine.secret)
             done = drive(
                 engine,
                 covering,
@@ -236,6 +239,7 @@ def anonymize(
             original=opened,
             blocks=[part.blocks for part in done.parts],
             fingerprint=fingerprint,
+            reading=reading,
             text=not isinstance(destination.output, DatabaseTable),
             on_progress=partial(clock.report_share, "write", done.plan.rows),
         )
@@ -300,7 +304,7 @@ class StreamingEngine:
             arriving.unlink()  # the same rows; a database may send them in another order
         else:
             os.replace(arriving, copy)
-        return open_source(copy, copy, ReadOptions(missing=text.missing))
+        return open_source(copy, copy, text)
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Empty the folder unless it was made from the same content and holds the secret."""
