@@ -20,7 +20,7 @@ from mottle.io.release_input import (
 from mottle.io.text.delimited import read_delimited
 from mottle.schema.reading import ReadOptions
 
-__all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "read_table"]
+__all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "is_text_file", "read_table"]
 
 ARROW_FILE_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
@@ -212,6 +212,24 @@ def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | Non
     if magic.startswith(ARROW_FILE_MAGIC):
         return _read_arrow
     return None
+
+
+def is_text_file(path: Path) -> bool:
+    """Tell whether a path is a file that is read as delimited text.
+
+    Parameters
+    ----------
+    path : Path
+        The path.
+
+    Returns
+    -------
+    bool
+        False for folders and databases as well.
+    """
+    if is_database(path) or os.path.isdir(path):
+        return False
+    return _binary_reader(path, first_bytes(path)) is None
 
 
 def is_parquet(path: Path, magic: bytes) -> bool:

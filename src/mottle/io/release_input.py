@@ -8,6 +8,7 @@ it, by the metadata of its Parquet file, and, where none of them is left, by the
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,8 +41,8 @@ def refuse_release_file(path: Path) -> None:
     DataError
         It is a release.
     """
-    if path.is_dir():
-        if (path / _CERTIFICATE).is_file():
+    if os.path.isdir(path):
+        if os.path.isfile(path / _CERTIFICATE):
             raise DataError(f"{path} is a release, not an original table.", _ORIGINAL)
         return
     if path.name in _certified(path.parent / _CERTIFICATE):
