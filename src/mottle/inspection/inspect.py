@@ -17,7 +17,7 @@ from mottle.inspection.notes import notes_on
 from mottle.inspection.profile import Profile
 from mottle.inspection.reading import read_and_detect
 from mottle.inspection.roles import Proposal, choose_person, propose, propose_kind
-from mottle.inspection.singling_out import KnownColumns, group_sizes, row_keys, singled_out
+from mottle.inspection.singling_out import KnownColumns, group_sizes, hashes_of, singled_out
 from mottle.release.unchanged import unchanged_of, warnings_about
 from mottle.schema.model import Column, Kind, Representation, Role, Schema, Unit
 from mottle.schema.reading import ReadOptions
@@ -185,13 +185,10 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
             column, found = _described(profile, values, proposal, whose=place == whose)
         columns.append(column)
         codes[column.name] = found
-    known = {
-        column.name: codes[column.name]
-        for column in columns
-        if column.role is Role.QUASI_IDENTIFYING
-    }
-    groups = group_sizes(row_keys(known.values(), table.num_rows))
-    everything = group_sizes(row_keys(codes.values(), table.num_rows))
+    hashes = hashes_of(codes)
+    known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFYING]
+    groups = group_sizes([hashes[name] for name in known], table.num_rows)
+    everything = group_sizes(list(hashes.values()), table.num_rows)
     proposed = Schema(columns=tuple(Column(name=c.name, role=c.role) for c in columns))
     unchanged = unchanged_of(table, proposed)
     duplicates = table.num_rows - len(everything)
@@ -202,7 +199,7 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
         columns=tuple(columns),
         unique_share=float((groups == 1).sum() / table.num_rows),
         below_five_share=float(groups[groups < 5].sum() / table.num_rows),
-        known=singled_out(known, table.num_rows),
+        known=singled_out({name: codes[name] for name in known}, table.num_rows),
         duplicates=duplicates,
         reading=read.options,
         unit=None,
@@ -223,9 +220,8 @@ def _described(
             f"it names people and repeats, {profile.distinct:,} values in {profile.filled:,} rows:"
             " people have several rows, and k has to count people"
         )
-    if kind.form.has_items and role in (Role.QUASI_IDENTIFYING, Role.IDENTIFYING):
-        if not proposal.hipaa:
-            role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
+    if kind.form.has_items and role.removed and not proposal.hipaa:
+        role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
     column = InspectedColumn(
         name=profile.name,
         type=str(values.type),

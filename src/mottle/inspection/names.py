@@ -86,7 +86,9 @@ _HIPAA: tuple[tuple[str, frozenset[str]], ...] = (
     ("fax numbers", _words("fax telefax")),
     (
         "telephone numbers",
-        _words("phone phones telephone telefon telefono telefoonnummer tel mobile mobil handy cell"),
+        _words(
+            "phone phones telephone telefon telefono telefoonnummer tel mobile mobil handy cell"
+        ),
     ),
     (
         "social security numbers",
@@ -96,7 +98,9 @@ _HIPAA: tuple[tuple[str, frozenset[str]], ...] = (
     ("medical record numbers", _words("mrn fallnummer encounter chart krankenaktennummer")),
     (
         "health plan beneficiary numbers",
-        _words("beneficiary policy versicherungsnummer versichertennummer medicare medicaid police"),
+        _words(
+            "beneficiary policy versicherungsnummer versichertennummer medicare medicaid police"
+        ),
     ),
     (
         "account numbers",
@@ -330,8 +334,8 @@ _SENSITIVE = re.compile(
     r"|handicap|glucose|cholest|hba1c|genotyp|gave birth|pregnan|schwanger|abortion|depress|psych"
 )
 _SENSITIVE_WORDS = _words(
-    "diag dx icd hiv aids drug drugs glu serum a1c lab test tests score grade debt vote party partei"
-    " crime dna gene lohn renta dette deuda mortality verdict"
+    "diag dx icd hiv aids drug drugs glu serum a1c lab test tests score grade debt vote party"
+    " partei crime dna gene lohn renta dette deuda mortality verdict"
 )
 _MEDICINES = re.compile(
     r"(insulin|formin|gliptin|glitazone|glinide|statin|pril|sartan|olol|cillin|mycin|azole|oxetine"

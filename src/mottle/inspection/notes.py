@@ -82,8 +82,8 @@ def _markers(profile: Profile) -> Iterator[str]:
         spread = max(float(others[-1] - others[0]), 1.0)
         if int(lonely) in _MARKERS and abs(lonely - next_one) > 0.5 * spread:
             yield (
-                f"Column '{profile.name}': {int(lonely)} is far from all other values. If it stands"
-                " for a missing value, replace it before; if it means 'more than', it is a top code."
+                f"Column '{profile.name}': {int(lonely)} is far from all other values. It may stand"
+                " for a missing value, which should be replaced before, or be a top code."
             )
 
 

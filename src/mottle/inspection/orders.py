@@ -11,9 +11,11 @@ _MOST_BANDS = 60
 _FEWEST = 3
 _NUMBER = r"[$€£]?\s*(\d+(?:[.,]\d{3})*(?:[.,]\d+)?)\s*(k)?"
 _UNIT = r"(?:\s*(?:%|[a-zäöüéèêáíóúñ]+\.?)){0,4}"
-_RANGE = re.compile(rf"^[\[(]?\s*{_NUMBER}\s*(?:-|–|—|to|bis|à|a|\.\.|,|;)\s*{_NUMBER}\s*[\])]?{_UNIT}$")
+_RANGE = re.compile(
+    rf"^[\[(]?\s*{_NUMBER}\s*(?:-|–|—|to|bis|à|a|\.\.|,|;)\s*{_NUMBER}\s*[\])]?{_UNIT}$"
+)
 _FROM = re.compile(
-    rf"^(?:>=?|≥|over|more than|above|from|über|uber|ab|mehr als|plus de|más de)\s*{_NUMBER}{_UNIT}$"
+    rf"^(?:>=?|≥|over|more than|above|from|über|ab|mehr als|plus de|más de)\s*{_NUMBER}{_UNIT}$"
     rf"|^{_NUMBER}\s*(?:\+|and (?:over|more|older|above)|or (?:more|over|older)|und (?:mehr|älter)"
     rf"|et plus|o más|y más){_UNIT}$"
 )

@@ -196,7 +196,9 @@ def spelling_variants(profile: Profile) -> Iterator[tuple[str, ...]]:
         return
     groups: dict[str, list[str]] = {}
     mask = pc.is_in(plain, value_set=repeated)
-    pairs = zip(plain.filter(mask).to_pylist(), profile.values.filter(mask).to_pylist(), strict=True)
+    pairs = zip(
+        plain.filter(mask).to_pylist(), profile.values.filter(mask).to_pylist(), strict=True
+    )
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
     for values in groups.values():

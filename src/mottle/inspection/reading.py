@@ -23,7 +23,21 @@ __all__ = ["ReadTable", "read_and_detect"]
 
 _MISSING = frozenset(
     [
-        *("?", "??", "na", "n/a", "n.a.", "#n/a", "nan", "null", "-", "--", ".", "missing", "(null)"),
+        *(
+            "?",
+            "??",
+            "na",
+            "n/a",
+            "n.a.",
+            "#n/a",
+            "nan",
+            "null",
+            "-",
+            "--",
+            ".",
+            "missing",
+            "(null)",
+        ),
         *("unknown", "not available", "not known", "unbekannt", "k.a.", "keine angabe", "inconnu"),
         *("desconocido", "sconosciuto", "<na>", "#null!", "nil", "<null>"),
     ]
@@ -76,7 +90,9 @@ def read_and_detect(data: object, given: ReadOptions) -> ReadTable:
     """
     if isinstance(data, str | Path) and is_text_file(Path(data)):
         return _text_file(Path(data), given)
-    read = read_table(data, **given.model_dump()) if isinstance(data, str | Path) else as_table(data)
+    read = (
+        read_table(data, **given.model_dump()) if isinstance(data, str | Path) else as_table(data)
+    )
     words = given.missing or tuple(_missing_words(read))
     found = ReadOptions(missing=words).over(given)
     return ReadTable(mask_missing_markers(read, words), found)
@@ -95,16 +111,14 @@ def _text_file(path: Path, given: ReadOptions) -> ReadTable:
     decimal, thousands = given.decimal, given.thousands
     if decimal is None and thousands is None:
         decimal, thousands = _marks(text)
-    formats, notes = given.date_format, []
-    if not formats:
-        formats, notes = _date_formats(text)
+    formats, notes = (given.date_format, []) if given.date_format else _date_formats(text)
     options = given.model_copy(
         update={
             **_written(cells, given),
             "missing": words,
             "decimal": decimal,
             "thousands": thousands,
-            "date_format": tuple(formats),
+            "date_format": formats,
         }
     )
     return ReadTable(normalize(with_types(masked, options)), options, tuple(notes))
@@ -181,7 +195,7 @@ def _some(column: pa.ChunkedArray, pattern: str) -> bool:
 # ------------------------------------------------------------------------------------------- dates
 
 
-def _date_formats(text: dict[str, pa.ChunkedArray]) -> tuple[list[str], list[str]]:
+def _date_formats(text: dict[str, pa.ChunkedArray]) -> tuple[tuple[str, ...], list[str]]:
     """Formats of dates that columns have, and what could not be decided."""
     fitting: dict[str, list[str]] = {}
     for name, column in text.items():
@@ -202,7 +216,7 @@ def _date_formats(text: dict[str, pa.ChunkedArray]) -> tuple[list[str], list[str
                 f"Column '{name}' looks like dates, but not all of them have one format or are days"
                 " of the calendar; it stays text."
             )
-    return list(clear), notes
+    return tuple(clear), notes
 
 
 def _fitting(distinct: pa.ChunkedArray) -> list[str]:

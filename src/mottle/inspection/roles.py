@@ -53,7 +53,7 @@ class Proposal:
     role: Role
     why: str  # follows "because"
     hipaa: str = ""  # the identifier of HIPAA's list that the column holds
-    may_be_person: int = 0  # how likely it says whose row it is, if people have several; 0: it does not
+    may_be_person: int = 0  # how well it says whose row it is, if people have several; 0: not
     code_list: bool = False  # whether whole numbers are codes
 
 
@@ -112,9 +112,10 @@ def _weight(column: Profile) -> Proposal | None:
             "it seems to be a survey weight, which says nothing about a person but is a row's own"
             " and can be looked up in other files; make it insensitive if analysts need it and"
             " nobody else has it",
-            _UNIQUE_NUMBERS,
         )
-    return Proposal(Role.INSENSITIVE, "it seems to be a survey weight, and rows share their weights")
+    return Proposal(
+        Role.INSENSITIVE, "it seems to be a survey weight, and rows share their weights"
+    )
 
 
 def _count(column: Profile) -> Proposal | None:
@@ -141,9 +142,9 @@ def _identifier_by_name(column: Profile) -> Proposal | None:
         if numbered and not names_people(words):
             return Proposal(
                 Role.QUASI_IDENTIFYING,
-                f"its name speaks of a number, but there are only {column.distinct} values: they are"
-                " codes of something that an adversary may know",
-                code_list=True,
+                f"its name speaks of a number, but there are only {column.distinct} values:"
+                " something that an adversary may know",
+                code_list=words[-1] != "num",
             )
         if title in ("names", _GEOGRAPHIC) and (names_another_thing(words) or is_place(words)):
             return Proposal(
@@ -183,7 +184,9 @@ def _place(column: Profile) -> Proposal | None:
     """Places before unique values: a postcode of a small table may be unique."""
     if not is_place(column.words):
         return None
-    return Proposal(Role.QUASI_IDENTIFYING, "it is a place, which an adversary may know", _GEOGRAPHIC)
+    return Proposal(
+        Role.QUASI_IDENTIFYING, "it is a place, which an adversary may know", _GEOGRAPHIC
+    )
 
 
 def _sensitive(column: Profile) -> Proposal | None:
@@ -287,9 +290,7 @@ def choose_person(columns: Sequence[Profile], proposals: Sequence[Proposal]) -> 
     best = max(score for score, _, _ in likely)
     # The column that names people best: if there every row has its own value, rows are people.
     chosen = [(values, place) for score, values, place in likely if score == best]
-    repeated = [
-        (values, place) for values, place in chosen if values < columns[-place].filled
-    ]
+    repeated = [(values, place) for values, place in chosen if values < columns[-place].filled]
     if best >= 3 and not repeated:
         return None
     others = [

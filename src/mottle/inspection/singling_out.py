@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mottle.typing import Int32Array, Int64Array
 
-__all__ = ["KnownColumns", "group_sizes", "row_keys", "singled_out"]
+__all__ = ["KnownColumns", "group_sizes", "hashes_of", "singled_out"]
 
-_WORK = 30_000_000  # cells that are looked at for each number of columns
-_FEWEST_TRIED, _MOST_TRIED = 30, 600  # combinations
-_DEEPEST = 6
+_WORK = 15_000_000  # rows that are sorted for each number of columns
+_FEWEST_TRIED, _MOST_TRIED = 20, 400  # combinations
+_DEEPEST = 4
+_TABLE = 1 << 21  # combinations up to which they are counted in a table
 _WORST_SHOWN = 3
 
-UInt64Array = np.ndarray
+UInt64Array = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -32,50 +34,50 @@ class KnownColumns:
     possible: int  # combinations there are
 
 
-def row_keys(columns: Iterable[Int32Array], rows: int) -> UInt64Array:
-    """Give every row a number that is the same where all columns are.
+def hashes_of(columns: Mapping[str, Int32Array]) -> dict[str, UInt64Array]:
+    """Give every value of every column a random number.
+
+    Sums of these numbers over columns are the same for rows with the same values; other rows have
+    the same sum with a chance of about rows² / 2^65.
 
     Parameters
     ----------
-    columns : iterable of Int32Array
-        Codes of the rows.
+    columns : mapping of str to Int32Array
+        Codes of the rows by column.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        The number of every row's value, by column.
+    """
+    generator = np.random.default_rng(0)
+    return {
+        name: generator.integers(0, 2**64, int(codes.max(initial=0)) + 1, np.uint64)[codes]
+        for name, codes in columns.items()
+    }
+
+
+def group_sizes(hashes: Sequence[UInt64Array], rows: int) -> Int64Array:
+    """Count the rows of every combination of values.
+
+    Parameters
+    ----------
+    hashes : sequence of numpy.ndarray
+        Columns, as from `hashes_of`.
     rows : int
         The number of rows.
 
     Returns
     -------
-    numpy.ndarray
-        64-bit hashes; different rows have the same one with a chance of about rows² / 2^65.
+    Int64Array
+        The number of rows of each combination that occurs.
     """
     keys = np.zeros(rows, np.uint64)
-    for codes in columns:
-        keys = _mixed(keys + codes.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    return keys
-
-
-def _mixed(keys: UInt64Array) -> UInt64Array:
-    """The finalizer of splitmix64, a permutation of 64-bit numbers."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
-
-
-def group_sizes(keys: UInt64Array) -> Int64Array:
-    """Count the rows of every key.
-
-    Parameters
-    ----------
-    keys : numpy.ndarray
-        As from `row_keys`.
-
-    Returns
-    -------
-    Int64Array
-        The number of rows of each different key.
-    """
-    ordered = np.sort(keys)
-    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    return np.asarray(np.diff(np.concatenate([[0], starts, [len(keys)]])), np.int64)
+    for column in hashes:
+        keys += column
+    keys.sort()
+    starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    return np.asarray(np.diff(np.concatenate([[0], starts, [rows]])), np.int64)
 
 
 def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColumns, ...]:
@@ -103,6 +105,7 @@ def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColu
     [(1, 0.125), (2, 0.5)]
     """
     names = list(columns)
+    counter = _Counter.of(columns, rows)
     tries = int(np.clip(_WORK // max(rows, 1), _FEWEST_TRIED, _MOST_TRIED))
     generator = np.random.default_rng(0)
     found = []
@@ -115,7 +118,7 @@ def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColu
         else:
             drawn = [_draw(names, number, generator) for _ in range(_FEWEST_TRIED)]
             likely = _extended(bad, names, tries - len(drawn))
-        shares = {chosen: _share(chosen, columns, rows) for chosen in dict.fromkeys(drawn + likely)}
+        shares = {chosen: counter.share(chosen) for chosen in dict.fromkeys(drawn + likely)}
         ranked = sorted(shares, key=lambda chosen: -shares[chosen])
         bad = ranked[: max(1, tries // 10)]
         found.append(
@@ -128,7 +131,7 @@ def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColu
             )
         )
     if len(names) > _DEEPEST:
-        share = _share(tuple(names), columns, rows)
+        share = counter.share(names)
         found.append(KnownColumns(len(names), share, (), 1, 1))
     return tuple(found)
 
@@ -153,6 +156,27 @@ def _extended(
     return list(made)[:most]
 
 
-def _share(chosen: Sequence[str], columns: Mapping[str, Int32Array], rows: int) -> float:
-    sizes = group_sizes(row_keys((columns[name] for name in chosen), rows))
-    return float((sizes == 1).sum() / rows)
+@dataclass(frozen=True)
+class _Counter:
+    """Counts rows with a combination of values of their own."""
+
+    rows: int
+    codes: Mapping[str, Int32Array]
+    sizes: Mapping[str, int]  # number of values
+    hashes: Mapping[str, UInt64Array]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Int32Array], rows: int) -> _Counter:
+        sizes = {name: int(codes.max(initial=0)) + 1 for name, codes in columns.items()}
+        return cls(rows, columns, sizes, hashes_of(columns))
+
+    def share(self, chosen: Sequence[str]) -> float:
+        """The share of the rows that some columns single out."""
+        if prod(self.sizes[name] for name in chosen) <= _TABLE:  # a count for every combination
+            keys = np.zeros(self.rows, np.int32)
+            for name in chosen:
+                keys = keys * np.int32(self.sizes[name]) + self.codes[name]
+            sizes = np.bincount(keys)
+        else:
+            sizes = group_sizes([self.hashes[name] for name in chosen], self.rows)
+        return float((sizes == 1).sum() / self.rows)
