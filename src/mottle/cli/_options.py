@@ -252,7 +252,17 @@ class ColumnOptions(OptionGroup):
     ] = None
     unit: Annotated[
         str | None,
-        typer.Option(metavar="row", help="Protect rows, although people may have several."),
+        typer.Option(
+            help="What is protected: row, although people may have several; or person.",
+            metavar="WORD",
+        ),
+    ] = None
+    per_person: Annotated[
+        str | None,
+        typer.Option(
+            help="With --person: aggregate, to make one row of all rows of a person.",
+            metavar="WORD",
+        ),
     ] = None
     insensitive: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Insensitive columns: a,b.")
@@ -325,7 +335,7 @@ class ColumnOptions(OptionGroup):
     def given(self) -> bool:
         """Whether any option about columns is given."""
         lists = any(self.lists.values())
-        others = (self.schema_file, self.rest, self.unit)
+        others = (self.schema_file, self.rest, self.unit, self.per_person)
         return lists or any(value is not None for value in others)
 
     @cached_property
@@ -340,7 +350,7 @@ class ColumnOptions(OptionGroup):
                 )
             schema = model.Schema.read(self.schema_file)
             schema = schema if self.rest is None else schema.with_rest(self.rest)
-            return schema if self.unit is None else schema.with_unit(self.unit)
+            return schema.with_unit(self.unit, self.per_person)
         if not self.qi:
             raise UsageError(
                 "No quasi-identifiers (columns that an adversary may know) are named.",
@@ -354,6 +364,7 @@ class ColumnOptions(OptionGroup):
             insensitive=as_names(self.insensitive),
             person=self.person,
             unit=self.unit,
+            per_person=self.per_person,
             rest=self.rest,
             kinds=as_pairs("--kind", self.kind),
             weights={

@@ -9,6 +9,7 @@ from pathlib import Path
 from mottle import methods
 from mottle.audit.certificate_audit import full_audit
 from mottle.encoding.encode import encode
+from mottle.encoding.people import People
 from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
@@ -31,6 +32,13 @@ from mottle.pipeline.replay import replay_of
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
+from mottle.pipeline.unit import (
+    Repeats,
+    check_repeats,
+    columns_to_count,
+    demand_of_people,
+    unit_facts,
+)
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
@@ -142,6 +150,7 @@ def anonymize(
     check_schema(schema)
     secret = Secret.draw(seed)
     table = as_table(data, schema.reading)
+    to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
     check_publishable(table, schema)
     if table.num_rows == 0:
@@ -156,10 +165,13 @@ def anonymize(
         fingerprint = fingerprint_of(schema, [table], secret)
 
     with clock.stage("code"):
+        check_repeats(schema, (Repeats.of(table, name) for name in to_count))
+        people = None if schema.person is None else People.of(table, schema.person)
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
         warn_about(unchanged)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
+        demand = demand_of_people(demand, people, guarantee, chosen)
         if chosen.dummies is not None:
             demand = demand.with_dummies(chosen.dummies(demand))
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)
@@ -195,6 +207,13 @@ def anonymize(
         seconds=clock.seconds,
         least_total=records.least_total,
         unchanged=unchanged,
+        unit=unit_facts(
+            schema,
+            people=None if people is None else people.count,
+            most=None if people is None else people.most,
+            largest_share=measured.people.get("largest_share"),
+            k=demand.degree,
+        ),
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
@@ -202,7 +221,7 @@ def anonymize(
         published.table,
         published.columns,
         certificate,
-        replace(part.links, fingerprint=fingerprint),
+        replace(part.links, fingerprint=None if demand.dummies else fingerprint),
         published.sensitive,
         reading=schema.reading,
     )

@@ -48,9 +48,16 @@ class Role(StrEnum):
 
 
 class Unit(StrEnum):
-    """What one row is taken for where no column says whose row it is."""
+    """What is protected, and what k counts."""
 
-    ROW = "row"  # rows are protected, and nothing is said about people
+    PERSON = "person"  # people; without a person column, every row is taken for a person
+    ROW = "row"  # rows, each by itself: nothing is said about people who have several
+
+
+class PerPerson(StrEnum):
+    """What is done with several rows of a person."""
+
+    AGGREGATE = "aggregate"  # they are made into one row; see `mottle.encoding.per_person`
 
 
 class Representation(StrEnum):
@@ -162,7 +169,8 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
-    ``unit`` is "row" when rows are to be protected although people may have several.
+    ``unit`` is "row" when rows are to be protected although people may have several, and
+    ``per_person`` is "aggregate" when one row is to be made of all rows of a person.
     ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
     table is read (the table ``[read]`` of mottle.toml).
 
@@ -176,13 +184,16 @@ class Schema(BaseModel):
     columns: tuple[Column, ...]
     rest: Role | None = None
     unit: Unit | None = None
+    per_person: PerPerson | None = None
     release: ExternalRelease | None = None
     reading: ReadOptions = ReadOptions()
 
-    @field_validator("rest", "unit", mode="before")
+    @field_validator("rest", "unit", "per_person", mode="before")
     @classmethod
     def _known_word(cls, value: object, info: Any) -> object:
-        words = {"rest": Role, "unit": Unit}[info.field_name]
+        words: type[StrEnum] = {"rest": Role, "unit": Unit, "per_person": PerPerson}[
+            info.field_name
+        ]
         return parse_word(words, value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
@@ -203,10 +214,12 @@ class Schema(BaseModel):
             )
         if self.rest is Role.PERSON:
             raise ValueError("rest cannot be 'person': one column says whose row it is")
-        if named and self.unit is not None:
+        if named and self.unit is Unit.ROW:
             raise ValueError(
                 f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
             )
+        if self.per_person is not None and not named:
+            raise ValueError("per_person needs a column with role = 'person'")
         return self
 
     @property
@@ -229,6 +242,7 @@ class Schema(BaseModel):
         insensitive: Sequence[str] = (),
         person: str | None = None,
         unit: Unit | str | None = None,
+        per_person: PerPerson | str | None = None,
         rest: Role | str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -254,8 +268,11 @@ class Schema(BaseModel):
         person : str, optional
             The column that says whose row it is, where people have several rows. It is removed,
             and k is counted in people.
-        unit : {"row"}, optional
-            "row" if rows are to be protected, although a column that names people repeats.
+        unit : {"person", "row"}, optional
+            "row" if rows are to be protected, although an identifying column repeats; "person" if
+            every row is another person's all the same.
+        per_person : {"aggregate"}, optional
+            "aggregate" to make one row of all rows of a person.
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
@@ -322,7 +339,7 @@ class Schema(BaseModel):
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
-        content = {"columns": details, "rest": rest, "unit": unit}
+        content = {"columns": details, "rest": rest, "unit": unit, "per_person": per_person}
         return _validated("the schema", content, folder=Path())
 
     @classmethod
@@ -405,9 +422,9 @@ class Schema(BaseModel):
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
         if self.unit is not None:
-            lines.append(
-                f"unit = {_quoted(self.unit)}  # rows are protected, people may have several\n"
-            )
+            lines.append(f"unit = {_quoted(self.unit)}  # what is protected, and what k counts\n")
+        if self.per_person is not None:
+            lines.append(f"per_person = {_quoted(self.per_person)}  # one row of all their rows\n")
         if self.release is not None:
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
@@ -462,13 +479,17 @@ class Schema(BaseModel):
         """
         return self._with(rest=rest)
 
-    def with_unit(self, unit: Unit | str) -> Schema:
+    def with_unit(
+        self, unit: Unit | str | None = None, per_person: PerPerson | str | None = None
+    ) -> Schema:
         """Return a copy that states what one row is taken for.
 
         Parameters
         ----------
-        unit : Unit or str
-            "row" if rows are to be protected.
+        unit : Unit or str, optional
+            As for `of`; what the schema says already if it is left out.
+        per_person : PerPerson or str, optional
+            As for `of`; what the schema says already if it is left out.
 
         Returns
         -------
@@ -478,9 +499,9 @@ class Schema(BaseModel):
         Raises
         ------
         SchemaError
-            There is no such unit, or a column says whose row it is.
+            There is no such word, or it contradicts the column that says whose row it is.
         """
-        return self._with(unit=unit)
+        return self._with(unit=unit or self.unit, per_person=per_person or self.per_person)
 
     def with_reading(self, reading: ReadOptions) -> Schema:
         """Return a copy that states how the table is read.
@@ -554,6 +575,7 @@ class Schema(BaseModel):
         complete = Schema(
             columns=tuple(listed[name] for name in names),
             unit=self.unit,
+            per_person=self.per_person,
             release=self.release,
             reading=self.reading,
         )
@@ -632,6 +654,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             columns=tuple(validated),
             rest=content.get("rest"),
             unit=content.get("unit"),
+            per_person=content.get("per_person"),
             release=external,
             reading=reading,
         )
@@ -639,7 +662,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "unit", "release", "read")
+_ENTRIES = ("columns", "rest", "unit", "per_person", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 

@@ -1,0 +1,225 @@
+"""The unit of protection: what one row is taken for, and whether a table can be released so."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.people import People
+from mottle.errors import UsageError
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.demand import Demand
+from mottle.guarantees.people import check_feasible
+from mottle.methods.base import Method
+from mottle.release.certificate import UnitFacts
+from mottle.release.unit_words import unit_statement
+from mottle.schema.model import Role, Schema, Unit
+
+__all__ = ["Repeats", "check_people", "check_repeats", "columns_to_count", "demand_of_people"]
+
+_log = logging.getLogger(__name__)
+
+# An identifying column with fewer values than this, and fewer than half as many as rows, is taken
+# for a code (a clinic, an interviewer) and not for a column that names people.
+FEW_VALUES = 20
+_NAMING = frozenset(
+    ["id", "ident", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "name", "vorname", "nachname", "surname", "lastname", "firstname", "patient", "person", "client", "customer", "kunde", "user", "member", "subject", "participant", "employee", "household", "ssn", "mail", "email", "phone", "telefon", "tel", "iban", "mrn", "pid", "uid", "guid", "uuid"]
+)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often the values of a column occur; empty cells do not count."""
+
+    column: str
+    rows: int
+    values: int  # different ones
+    most: int = 0  # rows of the most frequent one
+
+    @classmethod
+    def of(cls, table: pa.Table, column: str) -> Repeats:
+        """Count the values of a column of a table."""
+        values = table.column(column).drop_null()
+        if pa.types.is_dictionary(values.type):
+            values = pc.cast(values, values.type.value_type)
+        counted = pc.value_counts(values)
+        times = counted.field("counts") if len(counted) else pa.array([0])
+        return cls(column, len(values), len(counted), pc.max(times).as_py())
+
+    @property
+    def repeated(self) -> bool:
+        """Whether some value occurs in several rows."""
+        return self.values < self.rows
+
+    @property
+    def names_people(self) -> bool:
+        """Whether there are too many values for a code."""
+        return self.values >= min(FEW_VALUES, self.rows / 2)
+
+
+def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
+    """Return the columns whose values have to be counted before a table can be released.
+
+    Parameters
+    ----------
+    schema : Schema
+        As the user gave it, before it covers all columns.
+    types : pa.Schema
+        The columns of the table.
+
+    Returns
+    -------
+    list of str
+        The person column. Without one, and unless the unit is stated, the columns that may name
+        people: identifying ones of whole numbers or text. Of columns that are identifying only
+        because all others are (``rest``), those whose name suggests it.
+    """
+    if schema.person is not None:
+        return [schema.person]
+    if schema.unit is not None:
+        return []
+    named = {column.name: column.role for column in schema.columns}
+    return [
+        field.name
+        for field in types
+        if _may_name(field.type)
+        and (
+            named[field.name] is Role.IDENTIFYING
+            if field.name in named
+            else schema.rest is Role.IDENTIFYING and looks_like_a_name(field.name)
+        )
+    ]
+
+
+def looks_like_a_name(column: str) -> bool:
+    """Tell whether a column's name suggests that it names people.
+
+    >>> [looks_like_a_name(name) for name in ("patient_nbr", "customerId", "e-mail", "income")]
+    [True, True, True, False]
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column)
+    return any(word.lower() in _NAMING for word in re.split(r"[\W_\d]+", words))
+
+
+def _may_name(value_type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(value_type):
+        value_type = value_type.value_type
+    return any(
+        of_type(value_type)
+        for of_type in (
+            pa.types.is_integer,
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_binary,
+            pa.types.is_fixed_size_binary,
+        )
+    )
+
+
+def check_repeats(schema: Schema, counted: Iterator[Repeats]) -> None:
+    """Refuse a table in which an identifying column repeats, unless it is said what a row is.
+
+    Parameters
+    ----------
+    schema : Schema
+        Covers all columns.
+    counted : iterator of Repeats
+        How often the values of `columns_to_count` occur.
+
+    Raises
+    ------
+    UsageError
+        Some rows may belong to one person, and nothing says whether they do.
+    """
+    if schema.person is not None or schema.unit is not None:
+        return
+    for column in counted:
+        if column.repeated and column.names_people:
+            name = column.column
+            raise UsageError(
+                f"Column '{name}' repeats: {column.values:,} values in {column.rows:,} rows.",
+                f"If it names people say --person {name}; if not, say --unit row.",
+            )
+        if column.repeated:
+            _log.warning(
+                "Column '%s' has %s values in %s rows and is taken for a code, not for a name."
+                " If it names people, say --person %s.",
+                column.column,
+                f"{column.values:,}",
+                f"{column.rows:,}",
+                column.column,
+            )
+
+
+def check_people(column: str, most: int, rows: int, guarantee: Guarantee, method: Method) -> None:
+    """Check that k can be counted in people, where somebody has several rows.
+
+    Parameters
+    ----------
+    column : str
+        The column that says whose row it is.
+    most : int
+        The number of rows of the person who has most.
+    rows : int
+        The number of rows of the table.
+    guarantee : Guarantee
+        What is to be promised.
+    method : Method
+        The method.
+
+    Raises
+    ------
+    UsageError
+        The guarantee is about sensitive values, or the method cannot count people.
+    GuaranteeError
+        Somebody has more than a k-th part of the rows.
+    """
+    if most <= 1:
+        return
+    if guarantee.about_values:
+        raise UsageError(
+            f"{guarantee.describe()['name']} is about one sensitive value of each person, but by"
+            f" column '{column}' people have up to {most:,} rows, and so a set of values: a bound"
+            " on the value of each row does not bound what is learned about the set.",
+            "Make one row per person (--per-person aggregate), promise --k alone, or protect rows"
+            " (--unit row instead of --person).",
+        )
+    method.check_counts_people()
+    check_feasible(column, guarantee.degree, rows, most)
+
+
+def demand_of_people(
+    demand: Demand, people: People | None, guarantee: Guarantee, method: Method
+) -> Demand:
+    """Add to a demand whose row each row is, after `check_people`, if somebody has several."""
+    if people is None or not people.several:
+        return demand
+    check_people(people.column, people.most, len(people.codes), guarantee, method)
+    return replace(demand, people=people.codes)
+
+
+def unit_facts(
+    schema: Schema,
+    *,
+    people: int | None = None,
+    most: int | None = None,
+    largest_share: float | None = None,
+    original_rows: int | None = None,
+    recognizable: int | None = None,
+    k: int,
+) -> UnitFacts:
+    """Describe for the certificate what one row is taken for."""
+    protects = Unit.ROW if schema.unit is Unit.ROW else Unit.PERSON
+    facts: dict[str, object] = {"protects": protects}
+    if schema.person is not None:
+        facts |= {"column": schema.person, "people": people, "most_rows": most}
+    if largest_share is not None:
+        facts |= {"largest_share": round(largest_share, 6), "recognizable": recognizable}
+    if original_rows is not None:
+        facts |= {"per_person": str(schema.per_person), "original_rows": original_rows}
+    return UnitFacts.model_validate({**facts, "statement": unit_statement(facts, k)})
