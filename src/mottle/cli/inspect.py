@@ -12,12 +12,12 @@ from rich.table import Table
 
 from mottle.cli._terminal import out, print_command
 from mottle.cli.commands import Inspect
-from mottle.inspection import Inspection, inspect
+from mottle.inspection import MAY_BE_KNOWN, Inspection, inspect
 from mottle.io.atomic_write import ensure_absent, staged
 from mottle.io.databases import is_database
 from mottle.schema.model import Role
 
-_NAME_WIDTH = 24
+_NAME_WIDTH = 21
 _ROLES = {
     Role.IDENTIFYING: "identifying, removed",
     Role.PERSON: "person, removed; k counts people by it",
@@ -99,7 +99,7 @@ def _wrapped(name: str) -> str:
     """A name in lines that fit, broken after punctuation where that is possible.
 
     >>> _wrapped("time_of_arrival_at_work_hour_and_minute")
-    'time_of_arrival_at_work_\\nhour_and_minute'
+    'time_of_arrival_at_\\nwork_hour_and_minute'
     """
     lines = [""]
     for part in re.findall(r"[^_\W]+[_\W]*|[_\W]+", name):
@@ -119,8 +119,12 @@ def _reasons(found: Inspection) -> Iterator[str]:
             if column.role is role:
                 text = column.why + (f" (HIPAA: {column.hipaa})" if column.hipaa else "")
                 reasons.setdefault(text, []).append(column.name)
+        usual = reasons.pop(MAY_BE_KNOWN, [])
         for reason, names in reasons.items():
             yield f"{', '.join(names)}: {heading}, because {reason}."
+        if usual:
+            more = " more" if reasons else ""
+            yield f"{len(usual)}{more} columns: {heading}, because {MAY_BE_KNOWN}."
     kinds: dict[str, list[str]] = {}
     for column in found.columns:
         if column.why_kind and column.role is Role.QUASI_IDENTIFYING:

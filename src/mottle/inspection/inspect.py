@@ -41,6 +41,12 @@ class InspectedColumn:
     why_kind: str = ""  # the reason for the proposed kind, unless it is that of the type
     order: tuple[str, ...] | None = None  # of an ordered column: its values from lowest to highest
     hipaa: str = ""  # which of the identifiers that HIPAA lists it holds
+    filled: int = 0  # rows with a value
+
+    @property
+    def repeats(self) -> bool:
+        """Whether values that could name people occur several times."""
+        return self.distinct < self.filled
 
     @property
     def advice(self) -> str:
@@ -194,6 +200,7 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
     duplicates = table.num_rows - len(everything)
     found_profiles = [profile for profile in profiles if profile is not None]
     roles = {column.name: column.role for column in columns}
+    unit, asking = _unit(columns)
     return Inspection(
         rows=table.num_rows,
         columns=tuple(columns),
@@ -202,10 +209,30 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
         known=singled_out({name: codes[name] for name in known}, table.num_rows),
         duplicates=duplicates,
         reading=read.options,
-        unit=None,
-        notes=(*read.notes, *notes_on(found_profiles, roles, duplicates)),
+        unit=unit,
+        notes=(*read.notes, *asking, *notes_on(found_profiles, roles, duplicates)),
         warnings=() if unchanged is None else tuple(warnings_about(unchanged)),
     )
+
+
+def _unit(columns: Sequence[InspectedColumn]) -> tuple[Unit | None, list[str]]:
+    """What one row is taken for, and what has to be asked.
+
+    Without a person column a run asks about identifying columns that repeat. Where another column
+    numbers the rows, or the repeated ones name nobody, every row is taken for a person.
+    """
+    removed = [column for column in columns if column.role is Role.IDENTIFYING]
+    repeated = [column for column in removed if column.repeats]
+    if any(column.role is Role.PERSON for column in columns) or not repeated:
+        return None, []
+    naming = [column.name for column in repeated if column.hipaa]
+    if not naming or any(column.hipaa and not column.repeats for column in removed):
+        return Unit.PERSON, []
+    return None, [
+        f"Column '{naming[0]}' repeats. If it says whose row it is, people have several rows: give"
+        ' it role = "person". If every row is another person, add unit = "person" at the top of'
+        " the file. Until then 'mottle anonymize' asks."
+    ]
 
 
 def _described(
@@ -234,6 +261,7 @@ def _described(
         why_kind=why_kind,
         order=order,
         hipaa=proposal.hipaa,
+        filled=profile.filled,
     )
     return column, profile.codes
 

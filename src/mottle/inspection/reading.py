@@ -110,7 +110,7 @@ def _text_file(path: Path, given: ReadOptions) -> ReadTable:
     text = _still_text(masked, ReadOptions())
     decimal, thousands = given.decimal, given.thousands
     if decimal is None and thousands is None:
-        decimal, thousands = _marks(text)
+        decimal, thousands = _marks(text, masked)
     formats, notes = (given.date_format, []) if given.date_format else _date_formats(text)
     options = given.model_copy(
         update={
@@ -172,15 +172,17 @@ def _is_code(word: str, distinct: pa.Array) -> bool:
 # ----------------------------------------------------------------------------------------- numbers
 
 
-def _marks(text: dict[str, pa.ChunkedArray]) -> tuple[str | None, str | None]:
-    """The decimal mark and the thousands separator, as far as columns show them."""
+def _marks(text: dict[str, pa.ChunkedArray], table: pa.Table) -> tuple[str | None, str | None]:
+    """The decimal mark and the thousands separator, as far as columns show them.
+
+    Where some column has decimal commas, 1.250 in another one is a thousand and more.
+    """
     columns = list(text.values())
     commas = [column for column in columns if _some(column, _DECIMAL_COMMA)]
     if any(plain_numbers(column, ",", ".") is not None for column in commas):
-        points = any(
-            _some(column, _GROUPED_POINT) and plain_numbers(column, ",", ".") is not None
-            for column in columns
-        )
+        trimmed = (pc.utf8_trim_whitespace(column) for column in table.columns)
+        grouped = (column for column in trimmed if _some(column, _GROUPED_POINT))
+        points = any(plain_numbers(column, ",", ".") is not None for column in grouped)
         return ",", "." if points else None
     grouped = [column for column in columns if _some(column, _GROUPED_COMMA)]
     if any(plain_numbers(column, None, ",") is not None for column in grouped):

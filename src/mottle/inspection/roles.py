@@ -28,8 +28,9 @@ from mottle.inspection.profile import Profile
 from mottle.kinds.base import Kind
 from mottle.schema.model import Role
 
-__all__ = ["Proposal", "choose_person", "propose", "propose_kind"]
+__all__ = ["MAY_BE_KNOWN", "Proposal", "choose_person", "propose", "propose_kind"]
 
+MAY_BE_KNOWN = "an adversary may know it"  # where nothing says otherwise
 _FEW_ROWS = 20  # below this, all-distinct says nothing
 _NEARLY = 0.9  # share of distinct values from which on a text is nearly unique
 _CODE_VALUES = 100  # most values of a code list
@@ -74,9 +75,7 @@ def propose(column: Profile) -> Proposal:
         found = rule(column)
         if found is not None:
             return found
-    return Proposal(
-        Role.QUASI_IDENTIFYING, "an adversary may know it", _hipaa_of_quasi_identifier(column)
-    )
+    return Proposal(Role.QUASI_IDENTIFYING, MAY_BE_KNOWN, _hipaa_of_quasi_identifier(column))
 
 
 # ----------------------------------------------------------------------------------------- rules

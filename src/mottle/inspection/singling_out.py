@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 
@@ -19,6 +20,7 @@ _FEWEST_TRIED, _MOST_TRIED = 20, 400  # combinations
 _DEEPEST = 4
 _TABLE = 1 << 21  # combinations up to which they are counted in a table
 _WORST_SHOWN = 3
+_KEPT = 20  # bad combinations that are extended by one more column
 
 UInt64Array = NDArray[np.uint64]
 
@@ -117,10 +119,10 @@ def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColu
             likely: list[tuple[str, ...]] = []
         else:
             drawn = [_draw(names, number, generator) for _ in range(_FEWEST_TRIED)]
-            likely = _extended(bad, names, tries - len(drawn))
+            likely = counter.most_telling(_extended(bad, names), tries - len(drawn))
         shares = {chosen: counter.share(chosen) for chosen in dict.fromkeys(drawn + likely)}
         ranked = sorted(shares, key=lambda chosen: -shares[chosen])
-        bad = ranked[: max(1, tries // 10)]
+        bad = ranked if number == 1 else ranked[:_KEPT]
         found.append(
             KnownColumns(
                 number,
@@ -141,19 +143,16 @@ def _draw(names: Sequence[str], number: int, generator: np.random.Generator) -> 
     return tuple(names[place] for place in places)
 
 
-def _extended(
-    bad: Sequence[tuple[str, ...]], names: Sequence[str], most: int
-) -> list[tuple[str, ...]]:
-    """Combinations of one more column, those of the worst first."""
+def _extended(bad: Sequence[tuple[str, ...]], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """All combinations of a bad one and one more column."""
     order = {name: place for place, name in enumerate(names)}
-    made: dict[tuple[str, ...], None] = {}
-    for chosen in bad:
-        for name in names:
-            if name not in chosen:
-                made[tuple(sorted((*chosen, name), key=order.__getitem__))] = None
-        if len(made) >= most:
-            break
-    return list(made)[:most]
+    made = (
+        tuple(sorted((*chosen, name), key=order.__getitem__))
+        for chosen in bad
+        for name in names
+        if name not in chosen
+    )
+    return list(dict.fromkeys(made))
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,22 @@ class _Counter:
     def of(cls, columns: Mapping[str, Int32Array], rows: int) -> _Counter:
         sizes = {name: int(codes.max(initial=0)) + 1 for name, codes in columns.items()}
         return cls(rows, columns, sizes, hashes_of(columns))
+
+    @cached_property
+    def entropies(self) -> dict[str, float]:
+        """How many bits each column tells about a row."""
+        shares = {name: np.bincount(codes) / self.rows for name, codes in self.codes.items()}
+        return {
+            name: float(-(share * np.log2(share, where=share > 0, out=share * 0)).sum())
+            for name, share in shares.items()
+        }
+
+    def most_telling(
+        self, candidates: Sequence[tuple[str, ...]], most: int
+    ) -> list[tuple[str, ...]]:
+        """The combinations whose columns tell most, each by itself."""
+        bits = {chosen: sum(self.entropies[name] for name in chosen) for chosen in candidates}
+        return sorted(candidates, key=lambda chosen: -bits[chosen])[:most]
 
     def share(self, chosen: Sequence[str]) -> float:
         """The share of the rows that some columns single out."""

@@ -28,7 +28,46 @@ _log = logging.getLogger(__name__)
 # for a code (a clinic, an interviewer) and not for a column that names people.
 FEW_VALUES = 20
 _NAMING = frozenset(
-    ["id", "ident", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "name", "vorname", "nachname", "surname", "lastname", "firstname", "patient", "person", "client", "customer", "kunde", "user", "member", "subject", "participant", "employee", "household", "ssn", "mail", "email", "phone", "telefon", "tel", "iban", "mrn", "pid", "uid", "guid", "uuid"]
+    [
+        "id",
+        "ident",
+        "identifier",
+        "nr",
+        "nbr",
+        "no",
+        "num",
+        "number",
+        "nummer",
+        "name",
+        "vorname",
+        "nachname",
+        "surname",
+        "lastname",
+        "firstname",
+        "patient",
+        "person",
+        "client",
+        "customer",
+        "kunde",
+        "user",
+        "member",
+        "subject",
+        "participant",
+        "employee",
+        "household",
+        "ssn",
+        "mail",
+        "email",
+        "phone",
+        "telefon",
+        "tel",
+        "iban",
+        "mrn",
+        "pid",
+        "uid",
+        "guid",
+        "uuid",
+    ]
 )
 
 
