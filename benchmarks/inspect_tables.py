@@ -53,7 +53,7 @@ WRONG = {
 
 
 def messy_csv(path: Path, rows: int = 3000, seed: int = 1) -> None:
-    """Write a CSV as a German register may: `;`, Latin-1, decimal commas, `?`, 31.12.2024 …"""
+    """Write a CSV as a German register may: `;`, Latin-1, decimal commas, `?`, 31.12.2024."""
     random = np.random.default_rng(seed)
     first = ["Jürgen", "Käthe", "Anna", "Bernd", "Zoë", "Grit", "Jörg", "Uta"]
     last = ["Müller", "Groß", "Weiß", "Jäger", "Schmidt", "Krüger", "Vogel", "Sommer"]
