@@ -20,7 +20,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external, read_external
 from mottle.io.link_file import LinkFile
-from mottle.io.original import check_fingerprint, check_original
+from mottle.io.original import check_fingerprint, check_original, remembered_reading
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
@@ -148,9 +148,7 @@ def _read(
     original: object, release: object, schema: Schema | None, private: object
 ) -> tuple[pa.Table, ReleaseData]:
     """Return the original as a table and the release as an object, reading files if necessary."""
-    reading = None if schema is None else schema.reading
-    if reading is None and isinstance(private, str | os.PathLike):
-        reading = LinkFile(Path(private)).reading
+    reading = remembered_reading(schema, private)
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):

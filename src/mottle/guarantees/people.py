@@ -10,7 +10,7 @@ from numba import njit
 from mottle.errors import GuaranteeError, PrivacyError
 from mottle.graph.model import Graph, is_complete, preimage
 from mottle.guarantees.demand import Demand
-from mottle.typing import Int32Array
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils import parallel
 
 
@@ -49,6 +49,45 @@ def check_feasible(column: str, k: int, rows: int, most: int) -> None:
     )
 
 
+class ChunkShareError(GuaranteeError):
+    """One person has too large a part of the rows that are worked on at once."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Among the rows that are worked on at once, one person has more than one in k.",
+            "Work on more rows at once (more --memory), anonymize in memory, choose a smaller k, or"
+            " leave out rows of those who have most.",
+        )
+
+
+def people_of_keys(keys: Int64Array, k: int) -> Int32Array:
+    """Number the people of some rows, which are a part of a table.
+
+    Parameters
+    ----------
+    keys : Int64Array
+        By row: a number of its person. Two people may have the same number; they are then counted
+        as one, which is on the safe side.
+    k : int
+        The least number of people among whom everybody is to be hidden.
+
+    Returns
+    -------
+    Int32Array
+        By row: the person, from 0 on.
+
+    Raises
+    ------
+    ChunkShareError
+        Somebody has more than a k-th part of the rows.
+    """
+    _, people, times = np.unique(keys, return_inverse=True, return_counts=True)
+    if int(times.max()) * k > len(keys):
+        raise ChunkShareError
+    numbered: Int32Array = people.ravel().astype(np.int32)
+    return numbered
+
+
 def check_shares(graph: Graph, demand: Demand) -> dict[str, Any]:
     """Check invariant 6: of every record's preimages, at most a k-th part is one person's.
 
@@ -85,10 +124,7 @@ def check_shares(graph: Graph, demand: Demand) -> dict[str, Any]:
             f"Invariant 6: more than one in {demand.degree} of the preimages of {over} records"
             " belong to one person."
         )
-    return {
-        "people": len(np.unique(people)),
-        "largest_share": max(share for _, share in found),
-    }
+    return {"largest_share": max(share for _, share in found)}
 
 
 @njit(cache=True, nogil=True)

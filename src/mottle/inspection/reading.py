@@ -181,8 +181,8 @@ def _marks(text: dict[str, pa.ChunkedArray], table: pa.Table) -> tuple[str | Non
     commas = [column for column in columns if _some(column, _DECIMAL_COMMA)]
     if any(plain_numbers(column, ",", ".") is not None for column in commas):
         trimmed = (pc.utf8_trim_whitespace(column) for column in table.columns)
-        grouped = (column for column in trimmed if _some(column, _GROUPED_POINT))
-        points = any(plain_numbers(column, ",", ".") is not None for column in grouped)
+        points_in = (column for column in trimmed if _some(column, _GROUPED_POINT))
+        points = any(plain_numbers(column, ",", ".") is not None for column in points_in)
         return ",", "." if points else None
     grouped = [column for column in columns if _some(column, _GROUPED_COMMA)]
     if any(plain_numbers(column, None, ",") is not None for column in grouped):

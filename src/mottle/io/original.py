@@ -8,7 +8,9 @@ published unchanged, and the totals of generalized ones.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +18,18 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 from mottle.io.batch_source import Source
+from mottle.io.link_file import LinkFile
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ROWS_PER_PART, ReleaseData
 from mottle.release.original_values import in_published_type
 from mottle.release.rows import tables_of
 from mottle.release.value_totals import Totals
+from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils.table_digest import Fingerprint
 
-__all__ = ["check_fingerprint", "check_original"]
+__all__ = ["check_fingerprint", "check_original", "remembered_reading"]
 
 _REMEDY = (
     "Name the table of that run and read it as it was read then: give its mottle.toml (--schema) or"
@@ -90,6 +95,26 @@ def _fits(original: pa.Table | Source, release: ReleaseData, column: PublishedCo
         return column.totals is None or _counts(cells, column, column.totals)
     except DataError:  # values of another type
         return False
+
+
+def remembered_reading(schema: Schema | None, private: object) -> ReadOptions | None:
+    """Return how an original was read.
+
+    Parameters
+    ----------
+    schema : Schema, optional
+        The schema, whose options come first.
+    private : Links, str or Path, optional
+        The owner's links; a link file says how the original was read.
+
+    Returns
+    -------
+    ReadOptions or None
+        None if neither says so.
+    """
+    if schema is not None:
+        return schema.reading
+    return LinkFile(Path(private)).reading if isinstance(private, str | os.PathLike) else None
 
 
 def check_fingerprint(batches: Iterable[pa.Table], fingerprint: Fingerprint) -> None:

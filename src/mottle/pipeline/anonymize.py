@@ -34,10 +34,11 @@ from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
 from mottle.pipeline.unit import (
     Repeats,
+    check_people,
     check_repeats,
     columns_to_count,
-    demand_of_people,
     unit_facts,
+    warn_recognizable,
 )
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.publish import check_publishable
@@ -167,11 +168,15 @@ def anonymize(
     with clock.stage("code"):
         check_repeats(schema, (Repeats.of(table, name) for name in to_count))
         people = None if schema.person is None else People.of(table, schema.person)
+        if people is not None:
+            check_people(people.column, people.most, table.num_rows, guarantee, chosen)
+            warn_recognizable(table, schema, people)
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
         warn_about(unchanged)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
-        demand = demand_of_people(demand, people, guarantee, chosen)
+        if people is not None and people.several:
+            demand = replace(demand, people=people.codes)
         if chosen.dummies is not None:
             demand = demand.with_dummies(chosen.dummies(demand))
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)

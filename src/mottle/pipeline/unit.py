@@ -4,70 +4,44 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.encoding.people import People
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.demand import Demand
 from mottle.guarantees.people import check_feasible
 from mottle.methods.base import Method
 from mottle.release.certificate import UnitFacts
+from mottle.release.unchanged import MANY
 from mottle.release.unit_words import unit_statement
 from mottle.schema.model import Role, Schema, Unit
+from mottle.utils.dependence import coded
 
-__all__ = ["Repeats", "check_people", "check_repeats", "columns_to_count", "demand_of_people"]
+__all__ = [
+    "Repeats",
+    "check_people",
+    "check_repeats",
+    "columns_to_count",
+    "recognizable",
+    "unit_facts",
+    "warn_recognizable",
+]
 
 _log = logging.getLogger(__name__)
 
 # An identifying column with fewer values than this, and fewer than half as many as rows, is taken
 # for a code (a clinic, an interviewer) and not for a column that names people.
 FEW_VALUES = 20
-_NAMING = frozenset(
-    [
-        "id",
-        "ident",
-        "identifier",
-        "nr",
-        "nbr",
-        "no",
-        "num",
-        "number",
-        "nummer",
-        "name",
-        "vorname",
-        "nachname",
-        "surname",
-        "lastname",
-        "firstname",
-        "patient",
-        "person",
-        "client",
-        "customer",
-        "kunde",
-        "user",
-        "member",
-        "subject",
-        "participant",
-        "employee",
-        "household",
-        "ssn",
-        "mail",
-        "email",
-        "phone",
-        "telefon",
-        "tel",
-        "iban",
-        "mrn",
-        "pid",
-        "uid",
-        "guid",
-        "uuid",
-    ]
+_NAMING = re.compile(
+    r"id|ident|identifier|nr|nbr|no|num|number|nummer|name|vorname|nachname|surname|lastname"
+    r"|firstname|patient|person|client|customer|kunde|user|member|subject|participant|employee"
+    r"|household|ssn|mail|email|phone|telefon|tel|iban|mrn|pid|uid|guid|uuid",
+    re.IGNORECASE,
 )
 
 
@@ -98,7 +72,7 @@ class Repeats:
     @property
     def names_people(self) -> bool:
         """Whether there are too many values for a code."""
-        return self.values >= min(FEW_VALUES, self.rows / 2)
+        return self.values > 1 and self.values >= min(FEW_VALUES, self.rows / 2)
 
 
 def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
@@ -142,7 +116,7 @@ def looks_like_a_name(column: str) -> bool:
     [True, True, True, False]
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column)
-    return any(word.lower() in _NAMING for word in re.split(r"[\W_\d]+", words))
+    return any(_NAMING.fullmatch(word) for word in re.split(r"[\W_\d]+", words))
 
 
 def _may_name(value_type: pa.DataType) -> bool:
@@ -160,14 +134,14 @@ def _may_name(value_type: pa.DataType) -> bool:
     )
 
 
-def check_repeats(schema: Schema, counted: Iterator[Repeats]) -> None:
+def check_repeats(schema: Schema, counted: Iterable[Repeats]) -> None:
     """Refuse a table in which an identifying column repeats, unless it is said what a row is.
 
     Parameters
     ----------
     schema : Schema
         Covers all columns.
-    counted : iterator of Repeats
+    counted : iterable of Repeats
         How often the values of `columns_to_count` occur.
 
     Raises
@@ -232,14 +206,56 @@ def check_people(column: str, most: int, rows: int, guarantee: Guarantee, method
     check_feasible(column, guarantee.degree, rows, most)
 
 
-def demand_of_people(
-    demand: Demand, people: People | None, guarantee: Guarantee, method: Method
-) -> Demand:
-    """Add to a demand whose row each row is, after `check_people`, if somebody has several."""
-    if people is None or not people.several:
-        return demand
-    check_people(people.column, people.most, len(people.codes), guarantee, method)
-    return replace(demand, people=people.codes)
+def warn_recognizable(table: pa.Table, schema: Schema, people: People) -> None:
+    """Warn the owner of unchanged values by which a person's rows can be recognized.
+
+    Parameters
+    ----------
+    table : pa.Table
+        The table.
+    schema : Schema
+        Covers all columns.
+    people : People
+        Whose row each row is.
+    """
+    if not people.several:
+        return
+    unchanged = [
+        column.name
+        for column in schema.columns
+        if column.role in (Role.INSENSITIVE, Role.SENSITIVE)
+    ]
+    for names in [[name] for name in unchanged] + ([unchanged] if len(unchanged) > 1 else []):
+        rows = recognizable(table, names, people)
+        if rows >= MANY * table.num_rows:
+            columns = f"column '{names[0]}'" if len(names) == 1 else f"{len(names)} columns"
+            _log.warning(
+                "%s rows have the same unchanged values of %s as other rows of their person, and as"
+                " nobody else's: their records can be recognized as one person's, who is then among"
+                " fewer than k. Remove or coarsen what only one person has.",
+                f"{rows:,}",
+                columns,
+            )
+
+
+def recognizable(table: pa.Table, names: Sequence[str], people: People) -> int:
+    """Count the rows that share their values with other rows of their person and nobody else's.
+
+    >>> table = pa.table({"who": [1, 1, 1, 2, 3], "device": ["a", "a", "b", "b", "c"]})
+    >>> recognizable(table, ["device"], People.of(table, "who"))
+    2
+    """
+    values = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        column = coded(table.column(name))
+        if column is not None:
+            values = np.unique(values * column.size + column.codes, return_inverse=True)[1].ravel()
+    rows = np.bincount(values)
+    lowest = np.full(len(rows), people.count, np.int64)
+    highest = np.zeros(len(rows), np.int64)
+    np.minimum.at(lowest, values, people.codes)
+    np.maximum.at(highest, values, people.codes)
+    return int(rows[(rows > 1) & (lowest == highest)].sum())
 
 
 def unit_facts(
@@ -249,7 +265,6 @@ def unit_facts(
     most: int | None = None,
     largest_share: float | None = None,
     original_rows: int | None = None,
-    recognizable: int | None = None,
     k: int,
 ) -> UnitFacts:
     """Describe for the certificate what one row is taken for."""
@@ -258,7 +273,7 @@ def unit_facts(
     if schema.person is not None:
         facts |= {"column": schema.person, "people": people, "most_rows": most}
     if largest_share is not None:
-        facts |= {"largest_share": round(largest_share, 6), "recognizable": recognizable}
+        facts["largest_share"] = round(largest_share, 6)
     if original_rows is not None:
         facts |= {"per_person": str(schema.per_person), "original_rows": original_rows}
     return UnitFacts.model_validate({**facts, "statement": unit_statement(facts, k)})

@@ -215,7 +215,6 @@ class UnitFacts(_Facts):
     largest_share: float | None = None  # of one person among the preimages of a record, at most
     per_person: str | None = None  # "aggregate": one row was made of all rows of a person
     original_rows: int | None = None  # before that
-    recognizable: int | None = None  # rows that share unchanged values with their person's alone
 
 
 class SensitiveTable(_Facts):

@@ -11,7 +11,7 @@ import json
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,8 @@ from mottle.pipeline.settings import Settings
 from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
+from mottle.pipeline.streaming.value_counts import count_values
+from mottle.pipeline.unit import columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
@@ -228,6 +230,7 @@ def anonymize(
                 settings,
                 engine.secret,
                 clock,
+                to_count=columns_to_count(schema, opened.types),
                 numbered=destination.companions.numbered,
             )
         certificate = write_files(
@@ -251,7 +254,8 @@ def anonymize(
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
     """Identify the command of an interrupted run; the input's content is compared later."""
     columns = described_columns(schema, [column.name for column in schema.columns])
-    words = [__version__, named, columns, schema.rest, repr(guarantee), repr(options)]
+    stated = [schema.rest, schema.unit]
+    words = [__version__, named, columns, stated, repr(guarantee), repr(options)]
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 
 
@@ -340,10 +344,18 @@ class StreamingEngine:
 
     # ------------------------------------------------------------------------------- moving rows
 
-    def survey(self, schema: Schema) -> DomainSurvey:
-        """Read all rows once to find the domains and how often sensitive values occur."""
+    def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
+        """Read all rows to find the domains and how often sensitive values occur."""
         source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
+        survey.repeats = count_values(
+            source.read() if to_count else iter(()),
+            source.types,
+            to_count,
+            memory=(self.memory - BASE_BYTES) // 2,
+            threads=parallel.thread_count(),
+            folder=self.stage,
+        )
         step = -(-source.rows // MOST_ROWS)
         for table in source.read():
             survey.keep_some(table, step)
