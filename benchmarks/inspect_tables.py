@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from _shared import DATA, markdown_table, report
 
+from mottle.datasets import visits
 from mottle.inspection import Inspection, inspect
 
 # What a careful owner would choose where the proposal differs, and why it could not be known.
@@ -45,6 +46,8 @@ WRONG = {
         "the outcome of this table; its name says nothing about that",
     ),
     ("coil2000_full", "split"): ("identifying", "a technical column; nothing in it says so"),
+    ("visits", "department"): ("sensitive", "it tells something about the illness"),
+    ("visits", "ward"): ("sensitive", "it tells something about the illness"),
     ("hospital", "medical_specialty"): (
         "sensitive",
         "the ward says something about the illness; neighbours may know it as well",
@@ -150,6 +153,8 @@ def tables(folder: Path) -> Iterator[tuple[str, Path]]:
     for name in ("adult_full", "census_acs_full", "coil2000_full"):
         if (DATA / f"{name}.parquet").exists():
             yield name, DATA / f"{name}.parquet"
+    pq.write_table(visits(5000, seed=1), folder / "visits.parquet")
+    yield "visits", folder / "visits.parquet"
     pq.write_table(hospital(), folder / "hospital.parquet")
     yield "hospital", folder / "hospital.parquet"
     messy_csv(folder / "messy.csv")
