@@ -247,7 +247,7 @@ def _described(
             f"it names people and repeats, {profile.distinct:,} values in {profile.filled:,} rows:"
             " people have several rows, and k has to count people"
         )
-    if kind.form.has_items and role.removed and not proposal.hipaa:
+    if kind.form.has_items and not proposal.hipaa:
         role, why = Role.QUASI_IDENTIFYING, "an adversary may know some of the items"
     column = InspectedColumn(
         name=profile.name,

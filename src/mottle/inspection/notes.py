@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations
 
 import numpy as np
 import pyarrow as pa
@@ -89,14 +90,14 @@ def _markers(profile: Profile) -> Iterator[str]:
 
 def _codes_of_each_other(profiles: Sequence[Profile]) -> Iterator[str]:
     """Columns that say the same in other words, such as a code and its label."""
-    small = [one for one in profiles if 3 <= one.size <= _MOST_VALUES]
-    for place, one in enumerate(small):
-        for other in small[place + 1 :]:
-            if one.size != other.size:
-                continue
-            pairs = one.codes.astype(np.int64) * other.size + other.codes
-            if np.count_nonzero(np.bincount(pairs, minlength=one.size**2)) == one.size:
-                yield (
-                    f"Columns '{one.name}' and '{other.name}' say the same in other words: drop one"
-                    " of them."
-                )
+    alike: dict[bytes, list[Profile]] = {}  # columns whose values occur equally often
+    for profile in profiles:
+        if 3 <= profile.size <= _MOST_VALUES:
+            alike.setdefault(np.sort(profile.counts).tobytes(), []).append(profile)
+    for one, other in chain.from_iterable(combinations(group, 2) for group in alike.values()):
+        pairs = one.codes.astype(np.int64) * other.size + other.codes
+        if np.count_nonzero(np.bincount(pairs, minlength=one.size**2)) == one.size:
+            yield (
+                f"Columns '{one.name}' and '{other.name}' say the same in other words: drop one of"
+                " them."
+            )

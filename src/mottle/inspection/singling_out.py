@@ -20,7 +20,7 @@ _FEWEST_TRIED, _MOST_TRIED = 20, 400  # combinations
 _DEEPEST = 4
 _TABLE = 1 << 21  # combinations up to which they are counted in a table
 _WORST_SHOWN = 3
-_KEPT = 20  # bad combinations that are extended by one more column
+_KEPT_COLUMNS, _KEPT = 60, 20  # columns and combinations that are extended by one more column
 
 UInt64Array = NDArray[np.uint64]
 
@@ -122,7 +122,7 @@ def singled_out(columns: Mapping[str, Int32Array], rows: int) -> tuple[KnownColu
             likely = counter.most_telling(_extended(bad, names), tries - len(drawn))
         shares = {chosen: counter.share(chosen) for chosen in dict.fromkeys(drawn + likely)}
         ranked = sorted(shares, key=lambda chosen: -shares[chosen])
-        bad = ranked if number == 1 else ranked[:_KEPT]
+        bad = counter.most_telling(ranked, _KEPT_COLUMNS) if number == 1 else ranked[:_KEPT]
         found.append(
             KnownColumns(
                 number,
