@@ -27,6 +27,7 @@ from mottle.io.read_table import as_table
 from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema
 
@@ -109,7 +110,7 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table, released = _read(original, release, schema, private)
+    table, released, schema = _read(original, release, schema, private)
     _check_original(table, released, private, in_memory=isinstance(release, ReleaseData))
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
@@ -135,19 +136,21 @@ def audit_release(
             for outcome in adversary.play(view, evidence)
         ]
         seconds[adversary.name] = round(time.perf_counter() - began, 3)
-    return AuditReport(
+    report = AuditReport(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
         notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
+    of_rows = released.certified is not None and released.certified.of_rows
+    return report.about_rows() if of_rows and view.whose is None else report
 
 
 def _read(
     original: object, release: object, schema: Schema | None, private: object
-) -> tuple[pa.Table, ReleaseData]:
-    """Return the original as a table and the release as an object, reading files if necessary."""
+) -> tuple[pa.Table, ReleaseData, Schema | None]:
+    """Return the original as a table, the release and the schema, reading files if necessary."""
     reading = remembered_reading(schema, private)
     if isinstance(release, ReleaseData):
         released = release
@@ -155,7 +158,7 @@ def _read(
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
             table = as_table(original, reading)
-            return table, read_external(path, table, schema)
+            return table, read_external(path, table, schema), schema
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -167,8 +170,9 @@ def _read(
         table = _table_of_sets(as_sets(original))
     else:
         table = as_table(original, reading or released.reading)
+        table, schema = original_of(table, released.certified, schema)
     check_rows(table.num_rows, released.table.num_rows)
-    return table, released
+    return table, released, schema
 
 
 def _table_of_sets(data: ItemSets) -> pa.Table:

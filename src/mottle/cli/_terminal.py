@@ -18,8 +18,9 @@ from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
 from mottle.pipeline.progress import STAGES, Progress
-from mottle.release.certificate import Certificate
+from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks
+from mottle.schema.model import Unit
 
 _COMPILING = ("arrange", "sort", "cut", "chunks")  # the first stages that may call kernels
 
@@ -78,6 +79,8 @@ def show_result(
     guarantee = certificate.guarantee
     shown = Table(title="Released", title_justify="left", show_header=False)
     shown.add_row("rows", f"{certificate.rows:,}")
+    if certificate.unit is not None:
+        shown.add_row("one row is", one_row(certificate.unit))
     shown.add_row("guarantee", f"{guarantee.name}, {guarantee.short}")
     method = certificate.method
     picked = "" if method.picked is None else f"{method.picked}, picked by "
@@ -94,6 +97,22 @@ def show_result(
     out.print(shown)
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+
+
+def one_row(unit: UnitFacts) -> str:
+    """Say in a few words what one row is taken for."""
+    if unit.protects is Unit.ROW:
+        return "a record: rows are protected"
+    if unit.column is None:
+        return "taken for a person (no column says whose it is)"
+    if unit.per_person is not None:
+        return f"a person, made of all rows with the same '{unit.column}'"
+    if unit.largest_share is None:
+        return f"a person, by '{unit.column}'"
+    return (
+        f"one of a person's, by '{unit.column}': {unit.people:,} people with up to"
+        f" {unit.most_rows:,} rows; k counts people"
+    )
 
 
 def announce(reports: ReportOptions, key: Path | None, as_json: bool) -> None:

@@ -76,7 +76,9 @@ def _remembered(command: Audit) -> ReadOptions | None:
 def show_report(report: AuditReport, out: Console, title: str) -> None:
     """Print a table of all findings, and the verdict."""
     promised = "no guarantee" if report.guarantee is None else report.guarantee["short"]
-    shown = Table(title=f"{title}: {report.rows:,} people, {promised}", title_justify="left")
+    shown = Table(
+        title=f"{title}: {report.rows:,} {report.subject}, {promised}", title_justify="left"
+    )
     for heading in ("adversary", "what it got", "achieved", "allowed", "verdict"):
         shown.add_column(heading, justify="right" if heading in ("achieved", "allowed") else "left")
     before = ""
@@ -116,7 +118,8 @@ def show_certified(certificate: Certificate, out: Console) -> None:
         return
     findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
     claim = certificate.guarantee.to_dict()
-    show_report(AuditReport(certificate.rows, claim, findings), out, "Audit")
+    subject = "rows" if certificate.of_rows else "people"
+    show_report(AuditReport(certificate.rows, claim, findings, subject=subject), out, "Audit")
 
 
 def _verdict(finding: Finding) -> str:

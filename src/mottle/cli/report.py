@@ -23,6 +23,7 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.report import EXAMPLES, Owner, report_html
 from mottle.schema.model import Schema
@@ -47,7 +48,9 @@ def run(command: Report) -> None:
         of_sets = isinstance(found, SetReleaseData)
         table = _original(command, command.original, reading, of_sets=of_sets)
         if not isinstance(table, ItemSets):
-            check_original(table, found, None if links is None else links.fingerprint)
+            whole = isinstance(table, pa.Table)
+            compared = original_of(table, found.certified)[0] if whole else table
+            check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     page = report_html(found, owner=owner)
     with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:

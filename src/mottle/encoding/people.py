@@ -54,6 +54,16 @@ class People:
         return cls(column, codes, len(rows), int(rows.max(initial=0)))
 
     @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def values(self) -> int:
+        """Number of people, which is that of the column's values."""
+        return self.count
+
+    @property
     def several(self) -> bool:
         """Whether somebody has several rows."""
         return self.most > 1

@@ -41,6 +41,7 @@ from mottle.pipeline.unit import (
     warn_recognizable,
 )
 from mottle.release.certificate import AUDITS, ReleaseKind
+from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
@@ -158,6 +159,12 @@ def anonymize(
         raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    original_people = None
+    if schema.per_person is not None:
+        assert schema.person is not None
+        original_people = People.of(table, schema.person)
+        table, schema = one_row_per_person(table, schema, about_values=guarantee.about_values)
+        check_publishable(table, schema)
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     if owned is not None:
         secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
@@ -214,8 +221,7 @@ def anonymize(
         unchanged=unchanged,
         unit=unit_facts(
             schema,
-            people=None if people is None else people.count,
-            most=None if people is None else people.most,
+            people=original_people or people,
             largest_share=measured.people.get("largest_share"),
             k=demand.degree,
         ),

@@ -177,7 +177,9 @@ def certify(
         degree=Degrees.model_validate(describe_degrees(total.degrees)),
         seed=settings.seed,
         checks=checks,
-        audit=basic_audit(None if two_tables else matches, total.rows, demand, guarantee, checks),
+        audit=basic_audit(
+            None if two_tables else matches, total.rows, demand, guarantee, checks, of_rows=of_rows
+        ),
         notes=tuple(
             worded(note)
             for note in (

@@ -49,6 +49,7 @@ from mottle.release.certificate import Certificate, ColumnFacts
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -96,7 +97,8 @@ def audit_and_replay(
     if isinstance(release, SetReleaseData):
         original = as_sets(original)
     elif isinstance(release, ReleaseData):
-        original = as_table(original, remembered_reading(schema, private) or release.reading)
+        table = as_table(original, remembered_reading(schema, private) or release.reading)
+        original, schema = original_of(table, release.certified, schema)
         if from_files and private is None and release.certified is not None:
             check_original(original, release)
     if isinstance(release, ReleaseData):

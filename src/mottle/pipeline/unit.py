@@ -261,19 +261,34 @@ def recognizable(table: pa.Table, names: Sequence[str], people: People) -> int:
 def unit_facts(
     schema: Schema,
     *,
-    people: int | None = None,
-    most: int | None = None,
+    people: People | Repeats | None,
     largest_share: float | None = None,
-    original_rows: int | None = None,
     k: int,
 ) -> UnitFacts:
-    """Describe for the certificate what one row is taken for."""
+    """Describe for the certificate what one row is taken for.
+
+    Parameters
+    ----------
+    schema : Schema
+        Covers all columns.
+    people : People, Repeats or None
+        The people of the original, before one row was made of all rows of a person.
+    largest_share : float, optional
+        The largest share of one person among the preimages of a record, if people were counted.
+    k : int
+        The least number of preimages of a record.
+
+    Returns
+    -------
+    UnitFacts
+        An entry of the certificate.
+    """
     protects = Unit.ROW if schema.unit is Unit.ROW else Unit.PERSON
     facts: dict[str, object] = {"protects": protects}
-    if schema.person is not None:
-        facts |= {"column": schema.person, "people": people, "most_rows": most}
+    if people is not None:
+        facts |= {"column": people.column, "people": people.values, "most_rows": people.most}
     if largest_share is not None:
         facts["largest_share"] = round(largest_share, 6)
-    if original_rows is not None:
-        facts |= {"per_person": str(schema.per_person), "original_rows": original_rows}
+    if people is not None and schema.per_person is not None:
+        facts |= {"per_person": str(schema.per_person), "original_rows": people.rows}
     return UnitFacts.model_validate({**facts, "statement": unit_statement(facts, k)})

@@ -383,8 +383,7 @@ def _certify(
         unchanged=survey.unchanged,
         unit=unit_facts(
             codec.schema,
-            people=people.values if people is not None else None,
-            most=people.most if people is not None else None,
+            people=people,
             largest_share=total.people.get("largest_share"),
             k=plan.demand.degree,
         ),
