@@ -52,9 +52,11 @@ def show_inspection(found: Inspection, console: Console, title: str) -> None:
     """Print the proposals with their reasons, and what adversaries could do; in 80 columns."""
     console.print(_columns(found, f"{title}: {found.rows:,} rows"))
     if read := found.reading.words():
-        _say(console, f"Read with: {' '.join(read)}")
+        _say(console, f"\nRead with: {' '.join(read)}")
+    _say(console, "")
     for text in _reasons(found):
         _say(console, text)
+    _say(console, "")
     console.print(_known(found))
     _say(
         console,
