@@ -67,6 +67,12 @@ def test_na_among_codes_of_countries_is_namibia(tmp_path: Path) -> None:
     assert options.missing == ("NA",)
 
 
+@pytest.mark.parametrize("cells", [["+", "-"], ["Na", "Cl"], ["Nan", "Eva"]])
+def test_values_that_look_like_missing_words_stay(tmp_path: Path, cells: list[str]) -> None:
+    _, options = detected(tmp_path, "x,n\n" + "".join(f"{cell},1\n" for cell in cells * 3))
+    assert options.missing == ()
+
+
 def test_none_is_a_value_and_unknown_is_missing(tmp_path: Path) -> None:
     _, options = detected(tmp_path, "diagnosis,job\nnone,unknown\nflu,cook\n")
     assert options.missing == ("unknown",)

@@ -146,3 +146,26 @@ def test_weight_of_a_body_is_a_quasi_identifier() -> None:
 
 def test_column_of_one_value_is_insensitive() -> None:
     assert people(year=[2020] * ROWS)["year"].role == "insensitive"
+
+
+def test_numbers_of_few_people_with_many_rows_are_not_taken_for_codes() -> None:
+    for name in ("id", "patient", "member_no", "ID_Nr"):
+        assert people(**{name: numbers(100, 140)})[name].role == "person"
+    assert people(account_id=numbers(100, 140))["account_id"].role in ("identifying", "person")
+
+
+def test_whether_somebody_is_a_member_does_not_say_who() -> None:
+    assert people(member=among("yes", "no"))["member"].role == "quasi-identifying"
+
+
+def test_numbers_that_stand_for_somebody_are_found_without_a_name() -> None:
+    found = people(
+        x=RANDOM.integers(1_000_000, 1_000_700, ROWS).tolist(),
+        y=RANDOM.integers(1, 90_000, ROWS).tolist(),
+        z=[f"k{i}" for i in numbers(0, 900)],
+    )
+    assert [column.role for column in found.values()] == [
+        "identifying",
+        "quasi-identifying",
+        "identifying",
+    ]

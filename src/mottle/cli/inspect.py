@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from mottle.cli._terminal import out, print_command
@@ -87,7 +88,7 @@ def _columns(found: Inspection, title: str) -> Table:
     shown.add_column("kind", no_wrap=True)
     for column in found.columns:
         shown.add_row(
-            _wrapped(column.name),
+            escape(_wrapped(column.name)),
             f"{column.distinct:,}",
             f"{column.nulls:,}",
             f"{column.unique_share:.1%}",
@@ -146,5 +147,5 @@ def _known(found: Inspection) -> Table:
     shown.add_column("at worst")
     for known in (one for one in found.known if one.worst):
         worst = "\n".join(f"{share:.1%}  {', '.join(names)}" for names, share in known.worst)
-        shown.add_row(str(known.columns), f"{known.average:.1%}", worst)
+        shown.add_row(str(known.columns), f"{known.average:.1%}", escape(worst))
     return shown

@@ -12,6 +12,7 @@ import unicodedata
 
 __all__ = [
     "hipaa_by_name",
+    "is_bare_number",
     "is_count",
     "is_nominal",
     "is_number_of_something",
@@ -179,6 +180,22 @@ def is_number_of_something(words: Words) -> bool:
         or (len(words[-1]) > 4 and words[-1].endswith(_NUMBER_ENDS))
         or (words[-1].endswith("id") and words[-1][:-2] in _PEOPLE | _OTHER_THINGS)
     )
+
+
+def is_bare_number(words: Words) -> bool:
+    """Tell whether a name says nothing but that values are numbers or keys.
+
+    Parameters
+    ----------
+    words : tuple of str
+        The words of the name.
+
+    Returns
+    -------
+    bool
+        Whether it is id, nr, key and the like.
+    """
+    return bool(words) and set(words) <= _NUMBERS
 
 
 def names_people(words: Words) -> bool:

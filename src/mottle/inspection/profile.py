@@ -18,6 +18,7 @@ from mottle.utils.arrow import as_text, is_plain
 __all__ = ["Profile", "spelling_variants"]
 
 _LOOKED_AT = 2000  # distinct values that patterns are tried on
+_LONG_NUMBER = 6  # digits
 _MOST = 0.9  # share of them that has to match
 
 # HIPAA's identifiers by what values look like.
@@ -156,6 +157,14 @@ class Profile:
     def _match(self, pattern: re.Pattern[str]) -> bool:
         found = sum(pattern.fullmatch(text.strip()) is not None for text in self.texts)
         return bool(self.texts) and found >= _MOST * len(self.texts)
+
+    @property
+    def has_one_length(self) -> bool:
+        """Whether whole numbers all have the same number of digits, six or more."""
+        if not self.is_whole or self.distinct == 0:
+            return False
+        ends = pc.min_max(self.values).as_py()
+        return ends["min"] > 0 and len(str(ends["min"])) == len(str(ends["max"])) >= _LONG_NUMBER
 
     @cached_property
     def middle(self) -> float:

@@ -43,6 +43,7 @@ _MISSING = frozenset(
     ]
 )
 _COUNTRY = re.compile(r"[A-Z]{2}")
+_SHORT_WORD = 3
 _CODES = 10  # two-letter values from which on NA is Namibia
 _DAY = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{4}\b.*|\d{4}([./-])\d{1,2}\2\d{1,2}\b.*")
 _FORMATS = [
@@ -91,7 +92,9 @@ def read_and_detect(data: object, given: ReadOptions) -> ReadTable:
     if isinstance(data, str | Path) and is_text_file(Path(data)):
         return _text_file(Path(data), given)
     read = (
-        read_table(data, **given.model_dump()) if isinstance(data, str | Path) else as_table(data)
+        read_table(data, **given.model_dump())
+        if isinstance(data, str | Path)
+        else as_table(data, given)
     )
     words = given.missing or tuple(_missing_words(read))
     found = ReadOptions(missing=words).over(given)
@@ -157,12 +160,16 @@ def _missing_words(table: pa.Table) -> Iterator[str]:
         if len(likely) == len(distinct):
             continue  # nothing else: the column says nothing
         for word in likely:
-            (values_in.add if _is_code(word, distinct) else found.setdefault)(word)
+            (values_in.add if _is_value(word, distinct) else found.setdefault)(word)
     yield from (word for word in found if word not in values_in)
 
 
-def _is_code(word: str, distinct: pa.Array) -> bool:
-    """Whether a word is one of many codes of two letters: NA is Namibia."""
+def _is_value(word: str, distinct: pa.Array) -> bool:
+    """Whether a word is a value: Na is sodium, Nan a name, - the contrary of +, NA Namibia."""
+    if word.istitle() and len(word) <= _SHORT_WORD:
+        return True
+    if word == "-" and pc.any(pc.equal(distinct, "+")).as_py():
+        return True
     if not _COUNTRY.fullmatch(word):
         return False
     codes = pc.sum(pc.match_substring_regex(distinct, "^[A-Z]{2}$")).as_py() or 0

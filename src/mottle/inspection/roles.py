@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from mottle.inspection.names import (
     hipaa_by_name,
+    is_bare_number,
     is_count,
     is_nominal,
     is_number_of_something,
@@ -32,7 +33,9 @@ __all__ = ["MAY_BE_KNOWN", "Proposal", "choose_person", "propose", "propose_kind
 
 MAY_BE_KNOWN = "an adversary may know it"  # where nothing says otherwise
 _FEW_ROWS = 20  # below this, all-distinct says nothing
-_NEARLY = 0.9  # share of distinct values from which on a text is nearly unique
+_MANY_ROWS = 100
+_OWN_VALUES = 0.5  # share of distinct values from which on most rows have one of their own
+_FEW_ANSWERS = 5
 _CODE_VALUES = 100  # most values of a code list
 _CODE_ROWS = 10  # fewest rows per value of a code list
 _LONG, _MANY_WORDS = 30, 5  # mean characters and words from which on a text may be free
@@ -137,8 +140,10 @@ def _identifier_by_name(column: Profile) -> Proposal | None:
         return None
     if pa.types.is_floating(column.type) and not _is_whole_valued(column):
         return None
+    if people and not (title or numbered) and column.distinct <= _FEW_ANSWERS:
+        return None  # yes and no: whether somebody is a member, not who
     if _is_code_list(column):
-        if numbered and not names_people(words):
+        if numbered and not title and not names_people(words) and not is_bare_number(words):
             return Proposal(
                 Role.QUASI_IDENTIFYING,
                 f"its name speaks of a number, but there are only {column.distinct} values:"
@@ -196,14 +201,27 @@ def _sensitive(column: Profile) -> Proposal | None:
 
 
 def _by_counts(column: Profile) -> Proposal | None:
-    """Values that (nearly) every row has for itself."""
+    """Values that every row, or most of them, have for themselves."""
     if column.filled < _FEW_ROWS or not (column.is_text or column.is_whole):
         return None
     if column.distinct == column.filled:
         return Proposal(Role.IDENTIFYING, "no two rows have the same value", _UNIQUE_NUMBERS)
-    if column.is_text and column.distinct >= _NEARLY * column.filled:
+    if column.filled < _MANY_ROWS or column.distinct < _OWN_VALUES * column.filled:
+        return None
+    if column.is_whole and column.has_one_length:
         return Proposal(
-            Role.IDENTIFYING, "nearly every row has a value of its own", _UNIQUE_NUMBERS
+            Role.IDENTIFYING,
+            f"it has {column.distinct:,} numbers of one length in {column.filled:,} rows, as columns"
+            " do that number people",
+            _UNIQUE_NUMBERS,
+        )
+    is_code = Kind.PREFIX.proposal(column.name, pa.chunked_array([column.values])) is not None
+    if column.is_text and not is_code:
+        return Proposal(
+            Role.IDENTIFYING,
+            f"it has {column.distinct:,} values in {column.filled:,} rows: most rows have one of"
+            " their own, and sets of such values would list those of others",
+            _UNIQUE_NUMBERS,
         )
     return None
 
