@@ -211,8 +211,8 @@ def _by_counts(column: Profile) -> Proposal | None:
     if column.is_whole and column.has_one_length:
         return Proposal(
             Role.IDENTIFYING,
-            f"it has {column.distinct:,} numbers of one length in {column.filled:,} rows, as columns"
-            " do that number people",
+            f"it has {column.distinct:,} numbers of one length in {column.filled:,} rows, as"
+            " columns do that number people",
             _UNIQUE_NUMBERS,
         )
     is_code = Kind.PREFIX.proposal(column.name, pa.chunked_array([column.values])) is not None
