@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -132,12 +132,23 @@ def check_fingerprint(batches: Iterable[pa.Table], fingerprint: Fingerprint) -> 
     DataError
         It is another table, or was read in another way.
     """
-    if not fingerprint.fits_batches(batches):
+    if not fingerprint.fits_batches(_with_columns(batches, fingerprint.columns)):
         raise DataError(
             "The original is not the table that the release was made from: it does not fit the"
             " fingerprint in the link file.",
             _REMEDY,
         )
+
+
+def _with_columns(batches: Iterable[pa.Table], names: Sequence[str]) -> Iterator[pa.Table]:
+    for rows in batches:
+        absent = [name for name in names if name not in rows.column_names]
+        if absent:
+            raise DataError(
+                f"The original has no column '{absent[0]}', which the table of the release had.",
+                _REMEDY,
+            )
+        yield rows
 
 
 def _parts(original: pa.Table | Source) -> Iterable[pa.Table]:
