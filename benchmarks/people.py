@@ -23,7 +23,7 @@ import mottle
 from mottle import KAnonymity, Release, Schema
 
 SEED = 7
-SIZES = (1_000, 5_000, 25_000)  # patients
+SIZES = (1_000, 4_000, 20_000)  # patients
 QI = ["age", "sex", "region", "origin", "department"]
 KEPT = ["ward", "days", "insurer", "diagnosis"]
 KINDS = {"region": "prefix"}
@@ -120,7 +120,7 @@ def visits() -> None:
     for people in SIZES:
         table = mottle.datasets.visits(people, seed=SEED)
         runs = [(5, "nh", None), (11, "nh", None), (5, "freeform", 0.0), (11, "freeform", 0.0)]
-        if people <= SIZES[1]:
+        if people < SIZES[-1]:
             runs += [(5, "freeform", None), (11, "freeform", None)]
         lines += rows_of(table, "patient", schemas_of(QI, "patient", kinds=KINDS), runs)
     report(
@@ -137,7 +137,7 @@ def visits() -> None:
 
 def households() -> None:
     """The census, whose rows are given to made-up households of one to twelve neighbours."""
-    table = pq.read_table(require_data("census_acs.parquet")).slice(0, 60_000)
+    table = pq.read_table(require_data("census_acs.parquet")).slice(0, 40_000)
     random = np.random.default_rng(SEED)
     sizes = np.minimum(random.geometric(0.38, table.num_rows), 12)
     household = np.repeat(np.arange(len(sizes)), sizes)[: table.num_rows]

@@ -56,20 +56,39 @@ def text_of(page: str) -> str:
     ],
 )
 def test_a_name_that_repeats_is_refused(values: list, refused: bool) -> None:
-    table = pa.table({"code": values, "age": [row % 10 for row in range(100)]})
-    schema = Schema.of(quasi_identifying=["age"], identifying=["code"])
+    table = pa.table({"patient_nr": values, "age": [row % 10 for row in range(100)]})
+    schema = Schema.of(quasi_identifying=["age"], identifying=["patient_nr"])
     if not refused:
         unit = mottle.anonymize(table, schema, KAnonymity(2), effort=0).certificate.unit
         assert (unit.protects, unit.column) == ("person", None)
         return
-    with pytest.raises(UsageError, match=r"'code' repeats: \d+ values in 100 rows\.") as no:
+    with pytest.raises(UsageError, match=r"'patient_nr' repeats: \d+ values in 100 rows\.") as no:
         mottle.anonymize(table, schema, KAnonymity(2), effort=0)
-    assert no.value.remedy == "If it names people say --person code; if not, say --unit row."
+    remedy = "If it names people say --person patient_nr; if not, say --unit row."
+    assert no.value.remedy == remedy
     assert no.value.exit_code == 2
     for said in ("row", "person"):
         stated = schema.with_unit(said)
         release = mottle.anonymize(table, stated, KAnonymity(2), effort=0)
         assert release.certificate.unit.protects == said
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ([row // 2 for row in range(100)], False),  # numbers that are not called a name
+        ([f"n{row // 2}" for row in range(100)], True),  # text with many values
+        ([f"job {row % 9}" for row in range(100)], False),  # fewer than one for ten rows
+    ],
+)
+def test_a_column_that_is_not_called_a_name_is_judged_by_its_values(values, refused) -> None:
+    table = pa.table({"occupation": values, "age": [row % 10 for row in range(100)]})
+    schema = Schema.of(quasi_identifying=["age"], identifying=["occupation"])
+    if refused:
+        with pytest.raises(UsageError, match="'occupation' repeats"):
+            mottle.anonymize(table, schema, KAnonymity(2), effort=0)
+    else:
+        mottle.anonymize(table, schema, KAnonymity(2), effort=0)
 
 
 def test_few_rows_with_a_name_twice_are_refused() -> None:
@@ -89,18 +108,19 @@ def test_what_is_left_over_is_counted_by_its_name() -> None:
     types = pa.schema({"age": pa.int64(), "patientNr": pa.int64(), "income": pa.int64()})
     rest = Schema.of(quasi_identifying=["age"], rest="identifying")
     assert columns_to_count(rest, types) == ["patientNr"]
-    named = Schema.of(quasi_identifying=["age"], identifying=["income"], rest="insensitive")
-    assert columns_to_count(named, types) == ["income"]
+    named = Schema.of(quasi_identifying=["age"], identifying=["patientNr"], rest="insensitive")
+    assert columns_to_count(named, types) == ["patientNr"]
     assert columns_to_count(named.with_unit("row"), types) == []
+    assert looks_like_a_name("Kundennummer")
     assert not looks_like_a_name("note")
 
 
 def test_a_code_is_said_to_be_taken_for_one(caplog: pytest.LogCaptureFixture) -> None:
-    table = pa.table({"clinic": [row % 3 for row in range(60)], "age": list(range(60))})
-    schema = Schema.of(quasi_identifying=["age"], identifying=["clinic"])
+    table = pa.table({"clinic_id": [row % 3 for row in range(60)], "age": list(range(60))})
+    schema = Schema.of(quasi_identifying=["age"], identifying=["clinic_id"])
     with caplog.at_level(logging.WARNING, "mottle"):
         mottle.anonymize(table, schema, KAnonymity(2), effort=0)
-    assert "'clinic' has 3 values in 60 rows and is taken for a code" in caplog.text
+    assert "'clinic_id' has 3 values in 60 rows and is taken for a code" in caplog.text
 
 
 def test_repeats_count_values() -> None:

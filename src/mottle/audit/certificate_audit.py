@@ -86,6 +86,7 @@ def basic_audit(
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
+    of_rows = of_rows or shares is not None
     return _certificate_section(report.about_rows() if of_rows else report, AUDITS[0])
 
 

@@ -117,7 +117,7 @@ class AuditReport:
     seconds : mapping of str to float
         Time taken by each adversary.
     subject : str
-        What the rows are taken for: "people" or "rows".
+        What the rows are taken for: "people", "rows", or "rows of 20 people".
     """
 
     rows: int
@@ -127,16 +127,24 @@ class AuditReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     subject: str = "people"  # what the rows are taken for
 
-    def about_rows(self) -> AuditReport:
-        """Return the report in words about rows, for a release that protects rows.
+    def about_rows(self, subject: str = "rows") -> AuditReport:
+        """Return the report in words about rows, where rows are not people.
+
+        Parameters
+        ----------
+        subject : str
+            What the rows are taken for.
 
         Returns
         -------
         AuditReport
-            The same figures, without adversaries who count people.
+            The same figures. Adversaries who count people keep their words; they are left out
+            where they do not apply.
         """
         findings = tuple(
-            replace(
+            finding
+            if finding.adversary in OF_PEOPLE
+            else replace(
                 finding,
                 title=about_rows(finding.title),
                 assumes=about_rows(finding.assumes),
@@ -149,8 +157,7 @@ class AuditReport:
             for finding in self.findings
             if not (finding.adversary in OF_PEOPLE and "does_not_apply" in finding.details)
         )
-        notes = tuple(about_rows(note) for note in self.notes)
-        return replace(self, findings=findings, notes=notes, subject="rows")
+        return replace(self, findings=findings, subject=subject)
 
     @property
     def passed(self) -> bool:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from mottle.audit.base import select_adversaries
@@ -143,8 +144,10 @@ def audit_release(
         notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
+    if view.whose is not None and np.bincount(view.whose).max() > 1:
+        return report.about_rows(f"rows of {int(view.whose.max()) + 1:,} people")
     of_rows = released.certified is not None and released.certified.of_rows
-    return report.about_rows() if of_rows and view.whose is None else report
+    return report.about_rows() if of_rows else report
 
 
 def _read(

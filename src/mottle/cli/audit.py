@@ -118,7 +118,10 @@ def show_certified(certificate: Certificate, out: Console) -> None:
         return
     findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
     claim = certificate.guarantee.to_dict()
+    unit = certificate.unit
     subject = "rows" if certificate.of_rows else "people"
+    if unit is not None and unit.largest_share is not None:
+        subject = f"rows of {unit.people:,} people"
     show_report(AuditReport(certificate.rows, claim, findings, subject=subject), out, "Audit")
 
 

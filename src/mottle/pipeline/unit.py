@@ -34,13 +34,16 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
-# An identifying column with fewer values than this, and fewer than half as many as rows, is taken
-# for a code (a clinic, an interviewer) and not for a column that names people.
+# A column whose name suggests that it names people, but with fewer values than this, and fewer than
+# half as many as rows, is taken for a code (a clinic, an interviewer).
 FEW_VALUES = 20
+# Any other identifying column of text names people if there is a value for so many rows.
+ROWS_PER_VALUE = 10
 _NAMING = re.compile(
     r"id|ident|identifier|nr|nbr|no|num|number|nummer|name|vorname|nachname|surname|lastname"
     r"|firstname|patient|person|client|customer|kunde|user|member|subject|participant|employee"
-    r"|household|ssn|mail|email|phone|telefon|tel|iban|mrn|pid|uid|guid|uuid",
+    r"|household|haushalt|ssn|tax|passport|pseudonym|account|card|login|username|mail|email|phone"
+    r"|telefon|tel|iban|mrn|pid|uid|guid|uuid|\w*(nummer|name|patient|patienten|kunden)",
     re.IGNORECASE,
 )
 
@@ -71,8 +74,10 @@ class Repeats:
 
     @property
     def names_people(self) -> bool:
-        """Whether there are too many values for a code."""
-        return self.values > 1 and self.values >= min(FEW_VALUES, self.rows / 2)
+        """Whether there are too many values for a code, or for an ordinary column."""
+        if looks_like_a_name(self.column):
+            return self.values > 1 and self.values >= min(FEW_VALUES, self.rows / 2)
+        return self.values > 1 and self.values * ROWS_PER_VALUE >= self.rows
 
 
 def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
@@ -89,8 +94,8 @@ def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
     -------
     list of str
         The person column. Without one, and unless the unit is stated, the columns that may name
-        people: identifying ones of whole numbers or text. Of columns that are identifying only
-        because all others are (``rest``), those whose name suggests it.
+        people: identifying ones of text, and of whole numbers if their name suggests it. Of columns
+        that are identifying only because all others are (``rest``), those whose name suggests it.
     """
     if schema.person is not None:
         return [schema.person]
@@ -100,12 +105,8 @@ def columns_to_count(schema: Schema, types: pa.Schema) -> list[str]:
     return [
         field.name
         for field in types
-        if _may_name(field.type)
-        and (
-            named[field.name] is Role.IDENTIFYING
-            if field.name in named
-            else schema.rest is Role.IDENTIFYING and looks_like_a_name(field.name)
-        )
+        if named.get(field.name, schema.rest) is Role.IDENTIFYING
+        and _may_name(field, listed=field.name in named)
     ]
 
 
@@ -119,19 +120,21 @@ def looks_like_a_name(column: str) -> bool:
     return any(_NAMING.fullmatch(word) for word in re.split(r"[\W_\d]+", words))
 
 
-def _may_name(value_type: pa.DataType) -> bool:
-    if pa.types.is_dictionary(value_type):
-        value_type = value_type.value_type
-    return any(
-        of_type(value_type)
+def _may_name(field: pa.Field, *, listed: bool) -> bool:
+    """Whether an identifying column may name people, by its type and name."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    is_text = any(
+        of_type(kind)
         for of_type in (
-            pa.types.is_integer,
             pa.types.is_string,
             pa.types.is_large_string,
             pa.types.is_binary,
             pa.types.is_fixed_size_binary,
         )
     )
+    if looks_like_a_name(field.name):
+        return is_text or bool(pa.types.is_integer(kind))
+    return is_text and listed
 
 
 def check_repeats(schema: Schema, counted: Iterable[Repeats]) -> None:
@@ -158,7 +161,7 @@ def check_repeats(schema: Schema, counted: Iterable[Repeats]) -> None:
                 f"Column '{name}' repeats: {column.values:,} values in {column.rows:,} rows.",
                 f"If it names people say --person {name}; if not, say --unit row.",
             )
-        if column.repeated:
+        if column.repeated and looks_like_a_name(column.column):
             _log.warning(
                 "Column '%s' has %s values in %s rows and is taken for a code, not for a name."
                 " If it names people, say --person %s.",

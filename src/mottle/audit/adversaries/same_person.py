@@ -59,8 +59,12 @@ def same_person(view: View, evidence: Evidence) -> Iterator[Outcome]:
             _play(view, evidence, evidence.subgraph, view.whose, each, len(tried)) for each in tried
         ]
         best = max(played, key=lambda accuracy: accuracy.right - accuracy.allowed)
+        if best.guesses == 0:
+            why = "no person is a candidate for all records that share a value"
+            yield Outcome(measure, None, details={"does_not_apply": why})
+            continue
         passed = None
-        if role is Role.INSENSITIVE and evidence.guarantee is not None and best.guesses:
+        if role is Role.INSENSITIVE and evidence.guarantee is not None:
             passed = best.passed if best.right > _BREACH * best.allowed else True
         warned = [
             f"Records with the same {_named(each)} are often one person's: taken together, they"
