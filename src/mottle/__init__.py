@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
     from mottle.schema.model import Column, Kind, Representation, Role, Schema
+    from mottle.schema.reading import ReadOptions
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
 _PLACES = {
@@ -74,6 +75,7 @@ _PLACES = {
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
+    "ReadOptions": "mottle.schema.reading:ReadOptions",
     "Representation": "mottle.schema.model:Representation",
     "Role": "mottle.schema.model:Role",
     "Schema": "mottle.schema.model:Schema",
@@ -130,6 +132,7 @@ __all__ = [
     "MottleError",
     "PrivacyError",
     "Progress",
+    "ReadOptions",
     "Release",
     "Representation",
     "Role",

@@ -17,12 +17,12 @@ from mottle.cli._sources import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io import databases
-from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
 from mottle.io.work_folder import work_folder
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
+from mottle.schema.reading import ReadOptions
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Input:
     data: str
     table: str | None
     query: str | None
-    text: TextOptions
+    text: ReadOptions
 
     def reader(self) -> str | pa.RecordBatchReader:
         """Return a path, or the batches of a database."""

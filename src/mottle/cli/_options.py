@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
     from mottle import report
     from mottle.cli import _sources
+    from mottle.io.text import notation
     from mottle.itemsets.data import ItemSets
-    from mottle.schema import model
+    from mottle.schema import model, reading
 else:
     _sources = lazy_module("mottle.cli._sources")
     model = lazy_module("mottle.schema.model")
+    notation = lazy_module("mottle.io.text.notation")
+    reading = lazy_module("mottle.schema.reading")
     report = lazy_module("mottle.report")
 
 _IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
@@ -123,10 +126,55 @@ class SourceOptions(OptionGroup):
         list[str] | None,
         typer.Option(metavar="WORD", help="A word for a missing value. Repeatable."),
     ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="Decimal mark of a CSV file.", show_default="."),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What separates groups of three digits in a CSV file."),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Dates of a CSV file, besides 2024-12-31: dd.mm.yyyy. Repeatable.",
+        ),
+    ] = None
+    allow_generalized: Annotated[
+        bool,
+        typer.Option(
+            "--allow-generalized", help="Cells such as {a|b} and 1..5 are the table's own values."
+        ),
+    ] = False
 
-    def read(self, data: str) -> pa.Table:
-        """Read a file or, with a table or a query, from a database."""
-        return _sources.read_source(data, self)
+    @cached_property
+    def options(self) -> reading.ReadOptions:
+        """The options that say how cells are written, as they were typed."""
+        return reading.ReadOptions(
+            missing=tuple(self.missing or ()),
+            delimiter=self.delimiter,
+            quote=self.quote,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            date_format=tuple(self.date_format or ()),
+            allow_generalized=self.allow_generalized,
+        )
+
+    def check(self) -> None:
+        """Raise `UsageError` if a mark or a format is wrong."""
+        if self.decimal is not None or self.thousands is not None:
+            notation.check_marks(self.decimal, self.thousands)
+        if self.date_format:
+            notation.date_formats(self.date_format)
+
+    def read(self, data: str, remembered: reading.ReadOptions | None = None) -> pa.Table:
+        """Read a file or, with a table or a query, from a database.
+
+        ``remembered`` are the options of a mottle.toml or a link file; typed ones replace them.
+        """
+        return _sources.read_source(data, self, remembered)
 
     def arguments(self, data: str) -> str:
         """The source as it is written on a command line, without its password."""

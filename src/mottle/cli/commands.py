@@ -298,7 +298,15 @@ class Report(Command):
     private: Annotated[
         Path | None,
         typer.Option(
-            help="The owner's secret link file, for --report-examples.", rich_help_panel=DATA
+            help="The owner's secret link file: recognizes the original, and for"
+            " --report-examples.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    schema_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema", help="mottle.toml that says how the original is read.", rich_help_panel=DATA
         ),
     ] = None
     source: SourceOptions

@@ -81,7 +81,7 @@ def save_release(
     secrets: list[Secret] = []
     if private is not None:
         links = links_of(release)
-        secrets.append((Path(private), lambda file, _: write_links(links, file)))
+        secrets.append((Path(private), lambda file, _: write_links(links, file, release.reading)))
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))

@@ -25,7 +25,7 @@ from mottle.pipeline.certify import (
     protected_values,
     warn_about,
 )
-from mottle.pipeline.owner import OwnedTable
+from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
@@ -151,7 +151,7 @@ def anonymize(
     chosen = _method(settings, guarantee)
     check_schema(schema)
     secret = Secret.draw(seed)
-    table = as_table(data)
+    table = as_table(data, schema.reading)
     to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
     check_publishable(table, schema)
@@ -168,6 +168,9 @@ def anonymize(
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     if owned is not None:
         secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
+        fingerprint = owned.fingerprint(secret)
+    else:
+        fingerprint = fingerprint_of(schema, [table], secret)
 
     with clock.stage("code"):
         check_repeats(schema, (Repeats.of(table, name) for name in to_count))
@@ -225,10 +228,14 @@ def anonymize(
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
-    links = part.links
-    if owned is not None:
-        links = replace(links, fingerprint=owned.fingerprint(secret))
-    release = Release(published.table, published.columns, certificate, links, published.sensitive)
+    release = Release(
+        published.table,
+        published.columns,
+        certificate,
+        replace(part.links, fingerprint=None if demand.dummies else fingerprint),
+        published.sensitive,
+        reading=schema.reading,
+    )
     if settings.audit == "full":
         with clock.stage("audit"):
             replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)

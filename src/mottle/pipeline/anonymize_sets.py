@@ -150,9 +150,9 @@ def anonymize_sets(
         flipped=part.loss.overall,
     )
     clock.report_end()
-    published, links = part.published, part.links
-    if owned is not None:
-        links = replace(links, fingerprint=owned.fingerprint(secret))
+    published = part.published
+    made_from = owned or OwnedTable.of_sets(b"", data)
+    links = replace(part.links, fingerprint=made_from.fingerprint(secret))
     return SetRelease(published.table, published.columns, certificate, links)
 
 

@@ -75,5 +75,8 @@ def _examples(original: Original, people: Sequence[int], release: ReleaseData) -
 
 def _toml(release: ReleaseData) -> str:
     """The text of mottle.toml without the explanations at its beginning."""
-    text = schema_of(release).to_toml(schema_comments(release.certificate))
+    schema = schema_of(release)
+    if release.reading is not None:
+        schema = schema.with_reading(release.reading)
+    text = schema.to_toml(schema_comments(release.certificate))
     return text.removeprefix(Schema(columns=()).to_toml()).strip() + "\n"

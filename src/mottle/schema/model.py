@@ -26,6 +26,7 @@ from mottle.schema.external_release import (
     known_word,
     unknown_option,
 )
+from mottle.schema.reading import ReadOptions
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
 Word = TypeVar("Word", bound=str)
@@ -170,7 +171,8 @@ class Schema(BaseModel):
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
     ``unit`` is "row" when rows are to be protected although people may have several, and
     ``per_person`` is "aggregate" when one row is to be made of all rows of a person.
-    ``release`` describes how another tool wrote the release that is audited.
+    ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
+    table is read (the table ``[read]`` of mottle.toml).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -184,6 +186,7 @@ class Schema(BaseModel):
     unit: Unit | None = None
     per_person: PerPerson | None = None
     release: ExternalRelease | None = None
+    reading: ReadOptions = ReadOptions()
 
     @field_validator("rest", "unit", "per_person", mode="before")
     @classmethod
@@ -424,6 +427,7 @@ class Schema(BaseModel):
             lines.append(f"per_person = {_quoted(self.per_person)}  # one row of all their rows\n")
         if self.release is not None:
             lines += self.release.to_toml()
+        lines += self.reading.to_toml()
         for column in self.columns:
             comment = (comments or {}).get(column.name, "")
             lines += [f"# {line}" for line in comment.splitlines()]
@@ -499,6 +503,21 @@ class Schema(BaseModel):
         """
         return self._with(unit=unit or self.unit, per_person=per_person or self.per_person)
 
+    def with_reading(self, reading: ReadOptions) -> Schema:
+        """Return a copy that states how the table is read.
+
+        Parameters
+        ----------
+        reading : ReadOptions
+            The options, instead of those of the schema.
+
+        Returns
+        -------
+        Schema
+            The copy.
+        """
+        return self._with(reading=reading)
+
     def _with(self, **entries: object) -> Schema:
         try:
             return Schema.model_validate({**dict(self), **entries})
@@ -558,6 +577,7 @@ class Schema(BaseModel):
             unit=self.unit,
             per_person=self.per_person,
             release=self.release,
+            reading=self.reading,
         )
         if not complete.with_role(Role.QUASI_IDENTIFYING):
             raise SchemaError(
@@ -628,6 +648,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             f"In {source}, [release]: unknown option '{option}'.",
             did_you_mean(option, EXTERNAL_OPTIONS),
         )
+    reading = ReadOptions.of_toml(content.get("read", {}), source)
     try:
         return Schema(
             columns=tuple(validated),
@@ -635,12 +656,13 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             unit=content.get("unit"),
             per_person=content.get("per_person"),
             release=external,
+            reading=reading,
         )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "unit", "per_person", "release")
+_ENTRIES = ("columns", "rest", "unit", "per_person", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
@@ -704,4 +726,6 @@ _TOML_HEADER = """\
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5
+# [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
+#       --decimal, --thousands, --date-format
 """

@@ -95,7 +95,7 @@ def write_database(
     with (
         private_links(
             private,
-            lambda path: None if links is None else write_links(links, path),
+            lambda path: None if links is None else write_links(links, path, release.reading),
             overwrite=overwrite,
             place=redacted(f"{url} {table}"),
             certificate=release.certificate,

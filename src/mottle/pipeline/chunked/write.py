@@ -26,6 +26,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.rows import StoredRows
 from mottle.report.body import EXAMPLES
 from mottle.report.report import page_of
+from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
 
 
@@ -39,6 +40,7 @@ def write_files(
     original: Source | None = None,
     blocks: Sequence[int] = (),
     fingerprint: Fingerprint | None = None,
+    reading: ReadOptions | None = None,
     text: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Certificate:
@@ -63,6 +65,8 @@ def write_files(
         The number of blocks of the graph of every chunk, for the links.
     fingerprint : Fingerprint, optional
         By which the original is recognized, for the links.
+    reading : ReadOptions, optional
+        How the original was read, for the links and the reports.
     text : bool
         Whether a CSV file is written.
     on_progress : callable
@@ -81,7 +85,7 @@ def write_files(
     companions = companions or Companions(report=False)
     folder, links = outgoing.folder, None
     if companions.numbered:
-        links = LinkWriter(outgoing.owner[LINK_FILE], blocks, fingerprint)
+        links = LinkWriter(outgoing.owner[LINK_FILE], blocks, fingerprint, reading)
     schema = pa.schema([column.field() for column in columns])
     began = time.perf_counter()
     release = ReleaseData(schema.empty_table(), columns)
@@ -103,7 +107,8 @@ def write_files(
         sha256={name: sha256_of(folder / name) for name in names},
     )
     people = [] if links is None else links.examples
-    _write_reports(outgoing, columns, certificate, companions, original, people)
+    release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate, reading=reading)
+    _write_reports(outgoing, release, companions, original, people)
     write_certificate(certificate, folder)
     outgoing.certificate = certificate
     return certificate
@@ -118,14 +123,13 @@ def _without_links(tables: Iterable[pa.Table], links: LinkWriter) -> Iterator[pa
 
 def _write_reports(
     outgoing: Outgoing,
-    columns: tuple[PublishedColumn, ...],
-    certificate: Certificate,
+    release: ReleaseData,
     companions: Companions,
     original: Source | None,
     people: Sequence[int],
 ) -> None:
     """Write the public report and the owner's, from the rows that have been written."""
-    release = ReleaseData(StoredRows(outgoing.folder / PARQUET), columns, certificate)
+    certificate = release.certificate
     if companions.report:
         (outgoing.folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
     if companions.internal is not None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import translating_os_errors
-from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
+from mottle.io.batch_source import copied, open_source, parquet_source
 from mottle.io.changing_input import InputState
 from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
@@ -28,6 +28,7 @@ from mottle.pipeline.release import Release
 from mottle.pipeline.spark.engine import anonymize_owned
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.utils.option_values import check_key
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def anonymize_file(
     output: str | Path | DatabaseTable,
     *,
     master: str = "local[*]",
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     key: str | Path | bytes | None = None,
     overwrite: bool = False,
@@ -66,7 +67,7 @@ def anonymize_file(
         A folder, or a table of a database.
     master : str
         The cluster: ``spark://…``, ``yarn``, ``k8s://…`` or ``local[*]``.
-    text : TextOptions, optional
+    text : ReadOptions, optional
         Delimiter, quote, encoding and missing values of a text file.
     source : str
         A name for ``data``, for messages and reports.
@@ -124,7 +125,8 @@ def anonymize_file(
     }
     with translating_os_errors(root), temporary_run_folder(root, note) as stage:
         before = None if isinstance(data, pa.RecordBatchReader) else InputState(Path(data))
-        rows = _as_parquet(data, stage, text or TextOptions(), source)
+        reading = (text or ReadOptions()).over(schema.reading)
+        rows = _as_parquet(data, stage, reading, source)
         owned = None
         if key is not None:
             opened = parquet_source(rows, source)
@@ -147,13 +149,14 @@ def anonymize_file(
                 internal = replace(internal, owner=owner)
             if before is not None:
                 before.check()
+            release = replace(release, reading=reading)
             certificate = release.save(output, internal=internal, **written)
     stored = destination.rows(release.stored.schema, certificate)
     return Release(stored, release.columns, certificate)
 
 
 def _as_parquet(
-    data: str | Path | pa.RecordBatchReader, stage: Path, text: TextOptions, name: str
+    data: str | Path | pa.RecordBatchReader, stage: Path, text: ReadOptions, name: str
 ) -> Path:
     """Return a path that Spark can read: that of the input, or of a copy."""
     copy = stage / "input.parquet"

@@ -25,7 +25,6 @@ from mottle.guarantees.base import Guarantee
 from mottle.io.atomic_write import translating_os_errors, write_atomic
 from mottle.io.batch_source import (
     Source,
-    TextOptions,
     content_hash,
     copied,
     open_source,
@@ -45,7 +44,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.owner import OwnedTable, described_columns
+from mottle.pipeline.owner import OwnedTable, described_columns, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
@@ -57,6 +56,7 @@ from mottle.pipeline.unit import columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
@@ -76,7 +76,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     key: str | Path | bytes | None = None,
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     chunk_rows: int | None = None,
     totals: bool = True,
@@ -120,8 +120,8 @@ def anonymize(
         As for `mottle.anonymize`.
     key : str, Path or bytes, optional
         As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
-    text : TextOptions, optional
-        Delimiter, quote, encoding and missing values of a text file.
+    text : ReadOptions, optional
+        How a file is read, completed by the options of the schema.
     source : str
         A name for ``data`` when it is a reader, by which an interrupted run is recognized.
     chunk_rows : int, optional
@@ -181,6 +181,7 @@ def anonymize(
         key=key,
     )
     check_chunked(schema, guarantee, settings)
+    reading = (text or ReadOptions()).over(schema.reading)
     limit = memory_bytes(memory)
     destination = Destination.of(
         output,
@@ -199,7 +200,7 @@ def anonymize(
         settings,
         limit,
         chunk_rows,
-        text or TextOptions(),
+        reading,
         destination.named,
         destination.companions.numbered,
     )
@@ -218,7 +219,7 @@ def anonymize(
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
-            opened = engine.open(data, text or TextOptions(), named)
+            opened = engine.open(data, reading, named)
             covering = schema.covering(opened.types.names)
             fingerprint = None
             if key is not None:
@@ -226,6 +227,8 @@ def anonymize(
                 cut = {"name": "streaming", "memory": limit, "rows": chunk_rows}
                 engine.use_secret(owned.secret(covering, guarantee, settings, cut))
                 fingerprint = owned.fingerprint(engine.secret)
+            elif private is not None:
+                fingerprint = fingerprint_of(covering, opened.read(), engine.secret)
             done = drive(
                 engine,
                 covering,
@@ -249,6 +252,7 @@ def anonymize(
                     original=opened,
                     blocks=[part.blocks for part in done.parts],
                     fingerprint=fingerprint,
+                    reading=reading,
                     text=destination.published is not None,
                     on_progress=partial(clock.report_share, "write", done.plan.rows),
                 )
@@ -298,14 +302,14 @@ class StreamingEngine:
         if self.input is not None:
             self.input.check()
 
-    def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
+    def open(self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str) -> Source:
         """Open the input; discard an earlier attempt if the content has changed."""
         with self.clock.stage("read"):
             self.source = self._open(data, text, name)
         return self.source
 
     def _open(
-        self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str
+        self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str
     ) -> Source:
         copy = self.stage / "input.parquet"
         if isinstance(data, (str, Path)):
@@ -321,7 +325,7 @@ class StreamingEngine:
             arriving.unlink()  # the same rows; a database may send them in another order
         else:
             os.replace(arriving, copy)
-        return open_source(copy, copy, TextOptions(missing=text.missing))
+        return open_source(copy, copy, text)
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Empty the folder unless it was made from the same content and holds the secret."""
