@@ -535,10 +535,10 @@ class _All:
         return all(condition(counts) for condition in self.conditions)
 
 
-# The guarantees by name. `exposure` registers nothing and loads Numba, which reading command-line
+# The guarantees by name. `exposure` and `people` register nothing and load Numba, which reading
 # options does not need.
 GUARANTEES: Registry[type[Guarantee]] = Registry(
-    "guarantee", "mottle.guarantees", leaving_out=("exposure",)
+    "guarantee", "mottle.guarantees", leaving_out=("exposure", "people")
 )
 
 Registered = TypeVar("Registered", bound=type[Guarantee])
