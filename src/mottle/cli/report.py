@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from mottle.errors import DataError, StorageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
+from mottle.io.original import check_original
 from mottle.io.read_set_release import load_any_release
 from mottle.io.read_sets import read_sets
 from mottle.io.write_release import (
@@ -20,8 +22,11 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.report import EXAMPLES, Owner, report_html
+from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 
 
 def run(command: Report) -> None:
@@ -33,12 +38,21 @@ def run(command: Report) -> None:
     if command.original is not None:
         check_private_path(place, release, overwrite=command.overwrite)
     found = load_any_release(release, in_memory=False)
+    links = None if command.private is None else LinkFile(command.private)
+    reading = _reading(command, links)
+    found = replace(found, reading=reading)
     owner = None
     if command.original is not None:
-        links = command.private if command.examples else None
         rows = found.stored.num_rows
-        people = None if links is None else LinkFile(links).true_originals(EXAMPLES, rows)
-        table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
+        people = None
+        if links is not None and command.examples:
+            people = links.true_originals(EXAMPLES, rows)
+        of_sets = isinstance(found, SetReleaseData)
+        table = _original(command, command.original, reading, of_sets=of_sets)
+        if not isinstance(table, ItemSets):
+            whole = isinstance(table, pa.Table)
+            compared = original_of(table, found.certified)[0] if whole else table
+            check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     try:
         page = report_html(found, owner=owner)
@@ -57,7 +71,18 @@ def run(command: Report) -> None:
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
 
 
-def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:
+def _reading(command: Report, links: LinkFile | None) -> ReadOptions | None:
+    """How the original was read, as far as a mottle.toml, the links or options say so."""
+    remembered = None if links is None else links.reading
+    if command.schema_file is not None:
+        remembered = Schema.read(command.schema_file).reading
+    typed = command.source.options
+    return typed if remembered is None and typed.given else remembered and typed.over(remembered)
+
+
+def _original(
+    command: Report, original: str, reading: ReadOptions | None, *, of_sets: bool
+) -> pa.Table | Source | ItemSets:
     """Read what the release was made from; a Parquet file is opened, not read."""
     if of_sets:
         sets = command.sets
@@ -71,5 +96,5 @@ def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | So
             encoding=command.source.encoding,
         )
     if Path(original).suffix.lower() in (".parquet", ".pq"):
-        return parquet_source(Path(original), original, command.source.missing or ())
-    return command.source.read(original)
+        return parquet_source(Path(original), original, () if reading is None else reading.missing)
+    return command.source.read(original, reading)

@@ -168,6 +168,21 @@ class Guarantee:
             f" ({described['short']})."
         )
 
+    def statement_on_people(self, described: Mapping[str, Any]) -> str:
+        """State the guarantee where people have several rows and k counts people.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            What `certified` returned.
+
+        Returns
+        -------
+        str
+            The promise in words.
+        """
+        return str(described["statement"])
+
     @property
     def belief_growth(self) -> float | None:
         """β, if belief in any value may grow by at most the factor 1 + β; None without a bound."""
@@ -520,10 +535,10 @@ class _All:
         return all(condition(counts) for condition in self.conditions)
 
 
-# The guarantees by name. `exposure` registers nothing and loads Numba, which reading command-line
+# The guarantees by name. `exposure` and `people` register nothing and load Numba, which reading
 # options does not need.
 GUARANTEES: Registry[type[Guarantee]] = Registry(
-    "guarantee", "mottle.guarantees", leaving_out=("exposure",)
+    "guarantee", "mottle.guarantees", leaving_out=("exposure", "people")
 )
 
 Registered = TypeVar("Registered", bound=type[Guarantee])

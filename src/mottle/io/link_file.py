@@ -4,8 +4,8 @@ Rows are ``published, original, true``, one per edge, a record's preimages in th
 graph's layers. The file's metadata hold two numbers for every released row. Its *block*: some draws
 are made once per block, and what one known link reveals then depends on the block. Its *centre*,
 the input row around which it was generalized: it tells whether anything was permuted at all.
-In a run with an owner's key the metadata also have a fingerprint of the table, so that an audit can
-refuse another original.
+The metadata also say how the original was read, and have a keyed fingerprint of it, so that other
+commands read it in the same way and refuse another table.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError
+from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
 from mottle.utils.untrusted.arrow import parquet_batches, parquet_schema
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
 BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
-FINGERPRINT = b"mottle.fingerprint"
+FINGERPRINT, READING = b"mottle.fingerprint", b"mottle.reading"
 _ROWS_PER_BATCH = 1 << 20
 _LARGEST = 1 << 33  # bytes of the numbers in the metadata: two billion rows
 
@@ -42,16 +43,19 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def recognizing(fingerprint: Fingerprint | None) -> dict[bytes, bytes]:
-    """Return the metadata by which the original is recognized later."""
-    return {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+def about_original(
+    fingerprint: Fingerprint | None, reading: ReadOptions | None
+) -> dict[bytes, bytes]:
+    """Return the metadata by which the original is read and recognized later."""
+    recognized = {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+    return recognized | ({} if reading is None else {READING: reading.to_json().encode()})
 
 
-def write_links(links: Links, path: Path) -> None:
-    """Write the link file, readable by its owner only."""
+def write_links(links: Links, path: Path, reading: ReadOptions | None = None) -> None:
+    """Write the link file, readable by its owner only; ``reading`` says how the table was read."""
     private_file(path)
     numbers = {BLOCKS: _pack(links.block_of_row), CENTRES: _pack(links.centre_of_row)}
-    schema = links.SCHEMA.with_metadata({**numbers, **recognizing(links.fingerprint)})
+    schema = links.SCHEMA.with_metadata({**numbers, **about_original(links.fingerprint, reading)})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
@@ -91,7 +95,8 @@ class LinkFile:
 
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
     centres: NDArray[np.int32] | None
-    fingerprint: Fingerprint | None = None  # of the table; None if the run had no owner's key
+    fingerprint: Fingerprint | None = None  # of the table; None if an old version wrote the file
+    reading: ReadOptions | None = None  # how the table was read; None if that is not known
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -105,6 +110,8 @@ class LinkFile:
             recognized = metadata.get(FINGERPRINT)
             if recognized is not None:
                 self.fingerprint = Fingerprint.from_json(recognized)
+            if (read := metadata.get(READING)) is not None:
+                self.reading = ReadOptions.from_json(read)
             rows = [len(numbers) for numbers in (self.blocks, self.centres) if numbers is not None]
             is_link_file = set(COLUMNS) <= set(schema.names) and len(set(rows)) <= 1
         except (DataError, pa.ArrowException, OSError, ValueError, zlib.error):

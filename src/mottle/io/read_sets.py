@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.io.changing_input import refusing_changes
 from mottle.io.read_table import as_table
 from mottle.io.text.encodings import (
     check_size,
@@ -190,6 +191,7 @@ def read_column(
     return sets if label is None else sets.with_labels(_column(table, label, source), label)
 
 
+@refusing_changes
 def read_sets(
     data: object,
     *,

@@ -9,8 +9,9 @@ from mottle.kinds.codes import is_number, plain_values, without_dictionary
 from mottle.kinds.forms.base import Form
 
 _WAY_OUT = (
-    "Some cells are not numbers: name the words for missing values with --missing, or use kind"
-    " 'category'."
+    "Some cells are not numbers. Numbers with decimal commas are read with --decimal ','"
+    " (and --thousands '.'); words for missing values are named with --missing WORD;"
+    " otherwise use kind 'category'. 'mottle inspect DATA' finds what applies."
 )
 _LIKE_A_CODE = r"^\+|^-?0[0-9]|^-?[0-9]{16,}$|[0-9.]{18,}"  # numbers of telephones, articles …
 _TOO_LONG = r"^[+-]?[0-9]{16,}$|[0-9.]{18,}"  # digits of text that a float may round

@@ -214,6 +214,24 @@ class Method:
                 f"Methods that do: {', '.join(able) or 'none yet'}.",
             )
 
+    def check_counts_people(self) -> None:
+        """Check that the method can count people who have several rows.
+
+        Raises
+        ------
+        UsageError
+            It cannot: one person may be several of a record's candidates.
+        """
+        if Capability.PEOPLE not in self.offers:
+            able = [
+                name for name, other in registered().items() if Capability.PEOPLE in other.offers
+            ]
+            raise UsageError(
+                f"Method '{self.name}' counts rows: several of the candidates for a record may be"
+                " rows of one person.",
+                f"Methods that count people: {', '.join(able)}.",
+            )
+
     def codes_to_arrange(self, codes: Codes, guarantee: Guarantee) -> Codes:
         """Return the codes in the form that the method works on.
 

@@ -18,7 +18,7 @@ from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
 from mottle.utils.untrusted.text import distinct_texts, parse_json, texts_of
 
-_METADATA_KEY = b"mottle"
+METADATA_KEY = b"mottle"
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class PublishedColumn:
             facts["separator"] = self.separator
         if self.totals is not None:
             facts["totals"] = self.totals.facts
-        return pa.field(self.name, data_type, metadata={_METADATA_KEY: json.dumps(facts)})
+        return pa.field(self.name, data_type, metadata={METADATA_KEY: json.dumps(facts)})
 
     @classmethod
     def of_field(cls, described: pa.Field) -> PublishedColumn:
         """Read the description of a column from its field's metadata."""
-        facts = parse_json((described.metadata or {})[_METADATA_KEY])
+        facts = parse_json((described.metadata or {})[METADATA_KEY])
         if not isinstance(facts, Mapping):
             raise TypeError("not a description of a column")
         form = None if facts["form"] is None else Form(facts["form"])

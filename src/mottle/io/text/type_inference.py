@@ -14,14 +14,12 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "Attempt",
-    "blank_out",
-    "infer_type",
-    "possible_types",
-    "single_types",
-]
+from mottle.io.text.notation import check_marks, date_formats, dates_in, plain_numbers
+from mottle.schema.reading import ReadOptions
 
+__all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
+
+_PLAIN_NOTATION = ReadOptions()
 PROBED_CELLS = 500  # of a column, tried before all of them
 
 Attempt = Callable[[pa.ChunkedArray], pa.ChunkedArray | None]  # the typed cells; None: no fit
@@ -54,13 +52,15 @@ def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
     return pc.if_else(found, pa.scalar(None, pa.string()), column)
 
 
-def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def infer_type(column: pa.ChunkedArray, options: ReadOptions = _PLAIN_NOTATION) -> pa.ChunkedArray:
     """Give a text column the narrowest type that keeps all of its cells.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
         A text column.
+    options : ReadOptions
+        How numbers and dates are written.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     stride = len(cells) // PROBED_CELLS
     places = pa.array(range(0, len(cells), max(stride, 1)), pa.int64())
     probe = cells.take(places) if stride > 1 else None
-    for attempt in ATTEMPTS:
+    for attempt in _attempts(options):
         if probe is not None and attempt(probe) is None:
             continue
         if (typed := attempt(cells)) is not None:
@@ -118,17 +118,49 @@ def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[At
     return [attempt for attempt in among if attempt(cells) is not None]
 
 
-def single_types() -> list[Attempt]:
+def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     """Return one attempt for every type that `infer_type` may find.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        How numbers and dates are written.
 
     Returns
     -------
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    decimals = (partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1))
-    times = (partial(_cast, kind=kind) for kind in _TIMES)
-    return [_integers, _floats, *decimals, _booleans, *times]
+    single: list[Attempt] = []
+    for attempt in _attempts(options):
+        if attempt is _decimals:
+            single += [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]
+        elif attempt is _dates_and_times:
+            single += [partial(_cast, kind=kind) for kind in _TIMES]
+        else:
+            single.append(attempt)
+    return single
+
+
+def _attempts(options: ReadOptions) -> list[Attempt]:
+    """All attempts for a notation; other marks than a decimal point replace it."""
+    check_marks(options.decimal, options.thousands)
+    attempts = list(ATTEMPTS)
+    if options.decimal not in (None, ".") or options.thousands is not None:
+        at = attempts.index(_floats)
+        attempts[at : at + 2] = [  # instead of floats and decimals with a point
+            partial(_in_notation, options=options, attempt=_integers),
+            partial(_in_notation, options=options, attempt=_any_floats),
+        ]
+    return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
+
+
+def _in_notation(
+    cells: pa.ChunkedArray, options: ReadOptions, attempt: Attempt
+) -> pa.ChunkedArray | None:
+    """Try numbers that are written with other marks, and are published with a decimal point."""
+    plain = plain_numbers(cells, options.decimal, options.thousands)
+    return None if plain is None else attempt(plain)
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -137,13 +169,17 @@ def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse what is not printed as it was written, infinities and NaN."""
+    """Refuse what is not printed as it was written."""
+    typed = _any_floats(cells)
+    return typed if typed is not None and _prints_back(cells, typed) else None
+
+
+def _any_floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Refuse leading zeros, whole numbers that a float may round, infinities and NaN."""
     typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^-?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
+    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
         return None
-    if pc.any(pc.invert(pc.is_finite(typed))).as_py():
-        return None
-    return typed if _prints_back(cells, typed) else None
+    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
 
 
 def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:

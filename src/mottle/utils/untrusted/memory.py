@@ -29,7 +29,7 @@ def available_memory() -> int:
     return min(free)
 
 
-def check_fits(size: int, name: str) -> None:
+def check_fits(size: int, name: str, limit: int | None = None) -> None:
     """Refuse a file whose content does not fit into memory.
 
     Parameters
@@ -38,13 +38,15 @@ def check_fits(size: int, name: str) -> None:
         The bytes that the content takes at least.
     name : str
         The file, for the message.
+    limit : int, optional
+        The bytes there are; by default what is available now.
 
     Raises
     ------
     DataError
         There is not as much memory.
     """
-    if size > available_memory():
+    if size > (available_memory() if limit is None else limit):
         raise DataError(
             f"{name} takes {size / 2**30:,.1f} GB or more in memory, more than is available.",
             "Read it in parts: --memory 4GB. If the file is not from you, it may be meant to"
