@@ -7,15 +7,15 @@ it, by the metadata of its Parquet file, and, where none of them is left, by the
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.errors import DataError
+from mottle.errors import DataError, StorageError
 from mottle.release.column import METADATA_KEY
+from mottle.utils.untrusted.text import parse_json, read_text
 
 __all__ = ["refuse_generalized_cells", "refuse_release_file", "refuse_release_metadata"]
 
@@ -116,7 +116,7 @@ def _generalized(column: pa.ChunkedArray) -> int:
 def _certified(certificate: Path) -> list[str]:
     """The files that a certificate lists; none if there is no certificate of mottle."""
     try:
-        content = json.loads(certificate.read_text(encoding="utf-8"))
+        content = parse_json(read_text(certificate))
         return list(content["sha256"]) if "mottle" in content else []
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (StorageError, ValueError, TypeError, KeyError):
         return []

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from mottle.errors import SchemaError
+from mottle.utils.untrusted.text import parse_json
 
 __all__ = ["READ_OPTIONS", "ReadOptions"]
 
@@ -127,7 +128,7 @@ class ReadOptions(BaseModel):
         ValueError
             The text is something else.
         """
-        content = json.loads(text)
+        content = parse_json(text)
         if not isinstance(content, Mapping):
             raise ValueError("These are not reading options.")
         return cls(**content)
