@@ -13,8 +13,9 @@ import pytest
 
 from mottle import DataError, KAnonymity, Schema, anonymize, read_release
 from mottle.io import normalize, read_table
-from mottle.io.batch_source import TextOptions, open_source
+from mottle.io.batch_source import open_source
 from mottle.io.normalize import validate_table
+from mottle.schema.reading import ReadOptions
 
 ROLES = ["quasi_identifying", "sensitive", "insensitive"]
 
@@ -79,9 +80,8 @@ def test_text_that_is_not_utf8_is_refused_in_every_role(tmp_path: Path) -> None:
     for role in ROLES:
         with pytest.raises(DataError, match="damaged"):
             anonymize(path, schema_with("odd", role), KAnonymity(2), seed=1)
-    source = open_source(path, tmp_path / "copy", TextOptions())
     with pytest.raises(DataError, match="damaged"):
-        list(source.read())
+        list(open_source(path, tmp_path / "copy", ReadOptions()).read())
 
 
 def test_old_time_zones_are_the_same_in_csv_and_parquet(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mottle.io.text.delimited import TextCells, read_cells, with_types
 from mottle.io.text.encodings import utf8_sample
 from mottle.io.text.notation import DateFormat, dates_in, plain_numbers
 from mottle.schema.reading import ReadOptions
+from mottle.utils.untrusted.arrow import reporting_damage
 
 __all__ = ["ReadTable", "read_and_detect"]
 
@@ -103,8 +104,9 @@ def read_and_detect(data: object, given: ReadOptions) -> ReadTable:
 
 def _text_file(path: Path, given: ReadOptions) -> ReadTable:
     refuse_release_file(path)
-    _refuse_baskets(path, given)
-    cells = read_cells(path, given)
+    with reporting_damage(str(path)):
+        _refuse_baskets(path, given)
+        cells = read_cells(path, given)
     table = validate_table(normalize(cells.table), str(path))
     if not given.allow_generalized:
         refuse_generalized_cells(table, str(path))

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from mottle import KAnonymity, Schema, anonymize
 from mottle.inspection import inspect
 from mottle.io import read_table
-from mottle.io.batch_source import TextOptions, open_source
+from mottle.io.batch_source import open_source
 from mottle.io.text.type_inference import infer_type
 from mottle.kinds.base import Kind
+from mottle.schema.reading import ReadOptions
 
 NUMERALS = st.one_of(
     st.from_regex(r"[+-]?[0-9]{1,3}(\.[0-9]{0,3})?", fullmatch=True),
@@ -92,7 +93,7 @@ def test_unchanged_columns_come_out_as_they_went_in(tmp_path: Path) -> None:
 
 def test_files_in_parts_have_the_same_types(tmp_path: Path) -> None:
     path = written(tmp_path, COLUMNS)
-    source = open_source(path, tmp_path / "copy.parquet", TextOptions())
+    source = open_source(path, tmp_path / "copy.parquet", ReadOptions())
     assert source.types.equals(read_table(path).schema)
     assert pa.concat_tables(source.read()).equals(read_table(path))
 
