@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import Move, ensure_absent, hidden_folder, staged, translating_os_errors
 from mottle.io.link_file import write_links
+from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -72,7 +73,7 @@ def save_release(
     secrets: list[Secret] = []
     if private is not None:
         links = _links_of(release)
-        secrets.append((Path(private), lambda file, _: write_links(links, file)))
+        secrets.append((Path(private), lambda file, _: write_links(links, file, history_metadata(links))))
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))
@@ -109,7 +110,7 @@ def private_links(
         return
     links, link_file = _links_of(release), Path(private)
     with staged(link_file.parent, [link_file.name], overwrite=overwrite) as stage:
-        write_links(links, stage / link_file.name)
+        write_links(links, stage / link_file.name, history_metadata(links))
         yield
 
 

@@ -24,6 +24,7 @@ from mottle.pipeline.certify import (
     protected_values,
     warn_about,
 )
+from mottle.pipeline.over_time import CHANGED, LEAVERS, ContinuedRecords, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
@@ -32,6 +33,8 @@ from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.certificate import AUDITS, ReleaseKind
+from mottle.release.data import ReleaseData
+from mottle.release.links import Links
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
@@ -57,6 +60,11 @@ def anonymize(
     unsafe_paper_randomization: bool = False,
     audit: str = AUDITS[0],
     totals: bool = True,
+    same: str | None = None,
+    previous: str | Path | ReleaseData | Links | None = None,
+    leavers: str = LEAVERS[0],
+    changed: str = CHANGED[0],
+    least_newcomers: int | None = None,
 ) -> Release:
     """Anonymize a table; nothing is returned unless all invariants hold.
 
@@ -98,6 +106,20 @@ def anonymize(
     totals : bool
         Whether the release says how often the values of quasi-identifiers occur, which makes
         answers to queries much more accurate (docs/queries.md). Rare values are counted together.
+    same : str, optional
+        The identifying column that says who is who, if further releases of the same people will
+        follow (docs/over-time.md): the links then hold what these need, the rows included.
+    previous : str, Path, Release or Links, optional
+        The links of the release that this one continues, made with ``same``: people who were
+        published keep their block and their draw, newcomers are arranged among themselves.
+    leavers : {"keep", "drop"}
+        With ``previous``: "keep" publishes blocks as long as one of their people is in the table,
+        also the records of those who left; "drop" leaves out every block that lost somebody.
+    changed : {"refuse", "keep"}
+        With ``previous``: what happens if published people have other values by now; "keep"
+        publishes them as they were at first.
+    least_newcomers : int, optional
+        Fewer newcomers than this wait for a later release; at least as many as the guarantee needs.
 
     Returns
     -------
@@ -139,6 +161,8 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
+    wishes = Wishes(same, previous, leavers, changed, least_newcomers)
+    wishes.check(chosen, guarantee, settings)
     check_schema(schema)
     secret = Secret.draw(seed)
     table = as_table(data)
@@ -149,8 +173,13 @@ def anonymize(
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
+    over_time = None
+    if wishes.given:
+        over_time = OverTime.of(table, schema, guarantee, settings, wishes)
+        table = over_time.table
     if owned is not None:
-        secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
+        engine = {"name": "memory", **({} if over_time is None else over_time.decisive)}
+        secret = owned.secret(schema, guarantee, settings, engine)
 
     with clock.stage("code"):
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
@@ -171,6 +200,8 @@ def anonymize(
             demand=demand,
             least_total=least_total(demand) if totals else None,
         )
+        if over_time is not None:
+            records = ContinuedRecords.of(records, over_time, guarantee, settings)
     part = run(records, chosen.name, demand, settings, secret, clock)
     measured, published = part.measurements, part.published
     certificate = certify(
@@ -188,14 +219,16 @@ def anonymize(
             *notes_on_sensitive(table, schema),
             *column_notes(codes.domains),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
+            *(() if over_time is None else over_time.notes()),
         ),
         seconds=clock.seconds,
         least_total=records.least_total,
         unchanged=unchanged,
+        **({} if over_time is None else {"history": over_time.facts}),
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
-    links = part.links
+    links = part.links if over_time is None else over_time.finished(part)
     if owned is not None:
         links = replace(links, fingerprint=owned.fingerprint(secret))
     release = Release(published.table, published.columns, certificate, links, published.sensitive)

@@ -1,0 +1,452 @@
+"""Releases over time: people who were published keep their block and draw, newcomers get their own.
+
+A release is a union of blocks, each drawn once. What a further release publishes follows from
+earlier draws, from who is in the table (which the adversary knows), and from the draw of the
+newcomers among themselves; docs/guarantees.md, "Releases over time", has the proof. Nothing here
+decides by values, except that a run is refused where they changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mottle.encoding.encode import encode
+from mottle.encoding.sensitive import encode_sensitive
+from mottle.errors import DataError, UsageError, did_you_mean
+from mottle.graph.model import Graph, join
+from mottle.guarantees.base import Guarantee
+from mottle.io.link_history import read_links
+from mottle.methods.base import Arrangement, Draw, Method, MethodContext
+from mottle.pipeline.owner import described_columns
+from mottle.pipeline.settings import Settings
+from mottle.pipeline.spine import Part
+from mottle.pipeline.table_records import TableRecords
+from mottle.release.certificate import HistoryFacts
+from mottle.release.data import ReleaseData
+from mottle.release.history import (
+    History,
+    People,
+    Presence,
+    as_before,
+    changed_cells,
+    hash_people,
+    seals_of,
+)
+from mottle.release.links import Links
+from mottle.schema.model import Role, Schema
+from mottle.typing import BoolArray, Int32Array, Int64Array
+
+__all__ = ["CHANGED", "LEAVERS", "ContinuedRecords", "OverTime", "Wishes"]
+
+LEAVERS = ("keep", "drop")  # what happens to the block of somebody who is no longer in the table
+CHANGED = ("refuse", "keep")  # what happens if a published person has other values by now
+
+_KNOWN = "known_records"  # a fact about `buckets`, see docs/guarantees.md
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the owner asked for; see `mottle.anonymize`."""
+
+    same: str | None = None
+    previous: object = None
+    leavers: str = LEAVERS[0]
+    changed: str = CHANGED[0]
+    least_newcomers: int | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the release is one of several over time."""
+        return self.same is not None or self.previous is not None
+
+    def check(self, method: Method, guarantee: Guarantee, settings: Settings) -> None:
+        """Raise `UsageError` for what has no proof over several releases."""
+        for option, word, known in (
+            ("leavers", self.leavers, LEAVERS),
+            ("changed", self.changed, CHANGED),
+        ):
+            if word not in known:
+                raise UsageError(f"There is no rule '{word}' for {option}.", did_you_mean(word, known))
+        if self.least_newcomers is not None and self.least_newcomers < 1:
+            raise UsageError("--least-newcomers must be at least 1.")
+        if not self.given:
+            return
+        if settings.unsafe or method.exact or method.dummies is not None:
+            raise UsageError(
+                f"Method '{method.name}' publishes exact or unsafe records; several releases of"
+                " them would add up.",
+                "Leave --same and --previous out, or use method 'auto'.",
+            )
+        if guarantee.about_values and method.name not in ("auto", "buckets"):
+            raise UsageError(
+                f"Method '{method.name}' has no proof for sensitive values over several releases.",
+                "Use method 'buckets', or 'auto', which picks it.",
+            )
+        if any(part.belief_growth is not None for part in guarantee.parts):
+            raise UsageError(
+                "β-likeness compares with how often values occur in the table, and that changes"
+                " from release to release.",
+                "Use --l or --cap, whose bounds stay the same.",
+            )
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """One release of several: which rows it describes, and where they come from."""
+
+    table: pa.Table  # what the release describes: rows kept, then newcomers
+    history: History
+    kept: Graph | None  # over the rows that are kept; None: there are none
+    truth: Int32Array  # [kept]: position of the true original at every position
+    facts: HistoryFacts
+
+    @property
+    def newcomers(self) -> int:
+        """The number of people who are published for the first time."""
+        return self.facts.new
+
+    @classmethod
+    def of(
+        cls,
+        table: pa.Table,
+        schema: Schema,
+        guarantee: Guarantee,
+        settings: Settings,
+        wishes: Wishes,
+    ) -> OverTime:
+        """Find out who stays, who is new and who left; see `mottle.anonymize`."""
+        names = [column.name for column in schema.columns if column.role is not Role.IDENTIFYING]
+        made = _made(schema, names, guarantee, settings)
+        least = max(wishes.least_newcomers or 0, guarantee.degree)
+        if wishes.previous is None:
+            assert wishes.same is not None
+            _check_identifying(wishes.same, schema)
+            history = History.first(table, wishes.same, made, names)
+            return cls(
+                history.rows,
+                replace(history, seeded=settings.seed is not None),
+                None,
+                np.empty(0, np.int32),
+                _facts(history, wishes, least, new=table.num_rows),
+            )
+        links = previous_links(wishes.previous)
+        _check_same_promise(links, wishes, made)
+        return _continued(links, table, schema, settings, wishes, least)
+
+    @property
+    def decisive(self) -> dict[str, str]:
+        """What decides the release besides the table, for a run with the owner's key."""
+        return {"history": self.history.digest()}
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the certificate should know; it follows from who was present."""
+        facts, notes = self.facts, []
+        if facts.release > 1:
+            notes.append(
+                f"This is release {facts.release} of people of whom {facts.kept:,} were published"
+                " before, in the same records. The guarantee holds for all releases that continue"
+                " each other together."
+            )
+        if facts.left:
+            notes.append(
+                f"{facts.left:,} records describe people who are no longer in the table: without"
+                " them, the records of others would be recognized."
+            )
+        if self.history.seeded:
+            notes.append(
+                "Records of this release were drawn with a seed: anyone who knows it can repeat the"
+                " draw. Do not publish this release."
+            )
+        return notes
+
+    def finished(self, part: Part) -> Links:
+        """Return the owner's links with the history, after checking what is published again."""
+        seals = seals_of(part.published.table, part.published.columns)
+        history = self.history.sealed(seals, part.links.original_of_row)
+        known = part.measurements.facts.get(_KNOWN)
+        return replace(part.links, history=replace(history, known_records=known))
+
+
+@dataclass(frozen=True)
+class ContinuedRecords(TableRecords):
+    """The records of a release over time: kept blocks as they are, newcomers by the method."""
+
+    over_time: OverTime | None = None
+    guarantee: Guarantee | None = None
+    settings: Settings | None = None
+
+    @classmethod
+    def of(
+        cls, records: TableRecords, over_time: OverTime, guarantee: Guarantee, settings: Settings
+    ) -> ContinuedRecords:
+        """Let the records of a table be those of a release over time."""
+        own = {item.name: getattr(records, item.name) for item in fields(TableRecords)}
+        return cls(**own, over_time=over_time, guarantee=guarantee, settings=settings)
+
+    def arrange(self, context: MethodContext) -> Arrangement:
+        """Arrange the newcomers among themselves, and put the kept blocks behind them.
+
+        The newcomers' blocks come first because random numbers belong to the number of a block, and
+        a method that previews its first blocks has to see what will be published.
+        """
+        assert self.over_time is not None
+        kept, truth = self.over_time.kept, self.over_time.truth
+        if kept is None:
+            return super().arrange(context)
+        now = self._of_newcomers
+        if now is None:
+            draw = Draw.BUCKETS if self.demand.capped else Draw.WALK
+            return Arrangement(kept, self._known_records({}), draw, truth)
+        found = now.arrange(context)
+        moved = found.graph._replace(members=found.graph.members + np.int32(kept.records))
+        return Arrangement(
+            graph=join([_explicit(moved), kept]),
+            facts=self._known_records(found.facts),
+            draw=found.draw,
+            drawn_before=truth + np.int32(found.graph.records),
+        )
+
+    def _known_records(self, facts: Mapping[str, object]) -> dict[str, object]:
+        """Facts about the newcomers; what one known record gives away is the most of all blocks."""
+        assert self.over_time is not None
+        earlier = self.over_time.history.known_records
+        numbers = [number for number in (facts.get(_KNOWN), earlier) if isinstance(number, int)]
+        return {**facts, **({_KNOWN: max(numbers)} if numbers else {})}
+
+    @cached_property
+    def _of_newcomers(self) -> TableRecords | None:
+        """The newcomers as a table of their own."""
+        assert self.over_time is not None
+        assert self.guarantee is not None
+        assert self.settings is not None
+        if self.over_time.newcomers == 0:
+            return None
+        table = self.table.slice(self.table.num_rows - self.over_time.newcomers)
+        sensitive = encode_sensitive(table, self.schema) if self.guarantee.about_values else ()
+        codes = encode(table, self.schema, self.settings.representation)
+        return TableRecords(
+            method=self.method,
+            table=table,
+            schema=self.schema,
+            codes=codes,
+            codes_to_arrange=self.method.codes_to_arrange(codes, self.guarantee),
+            demand=self.guarantee.demand(table.num_rows, sensitive),
+        )
+
+
+def previous_links(previous: object) -> Links:
+    """Return the links of the earlier release, with their history."""
+    if isinstance(previous, ReleaseData):
+        previous = previous.links
+    if isinstance(previous, str | os.PathLike):
+        return read_links(Path(previous))
+    if isinstance(previous, Links):
+        if previous.history is None:
+            raise DataError(
+                "The earlier release does not say who is who, so that it cannot be continued.",
+                "Name the identifying column with same=COLUMN in the run of the first release.",
+            )
+        return previous
+    raise UsageError(
+        f"A {type(previous).__name__} has no links of an earlier release.",
+        "Give the file that 'mottle anonymize --private FILE --same COLUMN' wrote.",
+    )
+
+
+def _made(
+    schema: Schema, names: list[str], guarantee: Guarantee, settings: Settings
+) -> dict[str, Any]:
+    """What must be the same in all releases."""
+    for column in schema.columns:
+        if column.bins is not None and guarantee.about_values:
+            raise UsageError(
+                f"The quantile bins of column '{column.name}' would change from release to release.",
+                f"Say where bins begin: --breaks {column.name}=….",
+            )
+    return {
+        "columns": repr(described_columns(schema, names)),
+        "guarantee": repr(guarantee),
+        "representation": str(settings.representation),
+    }
+
+
+def _check_identifying(same: str, schema: Schema) -> None:
+    if same not in [column.name for column in schema.with_role(Role.IDENTIFYING)]:
+        raise UsageError(
+            f"Column '{same}' (--same) is not an identifying column.",
+            f"Name it with --id {same}: it is removed from the release.",
+        )
+
+
+def _check_same_promise(links: Links, wishes: Wishes, made: Mapping[str, Any]) -> None:
+    history = links.history
+    assert history is not None
+    if wishes.same not in (None, history.same):
+        raise UsageError(
+            f"The earlier release tells people apart by column '{history.same}', not by"
+            f" '{wishes.same}' (--same).",
+            "Leave --same out.",
+        )
+    for entry, what in (
+        ("columns", "roles, kinds, weights or hierarchies of columns"),
+        ("guarantee", "guarantee"),
+        ("representation", "representation"),
+    ):
+        if history.made[entry] != made[entry]:
+            raise UsageError(
+                f"The earlier release (--previous) was made with another {what}.",
+                "Records that are published again must have been made in the same way: repeat the"
+                " options of the first run.",
+            )
+
+
+def _continued(
+    links: Links,
+    table: pa.Table,
+    schema: Schema,
+    settings: Settings,
+    wishes: Wishes,
+    least: int,
+) -> OverTime:
+    before = links.history
+    assert before is not None
+    _check_identifying(before.same, schema)
+    people = hash_people(table, before.same, before.key)
+    row_now = {person: row for row, person in enumerate(people.tolist())}
+    now = np.array([row_now.get(person, -1) for person in before.people.tolist()], np.int64)
+    presence = _presence(before, table, now, wishes)
+    block_kept = _kept_blocks(links.graph, presence, wishes.leavers)
+    rows, graph, truth = _restricted(links, block_kept)
+    left_out = np.ones(len(before.people), np.bool_)
+    left_out[rows] = False
+    withheld: People = np.concatenate([before.withheld, before.people[left_out]])
+    is_new = ~np.isin(people, before.people) & ~np.isin(people, before.withheld)
+    waiting = 0
+    if np.count_nonzero(is_new) < least:
+        waiting, is_new = int(np.count_nonzero(is_new)), np.zeros(len(people), np.bool_)
+    new = np.flatnonzero(is_new)
+    if len(rows) + len(new) == 0:
+        raise DataError(
+            "Nobody is left to publish: all blocks are left out, and newcomers are too few.",
+            "Wait until there are more newcomers.",
+        )
+    joined = pa.concat_tables([before.rows.take(pa.array(rows)), _as_earlier(before, table, new)])
+    number = before.releases + 1
+    history = replace(
+        before,
+        rows=joined.combine_chunks(),
+        people=np.concatenate([before.people[rows], people[new]]),
+        cohort=np.concatenate([before.cohort[rows], np.full(len(new), number, np.int32)]),
+        presence=np.concatenate([presence[rows], np.zeros(len(new), np.uint8)]),
+        seals=np.concatenate([before.seals[rows], np.zeros(len(new), np.uint64)]),
+        withheld=withheld,
+        made={**before.made, "releases": number},
+        seeded=before.seeded or settings.seed is not None,
+    )
+    facts = _facts(
+        history,
+        wishes,
+        least,
+        new=len(new),
+        waiting=waiting,
+        withheld=int(np.count_nonzero(np.isin(people, withheld))),
+    )
+    return OverTime(history.rows, history, graph, truth, facts)
+
+
+def _presence(
+    before: History, table: pa.Table, now: Int64Array, wishes: Wishes
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """How each published person stands in the table; refuse other values unless they are kept."""
+    there = np.flatnonzero(now >= 0)
+    cells = changed_cells(before.rows.take(pa.array(there)), table.take(pa.array(now[there])))
+    changed = np.zeros(len(there), np.bool_)
+    for cell in cells.values():
+        changed |= cell
+    if changed.any():
+        names = ", ".join(f"'{name}'" for name, cell in cells.items() if cell.any())
+        message = f"{np.count_nonzero(changed):,} people have other values by now in {names}"
+        if wishes.changed == "refuse":
+            raise DataError(
+                f"{message}: publishing them anew would tell whose records these are.",
+                "Say --changed keep to publish them as they were first published.",
+            )
+        _log.warning("%s; they are published as they were at first.", message)
+    presence = np.full(len(now), Presence.LEFT, np.uint8)
+    presence[there] = np.where(changed, Presence.CHANGED, Presence.PRESENT)
+    return presence
+
+
+def _kept_blocks(graph: Graph, presence: Int32Array | Any, leavers: str) -> BoolArray:
+    """Which blocks are published again: decided by who is in the table, and by nothing else."""
+    left = (presence == Presence.LEFT)[graph.members].astype(np.int64)
+    lost = np.add.reduceat(left, graph.starts[:-1])
+    return np.asarray(lost == 0 if leavers == "drop" else lost < graph.sizes, np.bool_)
+
+
+def _restricted(links: Links, kept: BoolArray) -> tuple[Int64Array, Graph | None, Int32Array]:
+    """The rows of some blocks, and graph and assignment over them, numbered anew."""
+    graph = _explicit(links.graph)
+    if not kept.any():
+        return np.empty(0, np.int64), None, np.empty(0, np.int32)
+    position_kept = np.repeat(kept, graph.sizes)
+    edge_kept = np.repeat(kept, graph.sizes * graph.degrees)
+    members = graph.members[position_kept]
+    rows = np.sort(members).astype(np.int64)
+    number = np.full(graph.records, -1, np.int32)
+    number[rows] = np.arange(len(rows), dtype=np.int32)
+    place = (np.cumsum(position_kept) - 1).astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(graph.sizes[kept])]).astype(np.int64)
+    restricted = Graph.explicit(
+        number[members], starts, graph.degrees[kept], graph.edges[edge_kept]
+    )
+    return rows, restricted, place[links.truth[position_kept]]
+
+
+def _explicit(graph: Graph) -> Graph:
+    """The same graph with all its edges, also of rings."""
+    if graph.edges.size:
+        return graph
+    parts = [
+        (np.arange(size)[:, None] + np.arange(degree)[None, :]).ravel() % size
+        for size, degree in zip(graph.sizes.tolist(), graph.degrees.tolist(), strict=True)
+    ]
+    return Graph.explicit(graph.members, graph.starts, graph.degrees, np.concatenate(parts))
+
+
+def _as_earlier(before: History, table: pa.Table, rows: Int64Array) -> pa.Table:
+    """Some rows of the table, with columns and types as they were."""
+    taken = table.take(pa.array(rows))
+    return pa.table([as_before(taken, field) for field in before.rows.schema], before.rows.schema)
+
+
+def _facts(
+    history: History,
+    wishes: Wishes,
+    least: int,
+    *,
+    new: int,
+    waiting: int = 0,
+    withheld: int = 0,
+) -> HistoryFacts:
+    return HistoryFacts(
+        release=history.releases,
+        rule=wishes.leavers,
+        least_newcomers=least,
+        kept=len(history.people) - new,
+        new=new,
+        left=int(np.count_nonzero(history.presence == Presence.LEFT)),
+        waiting=waiting,
+        withheld=withheld,
+    )
