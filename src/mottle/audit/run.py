@@ -12,6 +12,7 @@ import pyarrow as pa
 from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
 from mottle.audit.decisions import Replay
+from mottle.audit.earlier import described_by, read_series
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import FOR_OWNER, WARNINGS, AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
@@ -44,6 +45,8 @@ def audit_release(
     replay: Replay | str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
+    earlier: Sequence[object] = (),
+    same: str | None = None,
 ) -> AuditReport:
     """Play adversaries against a release.
 
@@ -77,6 +80,12 @@ def audit_release(
         The maximum number of people to examine. Larger tables are sampled, and findings say so.
     seed : int
         Seed for choosing the sample and the people whose records are assumed to be known.
+    earlier : sequence of EarlierRelease, ReleaseData or path-like, optional
+        Earlier releases of the same people, which the adversary ``intersection`` compares. One that
+        was made from another table has to be an `EarlierRelease`, which names it.
+    same : str, optional
+        The column of the originals that says who is who in several releases. Without it, links of
+        releases over time say it, or else row numbers.
 
     Returns
     -------
@@ -108,22 +117,30 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table, released = _read(original, release, schema)
-    _check_original(table, private)
+    if isinstance(earlier, str | os.PathLike | ReleaseData):
+        raise UsageError("The earlier releases must be a list.", "Write [RELEASE].")
+    given, table, released = _read(original, release, schema, private)
+    _check_original(given, private)
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
         promised, notes = guarantee, ()
+    edges = _read_links(private, released, int(seed))
+    series = None
+    if earlier:
+        links = released.links if private is None else private
+        series = read_series(given, released, links, edges, earlier, same, int(seed))
     view, evidence = build_view_and_evidence(
         table,
         released,
         schema=schema,
         guarantee=promised,
-        edges=_read_links(private, released, int(seed)),
+        edges=edges,
         insider_bound=_certified_bound(released) if insider_bound is None else insider_bound,
         replay=replay,
         sample=int(sample),
         seed=int(seed),
+        series=series,
     )
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
@@ -143,15 +160,20 @@ def audit_release(
     )
 
 
-def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.Table, ReleaseData]:
-    """Return the original as a table and the release as an object, reading files if necessary."""
+def _read(
+    original: object, release: object, schema: Schema | None, private: object
+) -> tuple[pa.Table, pa.Table, ReleaseData]:
+    """Return the original as given, the rows that the release describes, and the release.
+
+    Files are read if necessary. Releases over time may describe other rows than the original.
+    """
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
             table = as_table(original)
-            return table, read_external(path, table, schema)
+            return table, table, read_external(path, table, schema)
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -160,8 +182,9 @@ def _read(original: object, release: object, schema: Schema | None) -> tuple[pa.
         )
     of_sets = isinstance(released, SetReleaseData)
     table = _table_of_sets(as_sets(original)) if of_sets else as_table(original)
-    check_rows(table.num_rows, released.table.num_rows)
-    return table, released
+    described = described_by(table, released.links if private is None else private)
+    check_rows(described.num_rows, released.table.num_rows)
+    return table, described, released
 
 
 def _table_of_sets(data: ItemSets) -> pa.Table:
