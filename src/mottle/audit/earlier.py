@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,7 @@ from mottle.audit.links.edges import Edges, read_edges
 from mottle.errors import DataError, UsageError
 from mottle.io.link_file import LinkFile
 from mottle.io.link_history import read_history
-from mottle.io.read_release import load_release
-from mottle.io.read_table import as_table
+from mottle.io.read_set_release import load_any_release
 from mottle.release.data import ReleaseData
 from mottle.release.history import History, hash_people
 from mottle.release.links import Links
@@ -97,10 +96,12 @@ def read_series(
     earlier: Sequence[object],
     same: str | None,
     seed: int,
+    read_original: Callable[[object], pa.Table],
 ) -> Series:
     """Read earlier releases and number everybody who is in any of them.
 
     ``original`` is what was given; releases over time describe other rows, which their links have.
+    ``read_original`` reads the original of another release as a table.
     """
     given = [_as_earlier(each) for each in earlier]
     data = [*(_read(each.release) for each in given), release]
@@ -109,7 +110,7 @@ def read_series(
         for each, of in zip(given, data, strict=False)
     ]
     privates.append(private)
-    tables = [original if each.original is None else as_table(each.original) for each in given]
+    tables = [original if each.original is None else read_original(each.original) for each in given]
     tables.append(original)
     histories = [history_of(each) for each in privates]
     identities, matched_by = _identities(tables, histories, same)
@@ -139,7 +140,7 @@ def _read(release: object) -> ReleaseData:
     if isinstance(release, ReleaseData):
         return release
     if isinstance(release, str | os.PathLike):
-        return load_release(release)
+        return load_any_release(Path(release))
     raise UsageError(
         f"A {type(release).__name__} is not a release.",
         "Give a Release, its folder or one of its files.",

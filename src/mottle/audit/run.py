@@ -24,7 +24,6 @@ from mottle.io.link_file import LinkFile
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
-from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.release.set_release import SetReleaseData
@@ -129,7 +128,8 @@ def audit_release(
     series = None
     if earlier:
         links = released.links if private is None else private
-        series = read_series(given, released, links, edges, earlier, same, int(seed))
+        read = _read_sets if isinstance(released, SetReleaseData) else as_table
+        series = read_series(given, released, links, edges, earlier, same, int(seed), read)
     view, evidence = build_view_and_evidence(
         table,
         released,
@@ -181,14 +181,15 @@ def _read(
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
-    table = _table_of_sets(as_sets(original)) if of_sets else as_table(original)
+    table = _read_sets(original) if of_sets else as_table(original)
     described = described_by(table, released.links if private is None else private)
     check_rows(described.num_rows, released.table.num_rows)
     return table, described, released
 
 
-def _table_of_sets(data: ItemSets) -> pa.Table:
+def _read_sets(original: object) -> pa.Table:
     """Sets as a table: a column of lists, and their labels if there are any."""
+    data = as_sets(original)
     items = data.names.take(pa.array(data.items))
     lists = pa.LargeListArray.from_arrays(pa.array(data.starts), items)
     labels = {} if data.labels is None else {data.label_name: data.labels}

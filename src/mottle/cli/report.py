@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
+from mottle.audit.earlier import described_by
 from mottle.cli.commands import Report
-from mottle.errors import StorageError
+from mottle.errors import StorageError, UsageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
@@ -39,6 +40,9 @@ def run(command: Report) -> None:
         links = command.private if command.examples else None
         people = None if links is None else _true_originals(links, EXAMPLES)
         table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
+        history = None if found.certified is None else found.certified.history
+        if history is not None and history.release > 1:
+            table = described_by(command.source.read(command.original), _needed(command.private))
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     page = report_html(found, owner=owner)
     with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
@@ -48,6 +52,16 @@ def run(command: Report) -> None:
             write_secretly(page, stage / place.name)
     kind = "" if owner is None else " It is for the owner only: keep it secret."
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
+
+
+def _needed(private: Path | None) -> Path:
+    """Return the link file of a release that describes other rows than the table has."""
+    if private is None:
+        raise UsageError(
+            "The release continues earlier ones, and describes rows that only its links have.",
+            "Give --private with the link file.",
+        )
+    return private
 
 
 def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:

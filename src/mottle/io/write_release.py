@@ -73,7 +73,9 @@ def save_release(
     secrets: list[Secret] = []
     if private is not None:
         links = _links_of(release)
-        secrets.append((Path(private), lambda file, _: write_links(links, file, history_metadata(links))))
+        secrets.append(
+            (Path(private), lambda file, _: write_links(links, file, history_metadata(links)))
+        )
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))

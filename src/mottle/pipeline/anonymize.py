@@ -173,9 +173,10 @@ def anonymize(
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
-    over_time = None
+    given, over_time = table, None
     if wishes.given:
-        over_time = OverTime.of(table, schema, guarantee, settings, wishes)
+        owner = None if owned is None else owned.key
+        over_time = OverTime.of(table, schema, guarantee, settings, wishes, owner)
         table = over_time.table
     if owned is not None:
         engine = {"name": "memory", **({} if over_time is None else over_time.decisive)}
@@ -224,7 +225,7 @@ def anonymize(
         seconds=clock.seconds,
         least_total=records.least_total,
         unchanged=unchanged,
-        **({} if over_time is None else {"history": over_time.facts}),
+        history=None if over_time is None else over_time.facts,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
@@ -234,8 +235,9 @@ def anonymize(
     release = Release(published.table, published.columns, certificate, links, published.sensitive)
     if settings.audit == "full":
         with clock.stage("audit"):
-            replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)
-            audited = full_audit(table, release, schema, guarantee, replay)
+            original = table if over_time is None else given
+            replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
+            audited = full_audit(original, release, schema, guarantee, replay)
         certificate = certificate.with_changes(audit=audited, seconds=dict(clock.seconds))
         release = replace(release, certified=certificate)
     clock.report_end()

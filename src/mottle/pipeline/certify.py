@@ -27,6 +27,7 @@ from mottle.release.certificate import (
     Degrees,
     EngineFacts,
     GuaranteeClaim,
+    HistoryFacts,
     Measured,
     MethodFacts,
     ReleaseKind,
@@ -72,6 +73,7 @@ def certify(
     least_total: int | None = None,
     unchanged: Dependence | None = None,
     engine: EngineFacts | None = None,
+    history: HistoryFacts | None = None,
     cover_check: str = "covered",
     **entries: Any,
 ) -> Certificate:
@@ -108,6 +110,8 @@ def certify(
         What was measured of the columns that are published as they are.
     engine : EngineFacts, optional
         How the table was worked on in chunks.
+    history : HistoryFacts, optional
+        How the release continues earlier ones.
     cover_check : str
         The name of invariant 2.
     **entries : object
@@ -139,6 +143,8 @@ def certify(
         entries["engine"] = engine
     if unchanged is not None:
         entries["unchanged"] = certified(unchanged)
+    if history is not None:
+        entries["history"] = history
     return Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,

@@ -44,6 +44,7 @@ from mottle.release.history import (
 from mottle.release.links import Links
 from mottle.schema.model import Role, Schema
 from mottle.typing import BoolArray, Int32Array, Int64Array
+from mottle.utils.csprng import Secret
 
 __all__ = ["CHANGED", "LEAVERS", "ContinuedRecords", "OverTime", "Wishes"]
 
@@ -77,7 +78,9 @@ class Wishes:
             ("changed", self.changed, CHANGED),
         ):
             if word not in known:
-                raise UsageError(f"There is no rule '{word}' for {option}.", did_you_mean(word, known))
+                raise UsageError(
+                    f"There is no rule '{word}' for {option}.", did_you_mean(word, known)
+                )
         if self.least_newcomers is not None and self.least_newcomers < 1:
             raise UsageError("--least-newcomers must be at least 1.")
         if not self.given:
@@ -124,15 +127,20 @@ class OverTime:
         guarantee: Guarantee,
         settings: Settings,
         wishes: Wishes,
+        owner: bytes | None = None,
     ) -> OverTime:
-        """Find out who stays, who is new and who left; see `mottle.anonymize`."""
+        """Find out who stays, who is new and who left; see `mottle.anonymize`.
+
+        ``owner`` is the owner's key, if there is one.
+        """
         names = [column.name for column in schema.columns if column.role is not Role.IDENTIFYING]
         made = _made(schema, names, guarantee, settings)
         least = max(wishes.least_newcomers or 0, guarantee.degree)
         if wishes.previous is None:
             assert wishes.same is not None
             _check_identifying(wishes.same, schema)
-            history = History.first(table, wishes.same, made, names)
+            hashing = Secret.draw() if owner is None else Secret.of_owner(owner, b"", "people")
+            history = History.first(table, wishes.same, made, names, hashing.key)
             return cls(
                 history.rows,
                 replace(history, seeded=settings.seed is not None),
@@ -271,7 +279,7 @@ def _made(
     for column in schema.columns:
         if column.bins is not None and guarantee.about_values:
             raise UsageError(
-                f"The quantile bins of column '{column.name}' would change from release to release.",
+                f"Quantile bins (column '{column.name}') change from release to release.",
                 f"Say where bins begin: --breaks {column.name}=….",
             )
     return {

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -66,10 +65,28 @@ class History:
 
     @classmethod
     def first(
-        cls, table: pa.Table, same: str, made: Mapping[str, Any], names: Sequence[str]
+        cls, table: pa.Table, same: str, made: Mapping[str, Any], names: Sequence[str], key: bytes
     ) -> History:
-        """Begin a history with all rows of a table; ``names`` are the columns to keep."""
-        key = secrets.token_bytes(32)
+        """Begin a history with all rows of a table.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The table.
+        same : str
+            The identifying column that says who is who.
+        made : mapping of str to object
+            What must stay the same in further releases.
+        names : sequence of str
+            The columns to keep.
+        key : bytes
+            For the hashes of people, 32 bytes.
+
+        Returns
+        -------
+        History
+            Everybody is present and published for the first time.
+        """
         people = hash_people(table, same, key)
         return cls(
             same=same,
@@ -125,9 +142,15 @@ class History:
         return self.rows
 
     def digest(self) -> str:
-        """Digest everything that decides how a further release continues this one."""
+        """Digest what a release describes and which of it is new, for runs with an owner's key.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+        """
         content = hashlib.blake2b(digest_of(self.rows, self.rows.column_names), digest_size=32)
-        for part in (self.people, self.cohort, self.seals, self.withheld):
+        for part in (self.cohort, self.presence, self.seals):
             content.update(np.ascontiguousarray(part).tobytes())
         content.update(json.dumps(dict(self.made), sort_keys=True, default=str).encode())
         return content.hexdigest()

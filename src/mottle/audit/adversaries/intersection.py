@@ -1,10 +1,11 @@
 """The intersection adversary: compares several releases of the same people.
 
-Columns that are published unchanged link the records of a person across releases. By containment, a
-person's candidates are those whose unchanged values also occur on a candidate in every other release
-that the person is in; a value that singles out a record in a release does not belong to anybody who
-is not in it. With the links of releases, candidates are the edges of their graphs, and where buckets
-were permuted, only permutations count that give everybody the same value in all releases.
+Columns that are published unchanged link the records of a person across releases. By containment,
+a person's candidates are those whose unchanged values also occur on a candidate in every other
+release that the person is in; a value that singles out a record in a release does not belong to
+anybody who is not in it. With the links of releases, candidates are the edges of their graphs, and
+where buckets were permuted, only permutations count that give everybody the same value in all
+releases.
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ class _Known:
         examined = everybody if all(each is not None for each in cells) else self._examined(seed)
         alive = [None if each is None else np.ones(len(each.source), np.bool_) for each in cells]
         found = [
-            self._contained(number, examined) if cell is None or mask is None
+            self._contained(number, examined)
+            if cell is None or mask is None
             else cell.candidates(mask)
             for number, (cell, mask) in enumerate(zip(cells, alive, strict=True))
         ]
@@ -225,7 +227,7 @@ class _Known:
             self.kinds,
         )
         order = np.argsort(joined.keys)
-        joined, score = joined.where(order), np.concatenate(scores)[order]
+        joined, score = joined.ordered(order), np.concatenate(scores)[order]
         if pruned:
             kept = in_some_assignment(joined, self.own)
             joined, score = joined.where(kept), score[kept]
@@ -267,7 +269,11 @@ def _play(
     allowed = None if k is None else found.allowed
     verdict = None if k is None else found.passed
     yield Outcome(
-        f"right guesses of records, {how}", found.right, allowed, verdict, {**facts, **found.facts()}
+        f"right guesses of records, {how}",
+        found.right,
+        allowed,
+        verdict,
+        {**facts, **found.facts()},
     )
     for attribute, own in zip(view.sensitive, evidence.own_codes, strict=True):
         yield _values(view, evidence, known, left, attribute, own, how, facts)
@@ -314,7 +320,7 @@ def _values(
     weights = np.exp(scores - highest[persons])
     keys, place = np.unique(persons * kinds + codes[here], return_inverse=True)
     beliefs = Candidates(keys // kinds, keys % kinds, np.ones(len(keys), np.int64), kinds)
-    weight = np.bincount(place.ravel(), weights, len(keys))
+    weight = np.bincount(place.ravel(), weights, len(keys)).astype(np.float64)
     guessed, best = likeliest(beliefs, weight)
     total = np.bincount(beliefs.persons, weight, len(own))
     belief = weight[best] / total[guessed]

@@ -46,11 +46,15 @@ class Candidates:
         summed = np.bincount(place.ravel(), counts, len(keys)).astype(np.int64)
         return cls(keys // kinds, keys % kinds, summed, kinds)
 
+    def ordered(self, order: Int64Array) -> Candidates:
+        """Return the pairs in another order."""
+        return Candidates(
+            self.persons[order], self.signatures[order], self.counts[order], self.kinds
+        )
+
     def where(self, kept: BoolArray) -> Candidates:
         """Return some of the pairs."""
-        return Candidates(
-            self.persons[kept], self.signatures[kept], self.counts[kept], self.kinds
-        )
+        return Candidates(self.persons[kept], self.signatures[kept], self.counts[kept], self.kinds)
 
 
 def by_containment(
@@ -71,7 +75,9 @@ def by_containment(
     first = np.searchsorted(shown, np.arange(len(index.multiplicities) + 1) * kinds)
     sizes = np.diff(first)[boxes]
     listed = concatenate_ranges(first[boxes], sizes)
-    at_points = Candidates.of(np.repeat(points, sizes), shown[listed] % kinds, counts[listed], kinds)
+    at_points = Candidates.of(
+        np.repeat(points, sizes), shown[listed] % kinds, counts[listed], kinds
+    )
     begin = np.searchsorted(at_points.persons, np.arange(len(index.weights) + 1))
     place_of = index.place_of
     many = np.diff(begin)[place_of]
@@ -143,9 +149,7 @@ class Cells:
         return Candidates.of(self.persons[kept], self.signatures[kept], ones, self.kinds)
 
 
-def _buckets(
-    edges: Edges, source: Int64Array, target: Int64Array
-) -> tuple[Int64Array, Int64Array]:
+def _buckets(edges: Edges, source: Int64Array, target: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Replace people and records by their buckets, in blocks that have some."""
     assert edges.centres is not None
     assert edges.blocks is not None
