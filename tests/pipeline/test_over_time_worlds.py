@@ -270,7 +270,7 @@ def test_three_releases_of_buckets_together_keep_their_caps() -> None:
         for chosen in product(*(list(cohort(part, world)) for part in parts)):
             blocks = [list(found) for found, _ in chosen]
             chance = np.prod([part for _, part in chosen])
-            releases = (blocks[0], blocks[0] + blocks[1], sum(blocks, []))
+            releases = (blocks[0], blocks[0] + blocks[1], [*blocks[0], *blocks[1], *blocks[2]])
             yield tuple(shown(release) for release in releases), chance
 
     assert beliefs_over_cap(history) == Fraction(1, 2)
