@@ -52,6 +52,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
         another_draw=command.another_draw,
         internal=command.reports.internal_report,
         key=command.effort.key,
+        previous=command.over_time.previous,
     )
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:

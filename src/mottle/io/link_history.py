@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +28,15 @@ _ROWS, _PEOPLE, _WITHHELD, _POSITIONS = (
 )
 
 
-def history_metadata(links: Links) -> dict[bytes, bytes]:
+def history_metadata(links: Links, files: Mapping[str, str] | None = None) -> dict[bytes, bytes]:
     """Return the metadata of the link file about the history; empty if there is none.
 
     Parameters
     ----------
     links : Links
         The owner's links.
+    files : mapping of str to str, optional
+        Checksums of the files of the release, by which a further one knows what it may replace.
 
     Returns
     -------
@@ -49,6 +52,7 @@ def history_metadata(links: Links) -> dict[bytes, bytes]:
         "made": dict(history.made),
         "seeded": history.seeded,
         "known_records": history.known_records,
+        "files": dict(files or {}),
     }
     people = pa.table(
         {
@@ -104,6 +108,7 @@ def read_history(file: LinkFile) -> History | None:
             made=facts["made"],
             seeded=facts["seeded"],
             known_records=facts["known_records"],
+            files=facts["files"],
         )
     except (KeyError, ValueError, TypeError, pa.ArrowException):
         raise file.not_a_link_file() from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -74,7 +74,12 @@ def save_release(
     if private is not None:
         links = _links_of(release)
         secrets.append(
-            (Path(private), lambda file, _: write_links(links, file, history_metadata(links)))
+            (
+                Path(private),
+                lambda file, written: write_links(
+                    links, file, history_metadata(links, written.sha256)
+                ),
+            )
         )
     if internal is not None:
         page = internal[1]
@@ -89,7 +94,8 @@ def save_release(
             _staged(release, folder, overwrite=overwrite, afterwards=moves, report=report)
         )
         certificate = _write_files(release, stage, report)
-        check_replaceable(folder, certificate, another_draw=another_draw)
+        continued = _files_continued(release)
+        check_replaceable(folder, certificate, another_draw=another_draw, continued=continued)
         for (path, write), (file, _) in zip(secrets, moves, strict=True):
             with translating_os_errors(path):
                 write(file, certificate)
@@ -130,11 +136,12 @@ def check_paths(
     another_draw: bool = False,
     internal: Path | None = None,
     key: Path | None = None,
+    previous: Path | None = None,
 ) -> None:
     """Raise, before a long run, the errors about paths that `save_release` would raise after it."""
     ensure_absent(folder, FILES, overwrite=overwrite)
     check_key_path(key, folder)
-    if key is None:  # with a key, the new release may be the same
+    if key is None and previous is None:  # else the new release may be the same, or continue it
         check_replaceable(folder, another_draw=another_draw)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
@@ -147,10 +154,23 @@ def check_paths(
         )
 
 
-def check_replaceable(folder: Path, new: Certificate | None = None, *, another_draw: bool) -> None:
+def _files_continued(release: ReleaseData) -> Mapping[str, str]:
+    """Checksums of the release that this one continues; empty if it continues none."""
+    history = None if release.links is None else release.links.history
+    return {} if history is None else history.files
+
+
+def check_replaceable(
+    folder: Path,
+    new: Certificate | None = None,
+    *,
+    another_draw: bool,
+    continued: Mapping[str, str] | None = None,
+) -> None:
     """Refuse to replace a release by another draw, which would give away what both hide.
 
-    A release with a seed is not for publication and may be replaced; so may one by itself.
+    A release with a seed is not for publication and may be replaced; so may one by itself, and by
+    the release over time that continues it.
 
     Parameters
     ----------
@@ -160,6 +180,8 @@ def check_replaceable(folder: Path, new: Certificate | None = None, *, another_d
         What is going to be written, with checksums; without it, something else.
     another_draw : bool
         Whether the owner says that the earlier release was never published.
+    continued : mapping of str to str, optional
+        Checksums of the files of the release that the new one continues.
 
     Raises
     ------
@@ -173,6 +195,8 @@ def check_replaceable(folder: Path, new: Certificate | None = None, *, another_d
         old = Certificate.from_json(file.read_text(encoding="utf-8"))
     except (DataError, OSError, UnicodeDecodeError):
         old = None
+    if old is not None and continued and dict(continued) == dict(old.sha256):
+        return
     if old is None or not may_replace(old, new):
         raise another_draw_refused(str(folder))
 

@@ -26,7 +26,6 @@ from mottle.graph.model import Graph, join
 from mottle.guarantees.base import Guarantee
 from mottle.io.link_history import read_links
 from mottle.methods.base import Arrangement, Draw, Method, MethodContext
-from mottle.pipeline.owner import described_columns
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import Part
 from mottle.pipeline.table_records import TableRecords
@@ -155,7 +154,8 @@ class OverTime:
     @property
     def decisive(self) -> dict[str, str]:
         """What decides the release besides the table, for a run with the owner's key."""
-        return {"history": self.history.digest()}
+        # a first release is the same whether others will follow or not
+        return {"history": self.history.digest()} if self.facts.release > 1 else {}
 
     def notes(self) -> list[str]:
         """Return what a reader of the certificate should know; it follows from who was present."""
@@ -283,7 +283,18 @@ def _made(
                 f"Say where bins begin: --breaks {column.name}=….",
             )
     return {
-        "columns": repr(described_columns(schema, names)),
+        "columns": repr(
+            [
+                (
+                    column.model_dump_json(
+                        exclude={"hierarchy", "hierarchy_file"}, exclude_defaults=True
+                    ),
+                    None if column.hierarchy is None else column.hierarchy.rows(),
+                )
+                for column in schema.columns
+                if column.name in names
+            ]
+        ),
         "guarantee": repr(guarantee),
         "representation": str(settings.representation),
     }

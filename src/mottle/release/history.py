@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -57,6 +57,8 @@ class History:
     made: Mapping[str, Any]  # columns, guarantee and representation, which must stay the same
     seeded: bool = False  # whether an assignment that is still published was drawn with a seed
     known_records: int | None = None  # highest of all releases so far
+    # Checksums of the files of the release that is continued, or of the one just read; if known.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def releases(self) -> int:

@@ -21,6 +21,7 @@ from mottle.audit.links.joint import (
     MOST_PAIRS,
     Candidates,
     Cells,
+    are_in,
     by_containment,
     group_starts,
     in_some_assignment,
@@ -173,7 +174,7 @@ class _Known:
                 if cell is None or living is None:
                     found[number] = found[number].where(mask)
                     continue
-                fitting = np.isin(
+                fitting = are_in(
                     cell.persons * self.kinds + cell.signatures, found[number].keys[mask]
                 )
                 struck = cell.strike(living, fitting | ~examined[cell.persons])

@@ -185,7 +185,7 @@ def intersect(
                 continue
             there = np.zeros(persons, np.bool_)
             there[present[that]] = True
-            shown = np.isin(own.keys, other.keys)
+            shown = are_in(own.keys, other.keys)
             # whoever is not in the other release cannot have a record that is singled out there
             kept[this] &= np.where(there[own.persons], shown, ~singles[that][own.signatures])
     return kept
@@ -199,7 +199,7 @@ def in_some_assignment(pairs: Candidates, own: Int64Array) -> BoolArray:
     """
     persons = len(own)
     known = np.flatnonzero(own >= 0)
-    if not np.all(np.isin(known * pairs.kinds + own[known], pairs.keys)):
+    if not np.all(are_in(known * pairs.kinds + own[known], pairs.keys)):
         return np.ones(len(pairs.persons), np.bool_)
     tails = np.concatenate([pairs.persons, persons + own[known]])
     heads = np.concatenate([persons + pairs.signatures, known])
@@ -209,9 +209,21 @@ def in_some_assignment(pairs: Candidates, own: Int64Array) -> BoolArray:
     return np.asarray(component[pairs.persons] == component[persons + pairs.signatures])
 
 
+def are_in(keys: Int64Array, ascending: Int64Array) -> BoolArray:
+    """Which keys are among others, which ascend."""
+    if len(ascending) == 0:
+        return np.zeros(len(keys), np.bool_)
+    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[place] == keys)
+
+
 def likeliest(pairs: Candidates, scores: Float64Array) -> tuple[Int64Array, Int64Array]:
-    """For each person with candidates: the person, and the pair with the highest score."""
-    order = np.lexsort((-scores, pairs.persons))
+    """For each person with candidates: the person, and the pair with the highest score.
+
+    Between equal scores it is a matter of chance, whatever the order of the pairs.
+    """
+    chance = np.random.default_rng(0).random(len(scores))
+    order = np.lexsort((chance, -scores.round(9), pairs.persons))
     persons, first = np.unique(pairs.persons[order], return_index=True)
     return persons, order[first]
 
