@@ -52,6 +52,8 @@ def intersection(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Measure what all releases together leave of k, and of the caps of sensitive values."""
     series = evidence.series
     if series is None:
+        why = "no earlier release of the same people is given (--earlier)"
+        yield Outcome(_FEWEST, None, details={"not_played": why})
         return
     shared = _shared_columns(series)
     if not shared:
