@@ -24,7 +24,7 @@ from mottle import (
 )
 from mottle.methods.base import MethodContext
 from mottle.pipeline import spine
-from mottle.pipeline.over_time import ContinuedRecords
+from mottle.pipeline.continued_records import ContinuedRecords
 
 NAMES = ["person_id", "age", "sex", "education", "income", "diagnosis"]
 SCHEMA = Schema.of(

@@ -207,14 +207,21 @@ def may_replace(old: Certificate, new: Certificate | None) -> bool:
     return same or old.seed is not None
 
 
-def another_draw_refused(place: str) -> UsageError:
-    """Return the error for a release that would be replaced by another draw."""
+def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
+    """Return the error for a release that would be replaced by another draw.
+
+    ``comparable`` says whether the same release again would be recognized.
+    """
+    again = (
+        " A release that was made with --key FILE can be made again with the same key, table and"
+        " options."
+    )
     return UsageError(
         f"{place} holds another release, which may have been published: two releases of the same"
         " people together give away much of what each of them hides (docs/guarantees.md).",
-        "Write to another place if the tables have no person in common. If nobody has seen the"
-        " first release, add --another-draw. A release that was made with --key FILE can be made"
-        " again with the same key, table and options.",
+        "Write to another place if the tables have no person in common; a table that changed is"
+        " published again with --previous. If nobody has seen the first release, add"
+        f" --another-draw.{again if comparable else ''}",
     )
 
 

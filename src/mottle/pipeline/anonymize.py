@@ -24,7 +24,8 @@ from mottle.pipeline.certify import (
     protected_values,
     warn_about,
 )
-from mottle.pipeline.over_time import CHANGED, LEAVERS, ContinuedRecords, OverTime, Wishes
+from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release

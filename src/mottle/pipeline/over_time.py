@@ -11,24 +11,20 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mottle.encoding.encode import encode
-from mottle.encoding.sensitive import encode_sensitive
 from mottle.errors import DataError, UsageError, did_you_mean
-from mottle.graph.model import Graph, join
+from mottle.graph.model import Graph, restricted
 from mottle.guarantees.base import Guarantee
 from mottle.io.link_history import read_links
-from mottle.methods.base import Arrangement, Draw, Method, MethodContext
+from mottle.methods.base import Method
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import Part
-from mottle.pipeline.table_records import TableRecords
 from mottle.release.certificate import HistoryFacts
 from mottle.release.data import ReleaseData
 from mottle.release.history import (
@@ -45,12 +41,12 @@ from mottle.schema.model import Role, Schema
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 
-__all__ = ["CHANGED", "LEAVERS", "ContinuedRecords", "OverTime", "Wishes"]
+__all__ = ["CHANGED", "LEAVERS", "OverTime", "Wishes"]
 
 LEAVERS = ("keep", "drop")  # what happens to the block of somebody who is no longer in the table
 CHANGED = ("refuse", "keep")  # what happens if a published person has other values by now
 
-_KNOWN = "known_records"  # a fact about `buckets`, see docs/guarantees.md
+KNOWN_RECORDS = "known_records"  # a fact about `buckets`, see docs/guarantees.md
 
 _log = logging.getLogger(__name__)
 
@@ -182,75 +178,8 @@ class OverTime:
         """Return the owner's links with the history, after checking what is published again."""
         seals = seals_of(part.published.table, part.published.columns)
         history = self.history.sealed(seals, part.links.original_of_row)
-        known = part.measurements.facts.get(_KNOWN)
+        known = part.measurements.facts.get(KNOWN_RECORDS)
         return replace(part.links, history=replace(history, known_records=known))
-
-
-@dataclass(frozen=True)
-class ContinuedRecords(TableRecords):
-    """The records of a release over time: kept blocks as they are, newcomers by the method."""
-
-    over_time: OverTime | None = None
-    guarantee: Guarantee | None = None
-    settings: Settings | None = None
-
-    @classmethod
-    def of(
-        cls, records: TableRecords, over_time: OverTime, guarantee: Guarantee, settings: Settings
-    ) -> ContinuedRecords:
-        """Let the records of a table be those of a release over time."""
-        own = {item.name: getattr(records, item.name) for item in fields(TableRecords)}
-        return cls(**own, over_time=over_time, guarantee=guarantee, settings=settings)
-
-    def arrange(self, context: MethodContext) -> Arrangement:
-        """Arrange the newcomers among themselves, and put the kept blocks behind them.
-
-        The newcomers' blocks come first because random numbers belong to the number of a block, and
-        a method that previews its first blocks has to see what will be published.
-        """
-        assert self.over_time is not None
-        kept, truth = self.over_time.kept, self.over_time.truth
-        if kept is None:
-            return super().arrange(context)
-        now = self._of_newcomers
-        if now is None:
-            draw = Draw.BUCKETS if self.demand.capped else Draw.WALK
-            return Arrangement(kept, self._known_records({}), draw, truth)
-        found = now.arrange(context)
-        moved = found.graph._replace(members=found.graph.members + np.int32(kept.records))
-        return Arrangement(
-            graph=join([_explicit(moved), kept]),
-            facts=self._known_records(found.facts),
-            draw=found.draw,
-            drawn_before=truth + np.int32(found.graph.records),
-        )
-
-    def _known_records(self, facts: Mapping[str, object]) -> dict[str, object]:
-        """Facts about the newcomers; what one known record gives away is the most of all blocks."""
-        assert self.over_time is not None
-        earlier = self.over_time.history.known_records
-        numbers = [number for number in (facts.get(_KNOWN), earlier) if isinstance(number, int)]
-        return {**facts, **({_KNOWN: max(numbers)} if numbers else {})}
-
-    @cached_property
-    def _of_newcomers(self) -> TableRecords | None:
-        """The newcomers as a table of their own."""
-        assert self.over_time is not None
-        assert self.guarantee is not None
-        assert self.settings is not None
-        if self.over_time.newcomers == 0:
-            return None
-        table = self.table.slice(self.table.num_rows - self.over_time.newcomers)
-        sensitive = encode_sensitive(table, self.schema) if self.guarantee.about_values else ()
-        codes = encode(table, self.schema, self.settings.representation)
-        return TableRecords(
-            method=self.method,
-            table=table,
-            schema=self.schema,
-            codes=codes,
-            codes_to_arrange=self.method.codes_to_arrange(codes, self.guarantee),
-            demand=self.guarantee.demand(table.num_rows, sensitive),
-        )
 
 
 def previous_links(previous: object) -> Links:
@@ -346,7 +275,12 @@ def _continued(
     now = np.array([row_now.get(person, -1) for person in before.people.tolist()], np.int64)
     presence = _presence(before, table, now, wishes)
     block_kept = _kept_blocks(links.graph, presence, wishes.leavers)
-    rows, graph, truth = _restricted(links, block_kept)
+    rows, graph, truth = np.empty(0, np.int64), None, np.empty(0, np.int32)
+    if block_kept.any():
+        graph, positions = restricted(links.graph, block_kept)
+        rows = np.sort(links.graph.members[positions]).astype(np.int64)
+        graph = graph._replace(members=np.searchsorted(rows, graph.members).astype(np.int32))
+        truth = np.searchsorted(positions, links.truth[positions]).astype(np.int32)
     left_out = np.ones(len(before.people), np.bool_)
     left_out[rows] = False
     withheld: People = np.concatenate([before.withheld, before.people[left_out]])
@@ -412,36 +346,6 @@ def _kept_blocks(graph: Graph, presence: Int32Array | Any, leavers: str) -> Bool
     left = (presence == Presence.LEFT)[graph.members].astype(np.int64)
     lost = np.add.reduceat(left, graph.starts[:-1])
     return np.asarray(lost == 0 if leavers == "drop" else lost < graph.sizes, np.bool_)
-
-
-def _restricted(links: Links, kept: BoolArray) -> tuple[Int64Array, Graph | None, Int32Array]:
-    """The rows of some blocks, and graph and assignment over them, numbered anew."""
-    graph = _explicit(links.graph)
-    if not kept.any():
-        return np.empty(0, np.int64), None, np.empty(0, np.int32)
-    position_kept = np.repeat(kept, graph.sizes)
-    edge_kept = np.repeat(kept, graph.sizes * graph.degrees)
-    members = graph.members[position_kept]
-    rows = np.sort(members).astype(np.int64)
-    number = np.full(graph.records, -1, np.int32)
-    number[rows] = np.arange(len(rows), dtype=np.int32)
-    place = (np.cumsum(position_kept) - 1).astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(graph.sizes[kept])]).astype(np.int64)
-    restricted = Graph.explicit(
-        number[members], starts, graph.degrees[kept], graph.edges[edge_kept]
-    )
-    return rows, restricted, place[links.truth[position_kept]]
-
-
-def _explicit(graph: Graph) -> Graph:
-    """The same graph with all its edges, also of rings."""
-    if graph.edges.size:
-        return graph
-    parts = [
-        (np.arange(size)[:, None] + np.arange(degree)[None, :]).ravel() % size
-        for size, degree in zip(graph.sizes.tolist(), graph.degrees.tolist(), strict=True)
-    ]
-    return Graph.explicit(graph.members, graph.starts, graph.degrees, np.concatenate(parts))
 
 
 def _as_earlier(before: History, table: pa.Table, rows: Int64Array) -> pa.Table:
