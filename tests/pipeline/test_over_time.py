@@ -25,6 +25,7 @@ from mottle import (
 from mottle.methods.base import MethodContext
 from mottle.pipeline import spine
 from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.report.reproduce import command_of
 
 NAMES = ["person_id", "age", "sex", "education", "income", "diagnosis"]
 SCHEMA = Schema.of(
@@ -284,6 +285,13 @@ def test_the_same_key_gives_the_same_chain(people: pa.Table, tmp_path: Path) -> 
     assert releases[0].table.equals(releases[1].table)
     other = then(people.slice(5, 401), tmp_path / "one.links", seed=None, key=tmp_path / "key")
     assert not other.table.slice(0, 50).equals(releases[0].table.slice(0, 50))
+
+
+def test_the_report_says_how_the_release_is_made_again(people: pa.Table) -> None:
+    one = first(people.slice(0, 300))
+    two = then(people.slice(5, 305), one, leavers="drop")
+    assert "--same COLUMN --private LINKS" in command_of(one.certificate)
+    assert "--previous LINKS --private NEW_LINKS --leavers drop" in command_of(two.certificate)
 
 
 def test_a_seed_of_any_release_is_stated(people: pa.Table) -> None:

@@ -174,6 +174,21 @@ def test_newcomers_mixed_into_old_blocks_break_k(with_layers) -> None:
     assert highest_belief(story, anew, with_layers, method="nh") > Fraction(1, 2)
 
 
+def test_people_who_changed_are_named_if_they_are_taken_for_newcomers(with_layers) -> None:
+    """Person 2 has another age by now, and is published in an old block and in a new one."""
+
+    def renamed(previous: Release, people: list[int], **options: Any) -> Release:
+        now = table(people).to_pydict()
+        now["id"] = [99 if person == 2 else person for person in people]
+        now["age"] = [60 if person == 2 else AGES[person] for person in people]
+        return mottle.anonymize(
+            pa.table(now), SCHEMA, KAnonymity(2), seed=1, previous=previous, **options
+        )
+
+    story = [[0, 2, 5], [0, 2, 5, 1, 6]]
+    assert highest_belief(story, renamed, with_layers, method="nh") == 1
+
+
 # ------------------------------------------------------------------------- sensitive values
 
 CODES = coded([20, 25, 40, 44, 60, 66], list("fmffmm"))

@@ -158,9 +158,10 @@ class OverTime:
         facts, notes = self.facts, []
         if facts.release > 1:
             notes.append(
-                f"This is release {facts.release} of people of whom {facts.kept:,} were published"
-                " before, in the same records. The guarantee holds for all releases that continue"
-                " each other together."
+                f"This is release {facts.release} of a chain; {facts.kept:,} of its records were"
+                " published before. The guarantee holds for all releases of the chain together,"
+                " provided that each was continued only once and that nobody waited for a later"
+                " release because of values."
             )
         if facts.left:
             notes.append(
