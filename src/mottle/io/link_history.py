@@ -157,11 +157,10 @@ def read_links(path: Path) -> Links:
     blocks = file.blocks[row_at]
     starts = np.concatenate([[0], np.flatnonzero(np.diff(blocks)) + 1, [rows]])
     first_edge = np.concatenate([[0], np.cumsum(degree_of_row)])
-    by_position = np.concatenate(
-        [np.arange(first_edge[row], first_edge[row + 1]) for row in row_at.tolist()]
-    )
     start_of = np.repeat(starts[:-1], np.diff(starts))  # of the block of every position
     degrees = degree_of_row[row_at]
+    skipped = first_edge[row_at] - np.cumsum(degrees) + degrees
+    by_position = np.arange(len(original)) + np.repeat(skipped, degrees)
     sources = place_of[original[by_position]] - np.repeat(start_of, degrees)
     graph = Graph.explicit(members, starts, degrees[starts[:-1]].astype(np.int32), sources)
     truth = np.empty(rows, np.int32)
