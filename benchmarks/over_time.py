@@ -217,7 +217,7 @@ def change() -> Iterator[list[str]]:
 
 
 def drop() -> Iterator[list[str]]:
-    for case in CASES:
+    for case in CASES[:3]:
         tables = changing(case.table())
         for leavers in ("keep", "drop"):
             last = released(case, tables[0], 1, same="id")

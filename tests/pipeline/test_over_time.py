@@ -90,7 +90,14 @@ def test_records_of_an_earlier_release_are_published_as_they_were(
 ) -> None:
     one = first(people.slice(0, 400), guarantee, schema, method=method)
     one.save(tmp_path / "one", private=tmp_path / "links", report=False)
-    two = then(people.slice(20, 450), tmp_path / "links", guarantee, schema, method=method)
+    two = then(
+        people.slice(20, 450),
+        tmp_path / "links",
+        guarantee,
+        schema,
+        method=method,
+        least_newcomers=10,
+    )
     assert two.num_rows == 470
     before, now = records(one), records(two)
     for record in before:
@@ -155,6 +162,16 @@ def test_newcomers_wait_until_they_are_enough(people: pa.Table) -> None:
     assert three.certificate.history.new == 4
     later = then(people.slice(0, 304), two, least_newcomers=10)
     assert later.certificate.history.waiting == 4
+    few = then(people.slice(0, 304), two, least_newcomers=1)  # never fewer than k
+    assert few.certificate.history.least_newcomers == 4
+
+
+def test_newcomers_with_sensitive_values_wait_for_a_hundred(people: pa.Table) -> None:
+    one = first(people.slice(0, 300), LDiversity(3), BUCKETS, method="buckets")
+    two = then(people.slice(0, 399), one, LDiversity(3), BUCKETS, method="buckets")
+    assert two.certificate.history.waiting == 99
+    three = then(people.slice(0, 400), two, LDiversity(3), BUCKETS, method="buckets")
+    assert three.certificate.history.new == 100
 
 
 def test_people_who_return_keep_their_record(people: pa.Table) -> None:
@@ -227,6 +244,7 @@ def test_newcomers_whose_values_cannot_be_protected_are_refused(people: pa.Table
             LDiversity(3),
             BUCKETS,
             method="buckets",
+            least_newcomers=10,
         )
 
 

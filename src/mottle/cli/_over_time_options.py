@@ -54,7 +54,7 @@ class OverTimeOptions(OptionGroup):
         typer.Option(
             metavar="INTEGER",
             help="Fewer newcomers than this wait for a later release.",
-            show_default="what the guarantee needs",
+            show_default="k; 100 with sensitive values",
         ),
     ] = None
 

@@ -120,7 +120,8 @@ def anonymize(
         With ``previous``: what happens if published people have other values by now; "keep"
         publishes them as they were at first.
     least_newcomers : int, optional
-        Fewer newcomers than this wait for a later release; at least as many as the guarantee needs.
+        Fewer newcomers than this wait for a later release. By default as many as k-anonymity needs,
+        and 100 with a guarantee on sensitive values.
 
     Returns
     -------

@@ -46,6 +46,9 @@ __all__ = ["CHANGED", "LEAVERS", "OverTime", "Wishes"]
 LEAVERS = ("keep", "drop")  # what happens to the block of somebody who is no longer in the table
 CHANGED = ("refuse", "keep")  # what happens if a published person has other values by now
 
+# Newcomers who are published at once under a guarantee on sensitive values, unless the owner says
+# otherwise: with fewer, their own values often do not allow it, and the run would be refused.
+FEWEST_WITH_VALUES = 100
 KNOWN_RECORDS = "known_records"  # a fact about `buckets`, see docs/guarantees.md
 
 _log = logging.getLogger(__name__)
@@ -130,7 +133,8 @@ class OverTime:
         """
         names = [column.name for column in schema.columns if column.role is not Role.IDENTIFYING]
         made = _made(schema, names, guarantee, settings)
-        least = max(wishes.least_newcomers or 0, guarantee.degree)
+        usual = FEWEST_WITH_VALUES if guarantee.about_values else guarantee.degree
+        least = max(wishes.least_newcomers or usual, guarantee.degree)
         if wishes.previous is None:
             assert wishes.same is not None
             _check_identifying(wishes.same, schema)

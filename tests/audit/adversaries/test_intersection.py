@@ -90,8 +90,9 @@ def test_the_same_release_twice_breaks_nothing(people: pa.Table) -> None:
 def test_a_chain_of_releases_breaks_nothing(people: pa.Table, leavers: str, capped: bool) -> None:
     tables = [people.slice(0, 500), people.slice(20, 540), people.slice(30, 570)]
     one = released(tables[0], 1, capped=capped, same="id")
-    two = released(tables[1], 2, capped=capped, previous=one, leavers=leavers)
-    three = released(tables[2], 3, capped=capped, previous=two, leavers=leavers)
+    options: dict[str, Any] = {"capped": capped, "leavers": leavers, "least_newcomers": 20}
+    two = released(tables[1], 2, previous=one, **options)
+    three = released(tables[2], 3, previous=two, **options)
     earlier = [EarlierRelease(one, tables[0]), EarlierRelease(two, tables[1])]
     report = played(tables[2], three, earlier)
     assert report.passed
