@@ -53,8 +53,8 @@ HEADER = (
 NOTE = (
     "Columns 5 to 9 are by containment alone, 10 to 13 along the edges of all releases."
     " *Fewest left*: records that are left to a person when all releases are compared. *Named*:"
-    " people of whom one record is left, their own. *Right*: guesses of a person's record; *values right*:"
-    " guesses of the sensitive value. *Allowed*: 1/k or 1/ℓ."
+    " people of whom one record is left, their own. *Right*: guesses of a person's record;"
+    " *values right*: guesses of the sensitive value. *Allowed*: 1/k or 1/ℓ."
 )
 
 

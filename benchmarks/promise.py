@@ -1,15 +1,17 @@
 """The promise of `buckets`: chance of failure, damage, and who infers more.
 
-Usage: python benchmarks/promise.py failures [draws]|damage|association; each writes
-benchmarks/results/promise-<part>.md. Without refinement, because cuts do not depend on it.
+Usage: python benchmarks/promise.py failures [draws [cases]]|damage|association|decision; each
+writes benchmarks/results/sensitive-<part>.md. Without refinement, because cuts do not depend on it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -20,25 +22,36 @@ from scipy.stats import beta
 import mottle
 from mottle import BetaLikeness, KnownRecords, LDiversity, Schema
 from mottle.assignment import assign
+from mottle.audit.decisions import Decision, Replay
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
 from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
-from mottle.guarantees.demand import Demand
+from mottle.guarantees.demand import Demand, allowed
 from mottle.methods import MethodContext
 from mottle.methods.buckets.association import Association
-from mottle.methods.buckets.buckets import arrange_in_buckets
+from mottle.methods.buckets.buckets import (
+    Blocks,
+    CutTiers,
+    Run,
+    arrange_in_buckets,
+    cut_tiers,
+    tiers_for,
+)
 from mottle.methods.buckets.cut_columns import codes_of, cut_columns
 from mottle.methods.buckets.records import TableRecords
 from mottle.methods.buckets.tree import CutError
 from mottle.methods.buckets.waves import published_tables
 from mottle.schema.model import Representation
-from mottle.typing import Int32Array
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 
+buckets_module = import_module("mottle.methods.buckets.buckets")
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
 UNBOUNDED = 10**9
+MOST_BLOCKS = (64, 32, 16, 8, 4, 2)  # tried by the rule of earlier versions
+RELEASES = 10  # whose worlds are tried
 Case = tuple[str, str, int | None, Sequence[str], str, Guarantee]
 CASES: tuple[Case, ...] = (
     ("ADULT ℓ = 3", "adult_arx", None, ADULT, "occupation", LDiversity(3)),
@@ -46,6 +59,16 @@ CASES: tuple[Case, ...] = (
     ("CENSUS 20,000 ℓ = 5", "census_acs", 20_000, CENSUS, "occupation", LDiversity(5)),
     ("CENSUS 100,000 ℓ = 5", "census_acs", 100_000, CENSUS, "occupation", LDiversity(5)),
     ("CENSUS 20,000 β = 3", "census_acs", 20_000, CENSUS, "salary_class", BetaLikeness(3)),
+)
+DECISION = (
+    "The adversary knows everybody's quasi-identifiers, the graph, the algorithm and the values of"
+    " people in other tables of buckets, repeats the method on worlds of the proof and strikes out"
+    " those in which it decides otherwise. *Before* is the rule of earlier versions (blocks of"
+    " equal size, as many as keep the caps; not for tables in tiers); *after* is the tree of"
+    " `buckets`. Struck out: of all worlds that were tried."
+    " Right: guesses, with an interval of 95 % confidence; where no world is struck out they are"
+    " guesses by chance, each bounded by the cap of its value. Beyond the cap: people of whom the"
+    " decisions tell more than that, per release. Without a bound on known records, not refined."
 )
 ASSUMED = (
     "He knows everybody's quasi-identifiers and the graph, and fits a regression of values on"
@@ -80,18 +103,32 @@ def coded(case: Case) -> tuple[TableRecords, Demand]:
     return records, bounded.demand(table.num_rows, encode_sensitive(table, schema))
 
 
-def arranged(records: TableRecords, demand: Demand, seed: int) -> Graph | None:
-    """A run with its own lots; None if a cut fails."""
+def context_of(seed: int) -> MethodContext:
+    """A run with its own lots and draws."""
     secret = Secret.draw(seed)
-    context = MethodContext(
+    return MethodContext(
         0,
         tiebreak=lambda number: np.random.default_rng(seed).permutation(number),
         preview=lambda graph: assign(graph, secret, "buckets"),
     )
+
+
+def arranged(records: TableRecords, demand: Demand, seed: int) -> Graph | None:
+    """The graph of a run; None if a cut fails."""
     try:
-        return arrange_in_buckets(records, demand, context).graph
+        return arrange_in_buckets(records, demand, context_of(seed)).graph
     except CutError:
         return None
+
+
+def fails(records: TableRecords, demand: Demand, seed: int) -> bool:
+    """Whether a cut of a run fails; blocks are not matched."""
+    context = context_of(seed)
+    try:
+        cut_tiers(Run.of(records, demand, context), context)
+    except CutError:
+        return True
+    return False
 
 
 def other_world(graph: Graph, values: Int32Array, seed: int) -> Int32Array:
@@ -107,28 +144,22 @@ def upper(failed: int, tried: int) -> float:
     return 1.0 if failed == tried else float(beta.ppf(0.95, failed + 1, tried - failed))
 
 
-def failures(draws: int = 300) -> None:
+def failures(draws: int = 300, *cases: int) -> None:
     """How often a cut fails: on the true table, and on worlds of its proof."""
     rows = []
-    for case in CASES:
+    for case in CASES if not cases else [CASES[number] for number in cases]:
         records, demand = coded(case)
-        tried = draws if len(records.matrix) < 50_000 else max(draws // 5, 10)
+        graphs = [arranged(records, demand, seed) for seed in range(draws, draws + RELEASES)]
+        found = [graph for graph in graphs if graph is not None]
         failed = [0, 0]
-        last: Graph | None = None
-        for seed in range(tried):
-            graph = arranged(records, demand, seed)
-            failed[0] += graph is None
-            last = graph if graph is not None else last
-            if last is None:
-                continue
-            world = other_world(last, demand.values, seed)
+        for seed in range(draws):
+            failed[0] += fails(records, demand, seed)
             codes = demand.sensitive_codes.copy()
-            codes[:, 0] = world
-            failed[1] += (
-                arranged(records, replace(demand, sensitive_codes=codes), seed + tried) is None
-            )
-        rows.append([case[0], tried, *[f"{each} ({upper(each, tried):.1%})" for each in failed]])
-        print(rows[-1], flush=True)
+            codes[:, 0] = other_world(found[seed % len(found)], demand.values, seed)
+            world = replace(demand, sensitive_codes=codes)
+            failed[1] += fails(records, world, seed + draws + RELEASES)
+            print(case[0], seed + 1, failed, flush=True)
+        rows.append([case[0], draws, *[f"{each} ({upper(each, draws):.1%})" for each in failed]])
         write(rows)
 
 
@@ -137,9 +168,9 @@ def write(rows: Sequence[Sequence[object]]) -> None:
         "sensitive-failures",
         "How often a cut of `buckets` fails, so that nothing is published",
         [
-            "Every draw has its own lots. A world of the proof moves the values of one release by"
-            " other permutations of its buckets; it is cut anew with other lots. In brackets the"
-            " highest chance of failure that 95 % confidence leaves.",
+            "Every draw has its own lots. A world of the proof moves the values of one of"
+            f" {RELEASES} releases by other permutations of its buckets; it is cut anew with other"
+            " lots. In brackets the highest chance of failure that 95 % confidence leaves.",
             markdown_table(
                 ["", "draws", "failed, true table", "failed, worlds of its proof"], rows
             ),
@@ -220,7 +251,151 @@ def association() -> None:
         )
 
 
-PARTS = {"failures": failures, "damage": damage, "association": association}
+def as_many_blocks_as_keep_the_caps(
+    order: Int64Array, values: Int32Array, demand: Demand
+) -> list[Int64Array]:
+    """The rule before: blocks of equal size along the order, more if all of them keep the caps."""
+    for number in MOST_BLOCKS:
+        blocks = np.array_split(order, number)
+        counts = [np.bincount(values[rows], minlength=len(demand.caps)) for rows in blocks]
+        if all(
+            np.all(held <= allowed(demand.caps, int(held.sum()))) for held in counts if held.any()
+        ):
+            return blocks
+    return [order]
+
+
+def cut_by_looking(run: Run, context: MethodContext) -> CutTiers:
+    """Cut a table of one tier by the rule before."""
+    (tier,) = tiers_for(run.demand)
+    blocks = as_many_blocks_as_keep_the_caps(run.order, run.demand.values, run.demand)
+    return CutTiers((tier,), [], None, [Blocks.of(tier.buckets, blocks)], context)
+
+
+def replay_before(table: pa.Table, schema: Schema, guarantee: Guarantee) -> Replay:
+    """Repeat the rule before in other worlds; equal records are in the order of the table."""
+    schema = schema.covering(table.column_names)
+    records = TableRecords(encode(table, schema, Representation.RANGE))
+    demand = guarantee.demand(table.num_rows, encode_sensitive(table, schema))
+    order = records.order(np.arange(table.num_rows))
+
+    def decided(source: Int64Array) -> Decision:
+        blocks = as_many_blocks_as_keep_the_caps(order, demand.values[source], demand)
+        return Decision(b"", str(len(blocks)).encode())
+
+    return decided
+
+
+def below_the_cap(rows: int, cap: float, seed: int) -> pa.Table:
+    """Generated people, one of whose illnesses is just below the cap and goes with age."""
+    random = np.random.default_rng(seed)
+    age = random.integers(18, 90, rows)
+    top = round((cap - 0.01) * rows)
+    values = np.array([f"illness {number % 20}" for number in range(rows)], dtype=object)
+    values[np.argsort(age + random.normal(0, 25, rows))[:top]] = "a"
+    columns = {
+        "age": age,
+        "sex": random.integers(0, 2, rows),
+        "origin": random.integers(0, 50, rows),
+    }
+    return pa.table({**columns, "diagnosis": values.tolist()})
+
+
+def decision_cases() -> Iterator[tuple[str, pa.Table, Schema, Guarantee]]:
+    """The tables, schemas and guarantees against which decisions are replayed."""
+    random = np.random.default_rng(1)
+    adult, census = table_of("adult_arx", None), table_of("census_acs", None)
+    of_adult = Schema.of(quasi_identifying=ADULT, sensitive=["occupation"], rest="identifying")
+    for rows in (1000, 2000, 4000, len(adult)):
+        table = adult.take(np.sort(random.permutation(len(adult))[:rows]))
+        for least in (2, 3, 5):
+            yield f"ADULT, {rows:,} rows, ℓ = {least}", table, of_adult, LDiversity(least)
+    for rows in (2000, 10_000):
+        table = census.take(np.sort(random.permutation(len(census))[:rows]))
+        for column, guarantee, name in (
+            ("occupation", LDiversity(3), "ℓ = 3"),
+            ("occupation", LDiversity(5), "ℓ = 5"),
+            ("salary_class", BetaLikeness(1), "β = 1"),
+            ("salary_class", BetaLikeness(3), "β = 3"),
+        ):
+            schema = Schema.of(quasi_identifying=CENSUS, sensitive=[column], rest="identifying")
+            yield f"CENSUS, {rows:,} rows, {name}", table, schema, guarantee
+    people = ["age", "sex", "origin"]
+    generated = Schema.of(quasi_identifying=people, sensitive=["diagnosis"], rest="identifying")
+    for least in (2, 3):
+        table = below_the_cap(1000, 1 / least, least)
+        yield (
+            f"generated, a value just below the cap, ℓ = {least}",
+            table,
+            generated,
+            LDiversity(least),
+        )
+
+
+def attacked(
+    table: pa.Table, schema: Schema, guarantee: Guarantee, seeds: Sequence[int], before: bool
+) -> list[str]:
+    """What the adversary finds in releases: worlds struck out, right guesses, or failures."""
+    struck, worlds, beyond, failed = 0, 0, 0, 0
+    right: dict[str, list[float]] = {"everybody": [], "most believed 1 %": []}
+    sigmas: dict[str, list[float]] = {"everybody": [], "most believed 1 %": []}
+    bound = guarantee & KnownRecords(UNBOUNDED)
+    for seed in seeds:
+        try:
+            release = mottle.anonymize(table, schema, bound, method="buckets", effort=0, seed=seed)
+        except CutError:
+            failed += 1
+            continue
+        given = {"replay": replay_before(table, schema, bound)} if before else {}
+        first, *others = release.audit(table, adversaries=["decision"], **given).findings
+        beyond += int(first.achieved or 0)
+        struck += first.details.get("worlds_struck_out", 0)
+        worlds += first.details.get("worlds", 0)
+        for found in others:
+            for name, figures in found.details["guesses"].items():
+                right[name].append(figures["right"])
+                sigmas[name].append(figures["sigma"])
+    shown = [
+        f"{np.mean(each):.3f} ± {1.96 * np.sqrt(np.sum(np.square(sigmas[name]))) / len(each):.3f}"
+        if each
+        else "–"
+        for name, each in right.items()
+    ]
+    lost = f" ({failed} failed)" if failed else ""
+    return [f"{struck} of {worlds}{lost}", *shown, f"{beyond / max(len(seeds) - failed, 1):.0f}"]
+
+
+def decision(secrets: int = 3) -> None:
+    """What replaying the decisions tells: of the rule before, and of the tree."""
+    rows = []
+    for name, table, schema, guarantee in decision_cases():
+        seeds = range(1, 1 + (secrets if table.num_rows <= 10_000 else 1))
+        demand = guarantee.demand(
+            table.num_rows, encode_sensitive(table, schema.covering(table.column_names))
+        )
+        before = ["–"] * 4
+        if len(tiers_for(demand)) == 1:
+            with patch.object(buckets_module, "cut_tiers", cut_by_looking):
+                before = attacked(table, schema, guarantee, seeds, before=True)
+        after = attacked(table, schema, guarantee, seeds, before=False)
+        rows.append([name, len(seeds), f"{demand.caps.max():.2f}", *before, *after])
+        print(rows[-1], flush=True)
+        parts = ["struck out", "right, everybody", "right, most believed 1 %", "beyond the cap"]
+        headings = [f"{part} ({which})" for which in ("before", "after") for part in parts]
+        report(
+            "sensitive-decision",
+            "What the decisions of `buckets` tell to somebody who replays them",
+            [DECISION, markdown_table(["", "secrets", "highest cap", *headings], rows)],
+            "promise.py decision",
+        )
+
+
+PARTS = {
+    "failures": failures,
+    "damage": damage,
+    "association": association,
+    "decision": decision,
+}
 
 if __name__ == "__main__":
     part, *given = sys.argv[1:] or ["failures"]

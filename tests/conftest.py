@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,6 +33,22 @@ settings.load_profile("mottle")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Count what was collected, before anything is deselected (`tests/test_architecture.py`)."""
     config.stash[COLLECTED] = len(items)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where runs in chunks keep their rows, instead of the cache of whoever runs the tests."""
+    folder = tmp_path_factory.mktemp("work")
+    os.environ["MOTTLE_WORK"] = str(folder)
+    return folder
+
+
+@pytest.fixture
+def own_work(tmp_path: Path) -> Iterator[Path]:
+    """A work folder of this test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOTTLE_WORK", str(tmp_path / "work"))
+        yield tmp_path / "work"
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,11 @@ The names below are imported when they are first used (see `mottle.utils.lazy`),
 ``import mottle`` itself takes no time.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from mottle._version import __version__
-from mottle.utils.lazy import lazy_attributes
+from mottle.utils.lazy import lazy_attributes, lazy_module
 
 if TYPE_CHECKING:
     from mottle import audit, datasets
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
     from mottle.schema.model import Column, Kind, Representation, Role, Schema
+    from mottle.schema.reading import ReadOptions
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
 _PLACES = {
@@ -73,6 +75,7 @@ _PLACES = {
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
+    "ReadOptions": "mottle.schema.reading:ReadOptions",
     "Representation": "mottle.schema.model:Representation",
     "Role": "mottle.schema.model:Role",
     "Schema": "mottle.schema.model:Schema",
@@ -100,6 +103,10 @@ _PLACES = {
     "write_database": "mottle.io.databases:write_database",
 }
 
+_CACHE = os.path.join(os.path.dirname(__file__), "__pycache__")
+if "NUMBA_CACHE_DIR" in os.environ or not os.access(_CACHE, os.W_OK):  # a read-only installation
+    lazy_module("mottle.utils.kernel_cache").choose_cache(os.path.dirname(__file__))
+
 if not TYPE_CHECKING:  # type checkers see the imports above, and report names that do not exist
     __getattr__, __dir__ = lazy_attributes(__name__, _PLACES)
 
@@ -125,6 +132,7 @@ __all__ = [
     "MottleError",
     "PrivacyError",
     "Progress",
+    "ReadOptions",
     "Release",
     "Representation",
     "Role",

@@ -1,5 +1,45 @@
-"""``python -m mottle``."""
+"""``python -m mottle``, and the command ``mottle``.
 
-from mottle.cli.app import main
+Ctrl-C and a lack of memory are reported in one line also while modules are being imported, which
+takes most of the time of a short command.
+"""
 
-main()
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from mottle.utils.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from mottle.cli import app
+else:
+    app = lazy_module("mottle.cli.app")
+
+INTERRUPTED, NO_MEMORY = 130, 71  # exit codes
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app.main()
+    except KeyboardInterrupt:
+        _end("Interrupted: nothing was written.", INTERRUPTED)
+    except MemoryError:
+        _end("Error: There is not enough memory. Nothing was written.", NO_MEMORY)
+    except ImportError as error:
+        if "annot allocate memory" not in str(error) and "failed to map" not in str(error):
+            raise
+        _end("Error: There is not enough memory. Nothing was written.", NO_MEMORY)
+
+
+def _end(message: str, code: int) -> None:
+    """End the process without running anything else, which might be half imported."""
+    sys.stdout.flush()
+    os.write(2, f"{message}\n".encode())
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

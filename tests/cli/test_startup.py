@@ -13,6 +13,7 @@ COMMANDS = [
     "anonymize",
     "anonymize-sets",
     "audit",
+    "clean",
     "compare",
     "demo",
     "inspect",

@@ -149,3 +149,19 @@ def test_wrong_options_are_named(table, tmp_path: Path, options: list[str], word
     assert result.exit_code == 2
     assert words in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_people_are_counted_and_methods_that_count_rows_say_so() -> None:
+    table = datasets.visits(250, seed=2).select(["patient", "age", "sex", "days"])
+    schema = Schema.of(quasi_identifying=["age", "sex"], person="patient", rest="insensitive")
+    found = compare(table, schema, [KAnonymity(4)], ["nh", "hilbert"])
+    _, people, rows = found.lines
+    assert people.linked == pytest.approx(1 / 4, abs=0.08)
+    assert "'hilbert' counts rows" in rows.note
+
+
+def test_a_column_that_repeats_is_refused() -> None:
+    table = datasets.visits(100, seed=2).select(["patient", "age", "sex"])
+    schema = Schema.of(quasi_identifying=["age", "sex"], identifying=["patient"])
+    with pytest.raises(UsageError, match="'patient' repeats"):
+        compare(table, schema, [KAnonymity(4)], ["nh"])

@@ -57,3 +57,23 @@ def test_links_between_documents_lead_somewhere() -> None:
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_python_example_of_the_page_on_inspect_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "inspect.md").read_text(), re.DOTALL)
+    assert code is not None
+    exec(compile(code.group(1), "inspect.md", "exec"), {})
+    reading = mottle.Schema.read("mottle.toml").reading
+    assert (reading.decimal, reading.missing, reading.date_format) == (",", ("?",), ("dd.mm.yyyy",))
+
+
+def test_reading_options_of_the_guide_are_read(tmp_path: Path) -> None:
+    toml = re.search(
+        r"```text\n(\[read\].*?)```", (ROOT / "docs" / "guide.md").read_text(), re.DOTALL
+    )
+    assert toml is not None
+    (tmp_path / "mottle.toml").write_text(toml.group(1), encoding="utf-8")
+    assert mottle.Schema.read(tmp_path / "mottle.toml").reading.thousands == "."

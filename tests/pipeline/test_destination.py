@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import os
+import shutil
 import stat
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dying_process import Dying, dying_at
 from typer.testing import CliRunner
 
 import mottle
@@ -21,11 +24,13 @@ from mottle import Caps, KAnonymity, Schema, StorageError, UsageError
 from mottle.audit.links.edges import read_edges
 from mottle.cli.app import app
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import move_complete, resumable_folder
 from mottle.io.databases import DatabaseTable
+from mottle.pipeline.destination import Destination
 from mottle.pipeline.streaming import engine
 from mottle.report import InternalReport, Owner, report_html
 from mottle.report import table_body as report_tables
+
+pytestmark = pytest.mark.usefixtures("own_work")
 
 ROWS = 1500
 QI = ["age", "sex", "education"]
@@ -51,7 +56,7 @@ def people(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def hidden(folder: Path) -> list[Path]:
-    return list(folder.rglob(".mottle-unfinished-*"))
+    return [*folder.rglob(".mottle-*"), *(folder / "work").glob("mottle-work-*/run-*")]
 
 
 # ---------------------------------------------------------------------------------------- reports
@@ -187,48 +192,66 @@ def test_the_owners_files_are_not_written_where_they_would_be_published(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interrupted_renaming_brings_the_owners_files_too(
-    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def deaths_while_publishing(run: Callable[[], object]) -> Iterator[int]:
+    """Let a run die at every call from the moment at which it begins to publish."""
+    entered = Destination.publishing
+    for at in count(1):
+        dying = Dying(sys.maxsize)
+
+        def publishing(self: Destination, work: Path, dying: Dying = dying, at: int = at):
+            dying.at = dying.calls + at
+            return entered(self, work)
+
+        with pytest.MonkeyPatch.context() as patch, dying_at(sys.maxsize, dying):
+            patch.setattr(Destination, "publishing", publishing)
+            run()
+        if not dying.dead:
+            return
+        yield at
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_a_run_that_dies_while_it_publishes_is_finished_by_the_next(
+    table: pa.Table, tmp_path: Path, kind: str
 ) -> None:
-    links = tmp_path / "links.parquet"
-    run = {**RUN, "private": links}
-    replace = os.replace
+    """S14: with the owner's files; what is published is whole, and is published once."""
+    rows, people = 90, tmp_path / "people.parquet"
+    pq.write_table(table.slice(0, rows), people)
+    file, links = tmp_path / "out", tmp_path / "mine" / "links.parquet"
+    output = file if kind == "folder" else DatabaseTable(f"sqlite:///{file}", "people")
+    place = Destination.of(output, report=False, private=None, internal=None, overwrite=False)
 
-    def stop_at_the_release(source: Path, place: Path) -> None:
-        if Path(place) == tmp_path / "out" / "release.csv":
-            raise KeyboardInterrupt
-        replace(source, place)
+    def run() -> None:
+        engine.anonymize(
+            people,
+            SCHEMA,
+            KAnonymity(5),
+            output,
+            private=links,
+            method="nh",
+            report=False,
+            chunk_rows=45,
+        )
 
-    monkeypatch.setattr(os, "replace", stop_at_the_release)
-    with pytest.raises(KeyboardInterrupt):
-        engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **run)
-    monkeypatch.undo()
-    assert links.exists()
-    engine.anonymize(people, SCHEMA, KAnonymity(5), tmp_path / "out", **run)
-    assert mottle.read_release(tmp_path / "out").table.num_rows == ROWS
-    assert len(read_edges(links, ROWS).truth) == ROWS
-    assert not hidden(tmp_path)
-
-
-def test_a_file_goes_to_another_disk_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace = os.replace
-
-    def other_disk(source: Path, place: Path) -> None:
-        if Path(source).parent.parent == tmp_path / "out" and Path(place).name == "mine":
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, place)
-
-    monkeypatch.setattr(os, "replace", other_disk)
-    with resumable_folder(tmp_path / "out", "key") as stage:
-        (stage / "secret file").write_text("mine")
-        os.chmod(stage / "secret file", 0o600)
-        (stage / "release.csv").write_text("all")
-        move_complete(stage, ["release.csv"], (), {"secret file": tmp_path / "far" / "mine"})
-    assert (tmp_path / "far" / "mine").read_text() == "mine"
-    assert stat.S_IMODE((tmp_path / "far" / "mine").stat().st_mode) == 0o600
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["release.csv"]
+    published = 0
+    for _ in deaths_while_publishing(run):
+        before = place.current()
+        published += bool(before)
+        assert not links.exists() or before
+        left = {path.name for run in hidden(tmp_path) for path in run.iterdir()}
+        if before and left <= {"lock", "run.json"}:  # it had removed all of its rows
+            with pytest.raises(StorageError, match="already"):
+                run()
+        else:
+            run()
+        assert place.current() == before or not before
+        if kind == "folder":
+            assert mottle.read_release(file).num_rows == rows
+        assert len(read_edges(links, rows).truth) == rows
+        assert not hidden(tmp_path)
+        shutil.rmtree(file) if kind == "folder" else file.unlink()
+        links.unlink()
+    assert published > 2
 
 
 # -------------------------------------------------------------------------------------- databases

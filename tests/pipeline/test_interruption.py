@@ -59,7 +59,8 @@ def wait_until_it_writes(process: subprocess.Popen[str], folder: Path, least: in
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, "the run ended before it could be disturbed"
-        written = [path.stat().st_size for path in folder.glob(".mottle-unfinished-*/release*")]
+        waiting = folder.parent.glob(".mottle-unfinished-*/new/out/release*")
+        written = [path.stat().st_size for path in waiting]
         if sum(written) > least:
             return
     pytest.fail("the run never began to write")
@@ -102,13 +103,13 @@ def test_kill_leaves_only_a_hidden_folder_that_the_next_run_removes(
     wait_until_it_writes(process, folder, least=1_000_000)
     process.kill()
     process.communicate(timeout=PATIENCE)
-    assert release_files(folder) == []
-    assert len(list(folder.glob(".mottle-unfinished-*"))) == 1
+    assert not folder.exists()
+    assert len(list(tmp_path.glob(".mottle-unfinished-*"))) == 1
     again = start(people, folder)
     _, errors = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, errors
     assert release_files(folder) == FILES
-    assert list(folder.glob(".mottle-unfinished-*")) == []
+    assert list(tmp_path.glob(".mottle-unfinished-*")) == []
 
 
 def test_full_disk_is_reported_and_leaves_nothing(people: Path, tmp_path: Path) -> None:

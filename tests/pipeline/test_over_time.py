@@ -266,12 +266,12 @@ def test_the_first_wave_that_decides_cuts_is_the_one_that_is_published(
         seen.append(assign(graph, secret, walk))
         return seen[-1]
 
-    big = mottle.datasets.population(3000, seed=9).select(NAMES)
-    big = big.set_column(5, "diagnosis", pa.array([f"d{row % 7}" for row in range(3000)]))
+    big = mottle.datasets.population(5000, seed=9).select(NAMES)
+    big = big.set_column(5, "diagnosis", pa.array([f"d{row % 17}" for row in range(5000)]))
     one = first(big.slice(0, 400), LDiversity(3), BUCKETS, method="buckets")
     monkeypatch.setattr(ContinuedRecords, "arrange", spied)
     monkeypatch.setattr(spine, "assign", drawn)
-    two = then(big, one, LDiversity(3), BUCKETS, method="buckets")
+    two = then(big, one, LDiversity(3), BUCKETS, method="buckets", effort=0)
     assert previews
     assert two.links is not None
     assert np.array_equal(two.links.truth[: len(previews[-1])], previews[-1])

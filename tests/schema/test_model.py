@@ -19,7 +19,7 @@ from mottle import (
     StorageError,
     UsageError,
 )
-from mottle.schema.model import Representation
+from mottle.schema.model import Representation, Unit
 
 
 def read(folder: Path, text: str) -> Schema:
@@ -53,6 +53,13 @@ def read(folder: Path, text: str) -> Schema:
             '[columns.a]\nrole = "sensitive"\nkind = "hierarchy"',
             ["column 'a'", "needs a hierarchy file"],
         ),
+        (
+            '[columns.a]\nrole = "person"\n[columns.b]\nrole = "person"',
+            ["'a' and 'b' both say whose row it is"],
+        ),
+        ('rest = "person"', ["rest cannot be 'person'"]),
+        ('unit = "rows"', ["unit", "Did you mean 'row'?"]),
+        ('unit = "row"\n[columns.a]\nrole = "person"', ["'a' says whose row it is"]),
         ('rest = "insens"', ["rest", "Did you mean 'insensitive'?"]),
         ('[column.a]\nrole = "sensitive"', ["unknown entry 'column'", "Did you mean 'columns'?"]),
         ("columns = 3", ["[columns.NAME]"]),
@@ -194,6 +201,9 @@ NAMES = st.text(
 )
 
 
+OFTEN = [role for role in Role if role is not Role.PERSON]  # roles that several columns may have
+
+
 @st.composite
 def schemas(draw) -> Schema:
     columns = []
@@ -203,14 +213,19 @@ def schemas(draw) -> Schema:
         columns.append(
             Column(
                 name=name,
-                role=draw(st.sampled_from(Role)),
+                role=draw(st.sampled_from(OFTEN)),
                 kind=kind,
                 order=draw(st.none() | values) if kind is Kind.ORDERED else None,
                 weight=draw(st.floats(1e-300, 1e300)),
                 representation=draw(st.none() | st.sampled_from(Representation)),
             )
         )
-    return Schema(columns=tuple(columns), rest=draw(st.none() | st.sampled_from(Role)))
+    person = draw(st.none() | st.sampled_from(range(len(columns)))) if columns else None
+    if person is not None:
+        columns[person] = columns[person].model_copy(update={"role": Role.PERSON})
+    unit = None if person is not None else draw(st.none() | st.just(Unit.ROW))
+    rest = draw(st.none() | st.sampled_from(OFTEN))
+    return Schema(columns=tuple(columns), rest=rest, unit=unit)
 
 
 @given(schemas())
@@ -219,6 +234,15 @@ def test_written_schema_is_read_back(tmp_path_factory, schema: Schema):
     path = tmp_path_factory.mktemp("schema") / "mottle.toml"
     schema.write(path)
     assert Schema.read(path) == schema
+
+
+def test_person_column_is_removed_like_an_identifying_one():
+    schema = Schema.of(quasi_identifying=["age"], identifying=["name"], person="patient")
+    assert schema.person == "patient"
+    assert schema.removed == {"name", "patient"}
+    with pytest.raises(SchemaError, match="'patient' says whose row it is"):
+        schema.with_unit("row")
+    assert Schema.of(quasi_identifying=["age"]).with_unit("row").unit is Unit.ROW
 
 
 def test_comments_do_not_change_the_schema(tmp_path: Path):

@@ -43,6 +43,8 @@ def basic_audit(
     demand: Demand,
     guarantee: Guarantee,
     checks: Sequence[Check],
+    *,
+    of_rows: bool = False,
 ) -> AuditSummary:
     """Audit a run by the matches and shares along its graph's edges.
 
@@ -63,6 +65,8 @@ def basic_audit(
         What is promised.
     checks : sequence of Check
         The checks of the run's invariants, as on the certificate.
+    of_rows : bool
+        Whether rows are protected, and not people.
 
     Returns
     -------
@@ -72,6 +76,9 @@ def basic_audit(
     outcomes: dict[str, Outcome] = {}
     if matches is not None:
         outcomes["linkage"] = _linkage(matches, demand.degree)
+    shares = next((check for check in checks if check.invariant == 6), None)
+    if shares is not None:
+        outcomes["people"] = _people(shares, demand.degree)
     if demand.capped:
         outcomes["sensitive"] = _sensitive(next(check for check in checks if check.invariant == 4))
     findings = [
@@ -79,7 +86,8 @@ def basic_audit(
         for name, outcome in outcomes.items()
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
-    return _certificate_section(report, AUDITS[0])
+    of_rows = of_rows or shares is not None
+    return _certificate_section(report.about_rows() if of_rows else report, AUDITS[0])
 
 
 def full_audit(
@@ -139,6 +147,15 @@ def _linkage(matches: Matches, degree: int) -> Outcome:
             "prosecutor": {"highest": 1 / matches.fewest},
             "marketer": matches.marketer,
         },
+    )
+
+
+def _people(check: Check, k: int) -> Outcome:
+    return Outcome(
+        "largest share of one person among a record's candidates",
+        check.measured.facts["largest_share"],
+        1 / k,
+        check.passed,
     )
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from mottle.release.unit_words import about_rows
+
 # Details that depend on the original in ways that a certificate, which is public, must not show.
 FOR_OWNER = "for_owner"
 WARNINGS = "warnings"  # among these: sentences for people
+OF_PEOPLE = ("people", "same_person")  # adversaries who know which rows belong together
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,8 @@ class AuditReport:
         Notes on how the inputs were read.
     seconds : mapping of str to float
         Time taken by each adversary.
+    subject : str
+        What the rows are taken for: "people", "rows", or "rows of 20 people".
     """
 
     rows: int
@@ -120,6 +125,39 @@ class AuditReport:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    subject: str = "people"  # what the rows are taken for
+
+    def about_rows(self, subject: str = "rows") -> AuditReport:
+        """Return the report in words about rows, where rows are not people.
+
+        Parameters
+        ----------
+        subject : str
+            What the rows are taken for.
+
+        Returns
+        -------
+        AuditReport
+            The same figures. Adversaries who count people keep their words; they are left out
+            where they do not apply.
+        """
+        findings = tuple(
+            finding
+            if finding.adversary in OF_PEOPLE
+            else replace(
+                finding,
+                title=about_rows(finding.title),
+                assumes=about_rows(finding.assumes),
+                measure=about_rows(finding.measure),
+                details={
+                    name: about_rows(value) if isinstance(value, str) else value
+                    for name, value in finding.details.items()
+                },
+            )
+            for finding in self.findings
+            if not (finding.adversary in OF_PEOPLE and "does_not_apply" in finding.details)
+        )
+        return replace(self, findings=findings, subject=subject)
 
     @property
     def passed(self) -> bool:

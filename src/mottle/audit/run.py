@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from mottle.audit.base import select_adversaries
@@ -16,16 +17,18 @@ from mottle.audit.earlier import described_by, read_series
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import FOR_OWNER, WARNINGS, AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
-from mottle.errors import DataError, UsageError
+from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external, read_external
 from mottle.io.link_file import LinkFile
+from mottle.io.original import check_fingerprint, check_original, remembered_reading
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Schema
 
@@ -118,8 +121,8 @@ def audit_release(
         schema = Schema.read(schema)
     if isinstance(earlier, str | os.PathLike | ReleaseData):
         raise UsageError("The earlier releases must be a list.", "Write [RELEASE].")
-    given, table, released = _read(original, release, schema, private)
-    _check_original(given, private)
+    given, table, released, schema = _read(original, release, schema, private)
+    _check_original(given, released, private, in_memory=isinstance(release, ReleaseData))
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
@@ -151,29 +154,34 @@ def audit_release(
             for outcome in adversary.play(view, evidence)
         ]
         seconds[adversary.name] = round(time.perf_counter() - began, 3)
-    return AuditReport(
+    report = AuditReport(
         rows=table.num_rows,
         guarantee=None if promised is None else promised.describe(),
         findings=tuple(findings),
         notes=(*notes, *_notes(released, promised), *_warnings(findings)),
         seconds=seconds,
     )
+    if view.whose is not None and np.bincount(view.whose).max() > 1:
+        return report.about_rows(f"rows of {int(view.whose.max()) + 1:,} people")
+    of_rows = released.certified is not None and released.certified.of_rows
+    return report.about_rows() if of_rows else report
 
 
 def _read(
     original: object, release: object, schema: Schema | None, private: object
-) -> tuple[pa.Table, pa.Table, ReleaseData]:
-    """Return the original as given, the rows that the release describes, and the release.
+) -> tuple[pa.Table, pa.Table, ReleaseData, Schema | None]:
+    """Return the original, the rows that the release describes, the release and the schema.
 
     Files are read if necessary. Releases over time may describe other rows than the original.
     """
+    reading = remembered_reading(schema, private)
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
-            table = as_table(original)
-            return table, table, read_external(path, table, schema)
+            table = as_table(original, reading)
+            return table, table, read_external(path, table, schema), schema
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -181,10 +189,14 @@ def _read(
             "Give a Release, its folder or one of its files.",
         )
     of_sets = isinstance(released, SetReleaseData)
-    table = _read_sets(original) if of_sets else as_table(original)
+    if of_sets:
+        table = _read_sets(original)
+    else:
+        table = as_table(original, reading or released.reading)
+        table, schema = original_of(table, released.certified, schema)
     described = described_by(table, released.links if private is None else private)
     check_rows(described.num_rows, released.table.num_rows)
-    return table, described, released
+    return table, described, released, schema
 
 
 def _read_sets(original: object) -> pa.Table:
@@ -210,19 +222,23 @@ def _read_links(private: object, release: ReleaseData, seed: int) -> Edges | Non
     return None if given is None else read_edges(given, release.table.num_rows, seed)
 
 
-def _check_original(table: pa.Table, private: object) -> None:
-    """Refuse an original that does not fit the fingerprint in the link file."""
-    if isinstance(private, str | os.PathLike):
-        fingerprint = LinkFile(Path(private)).fingerprint
+def _check_original(
+    table: pa.Table, release: ReleaseData, private: object, *, in_memory: bool
+) -> None:
+    """Refuse an original that does not fit the links or, without them, the release's files."""
+    links = release.links if private is None else private
+    if isinstance(links, str | os.PathLike):
+        fingerprint = LinkFile(Path(links)).fingerprint
     else:
-        fingerprint = private.fingerprint if isinstance(private, Links) else None
-    if fingerprint is not None and not fingerprint.fits(table):
-        raise DataError(
-            "The original is not the table that the release was made from: it does not fit the"
-            " fingerprint in the link file.",
-            "Name the table of that run, and read it with the same options (--missing,"
-            " --delimiter, --encoding).",
-        )
+        fingerprint = links.fingerprint if isinstance(links, Links) else None
+    if fingerprint is not None:
+        check_fingerprint([table], fingerprint)
+    elif not in_memory and release.certified is not None and _is_table(release):
+        check_original(table, release)
+
+
+def _is_table(release: ReleaseData) -> bool:
+    return not isinstance(release, SetReleaseData)
 
 
 def _warnings(findings: Sequence[Finding]) -> list[str]:

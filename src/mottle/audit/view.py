@@ -38,6 +38,9 @@ class View:
     sensitive: tuple[SensitiveAttribute, ...]
     sample: int  # the maximum number of individuals to examine
     seed: int  # seed for choosing them
+    # By row of the original: whose it is, as a code, if a column says so. Adversaries who count
+    # people are assumed to know which rows belong together.
+    whose: Int32Array | None = None
 
     @property
     def records(self) -> int:
@@ -145,6 +148,19 @@ class Evidence:
         return None if self.one_to_one_edges is None else kept_subgraph(self.one_to_one_edges)
 
 
+def _whose(original: pa.Table, release: ReleaseData, schema: Schema | None) -> Int32Array | None:
+    """Whose row each row of the original is, by the schema or else by the certificate."""
+    column = None if schema is None else schema.person
+    unit = None if release.certified is None else release.certified.unit
+    if column is None and unit is not None and unit.per_person is None:
+        column = unit.column
+    if column is None or column not in original.column_names:
+        return None
+    texts = original.column(column).cast(pa.string()).combine_chunks()
+    codes = texts.dictionary_encode(null_encoding="encode").indices
+    return np.asarray(codes.to_numpy(zero_copy_only=False), np.int32)
+
+
 def build_view_and_evidence(
     original: pa.Table,
     release: ReleaseData,
@@ -168,7 +184,8 @@ def build_view_and_evidence(
             )
     known = [column.name for column in quasi_identifiers(release)]
     attributes, own_codes = read_sensitive_attributes(original, release, schema, guarantee)
-    view = View(release, original.select(known), attributes, sample, seed)
+    whose = _whose(original, release, schema)
+    view = View(release, original.select(known), attributes, sample, seed, whose)
     repeated, why = (None, replay) if isinstance(replay, str) else (replay, "")
     return view, Evidence(
         original, guarantee, own_codes, edges, insider_bound, repeated, why, series

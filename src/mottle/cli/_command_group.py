@@ -23,6 +23,7 @@ else:
 
 _ARGUMENTS = "mottle.arguments"  # of the command line, in the context's notes
 _Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # the class of all usage errors
+_INTERRUPTED = 130  # exit code
 _HELP_OPTIONS = ["-h", "--help"]
 
 # By the name of a command: its class in `mottle.cli.commands`, and a one-line summary.
@@ -60,6 +61,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "LintHierarchy",
         "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
     ),
+    "clean": (
+        "Clean",
+        "Show and remove what killed runs have left: intermediate rows and secrets.",
+    ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
     "anonymize-sets": (
         "AnonymizeSets",
@@ -87,6 +92,9 @@ class CommandGroup(TyperGroup):
         except _Misuse as error:
             error.message = redacted(error.message)  # type: ignore[attr-defined]
             raise
+        except KeyboardInterrupt:  # while modules were imported
+            typer.echo("Interrupted: nothing was written.", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List the commands from `COMMANDS` without importing them, Rich, or anything else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,11 +17,12 @@ from mottle.cli._sources import arguments_of_source
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
 from mottle.io import databases
-from mottle.io.batch_source import TextOptions
 from mottle.io.databases import DatabaseTable
+from mottle.io.work_folder import work_folder
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
+from mottle.schema.reading import ReadOptions
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Input:
     data: str
     table: str | None
     query: str | None
-    text: TextOptions
+    text: ReadOptions
 
     def reader(self) -> str | pa.RecordBatchReader:
         """Return a path, or the batches of a database."""
@@ -82,10 +84,16 @@ class Scale:
     engine: Engine
     memory: str
     master: str
+    work: Path | None = None
 
     @classmethod
     def of(
-        cls, engine: str | None, memory: str | None, master: str | None, refused: Mapping[str, Any]
+        cls,
+        engine: str | None,
+        memory: str | None,
+        master: str | None,
+        refused: Mapping[str, Any],
+        work: Path | None = None,
     ) -> Scale | None:
         """Read the options; return None when the table is worked on in memory.
 
@@ -104,6 +112,11 @@ class Scale:
         if master is not None and chosen is not Engine.SPARK:
             raise UsageError("--master is for Spark.", "Add --engine spark.")
         if chosen is Engine.MEMORY:
+            if work is not None:
+                raise UsageError(
+                    "--work is for runs in chunks; in memory there are no intermediate files.",
+                    "Leave --work out, or give --memory.",
+                )
             return None
         for option, value in refused.items():
             if value:
@@ -114,7 +127,7 @@ class Scale:
                         option, f"Leave {option} out, or leave out --engine and --memory."
                     ),
                 )
-        return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER)
+        return cls(chosen, memory or DEFAULT_MEMORY, master or DEFAULT_MASTER, work)
 
     def anonymize(
         self,
@@ -137,7 +150,27 @@ class Scale:
             "another_draw": another_draw,
             "report": report,
             "internal": internal,
+            "work": self.work,
+            "progress": progress,
         }
+        published = output if isinstance(output, Path) else None
+        place = work_folder(self.work, published=published)
+        typer.echo(f"Intermediate rows: {place} (private; removed at the end)", err=True)
+        try:
+            return self._anonymize(source, schema, guarantee, output, private, written | options)
+        finally:
+            with suppress(OSError):
+                place.rmdir()  # if nothing was left in it
+
+    def _anonymize(
+        self,
+        source: Input,
+        schema: Schema,
+        guarantee: Guarantee,
+        output: Path | DatabaseTable,
+        private: Path | None,
+        options: dict[str, Any],
+    ) -> Certificate:
         if self.engine is Engine.STREAMING:
             try:
                 return streaming.anonymize(
@@ -149,15 +182,16 @@ class Scale:
                     text=source.text,
                     source=source.name,
                     private=private,
-                    progress=progress,
-                    **written,
                     **options,
                 ).certificate
             except KeyboardInterrupt:
                 typer.echo(
-                    "Finished chunks are kept: the same command resumes from them.", err=True
+                    "Finished chunks are kept in the work folder: the same command resumes from"
+                    " them, mottle clean removes them.",
+                    err=True,
                 )
                 raise
+        internal = options["internal"]
         if private is not None or (internal is not None and internal.examples):
             option = "--private" if private is not None else "--report-examples"
             raise UsageError(
@@ -173,8 +207,6 @@ class Scale:
             master=self.master,
             text=source.text,
             source=source.name,
-            progress=progress,
-            **written,
             **options,
         ).certificate
 

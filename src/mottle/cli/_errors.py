@@ -13,7 +13,7 @@ from rich.logging import RichHandler
 from mottle.errors import MottleError
 from mottle.utils.redaction import redacted
 
-INTERRUPTED = 130
+INTERRUPTED, NO_MEMORY = 130, 71
 
 
 @contextmanager
@@ -29,6 +29,10 @@ def reporting_errors() -> Iterator[None]:
         for line in filter(None, (error.problem, error.remedy)):
             err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(error.exit_code) from None
+    except MemoryError:
+        err.print("Error: There is not enough memory. Nothing was written.")
+        err.print("Work in chunks with --memory, or on a machine with more memory.")
+        raise typer.Exit(NO_MEMORY) from None
     except KeyboardInterrupt:
         err.print("Interrupted: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None

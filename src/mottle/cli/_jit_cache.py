@@ -12,5 +12,10 @@ def done_before() -> bool:
 
     Looks for the cached index of the kernel that a run compiles last.
     """
-    folder = Path(closed_walk.stats.cache_path or ".")
-    return any(folder.glob("*closed_walk*.nbi"))
+    folder = closed_walk.stats.cache_path
+    return folder is not None and any(Path(folder).glob("*closed_walk*.nbi"))
+
+
+def is_kept() -> bool:
+    """Tell whether compiled kernels are kept for later runs."""
+    return closed_walk.stats.cache_path is not None

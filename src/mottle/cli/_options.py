@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
     from mottle import report
     from mottle.cli import _sources
+    from mottle.io.text import notation
     from mottle.itemsets.data import ItemSets
-    from mottle.schema import model
+    from mottle.schema import model, reading
 else:
     _sources = lazy_module("mottle.cli._sources")
     model = lazy_module("mottle.schema.model")
+    notation = lazy_module("mottle.io.text.notation")
+    reading = lazy_module("mottle.schema.reading")
     report = lazy_module("mottle.report")
 
 _IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
@@ -73,6 +76,15 @@ WithExamples = Annotated[
         "--report-examples",
         help="Show ten rows before and after in the internal report.",
         rich_help_panel=OUTPUT,
+    ),
+]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Where the private folder for intermediate rows is made.",
+        show_default="$MOTTLE_WORK, the user's cache or the temporary folder",
+        rich_help_panel=SCALE,
     ),
 ]
 AsJson = Annotated[
@@ -114,10 +126,55 @@ class SourceOptions(OptionGroup):
         list[str] | None,
         typer.Option(metavar="WORD", help="A word for a missing value. Repeatable."),
     ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="Decimal mark of a CSV file.", show_default="."),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What separates groups of three digits in a CSV file."),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Dates of a CSV file, besides 2024-12-31: dd.mm.yyyy. Repeatable.",
+        ),
+    ] = None
+    allow_generalized: Annotated[
+        bool,
+        typer.Option(
+            "--allow-generalized", help="Cells such as {a|b} and 1..5 are the table's own values."
+        ),
+    ] = False
 
-    def read(self, data: str) -> pa.Table:
-        """Read a file or, with a table or a query, from a database."""
-        return _sources.read_source(data, self)
+    @cached_property
+    def options(self) -> reading.ReadOptions:
+        """The options that say how cells are written, as they were typed."""
+        return reading.ReadOptions(
+            missing=tuple(self.missing or ()),
+            delimiter=self.delimiter,
+            quote=self.quote,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            date_format=tuple(self.date_format or ()),
+            allow_generalized=self.allow_generalized,
+        )
+
+    def check(self) -> None:
+        """Raise `UsageError` if a mark or a format is wrong."""
+        if self.decimal is not None or self.thousands is not None:
+            notation.check_marks(self.decimal, self.thousands)
+        if self.date_format:
+            notation.date_formats(self.date_format)
+
+    def read(self, data: str, remembered: reading.ReadOptions | None = None) -> pa.Table:
+        """Read a file or, with a table or a query, from a database.
+
+        ``remembered`` are the options of a mottle.toml or a link file; typed ones replace them.
+        """
+        return _sources.read_source(data, self, remembered)
 
     def arguments(self, data: str) -> str:
         """The source as it is written on a command line, without its password."""
@@ -196,6 +253,26 @@ class ColumnOptions(OptionGroup):
         list[str] | None,
         typer.Option("--id", metavar="NAMES", help="Identifying columns, removed: a,b."),
     ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The column that says whose row it is, removed: k counts people."
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What is protected: row, although people may have several; or person.",
+            metavar="WORD",
+        ),
+    ] = None
+    per_person: Annotated[
+        str | None,
+        typer.Option(
+            help="With --person: aggregate, to make one row of all rows of a person.",
+            metavar="WORD",
+        ),
+    ] = None
     insensitive: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Insensitive columns: a,b.")
     ] = None
@@ -252,6 +329,7 @@ class ColumnOptions(OptionGroup):
             "--qi": self.qi,
             "--sensitive": self.sensitive,
             "--id": self.id_,
+            "--person": None if self.person is None else [self.person],
             "--insensitive": self.insensitive,
             "--kind": self.kind,
             "--weight": self.weight,
@@ -266,7 +344,8 @@ class ColumnOptions(OptionGroup):
     def given(self) -> bool:
         """Whether any option about columns is given."""
         lists = any(self.lists.values())
-        return lists or self.schema_file is not None or self.rest is not None
+        others = (self.schema_file, self.rest, self.unit, self.per_person)
+        return lists or any(value is not None for value in others)
 
     @cached_property
     def schema(self) -> model.Schema:
@@ -279,7 +358,8 @@ class ColumnOptions(OptionGroup):
                     f"Put the column into {self.schema_file}.",
                 )
             schema = model.Schema.read(self.schema_file)
-            return schema if self.rest is None else schema.with_rest(self.rest)
+            schema = schema if self.rest is None else schema.with_rest(self.rest)
+            return schema.with_unit(self.unit, self.per_person)
         if not self.qi:
             raise UsageError(
                 "No quasi-identifiers (columns that an adversary may know) are named.",
@@ -291,6 +371,9 @@ class ColumnOptions(OptionGroup):
             sensitive=as_names(self.sensitive),
             identifying=as_names(self.id_),
             insensitive=as_names(self.insensitive),
+            person=self.person,
+            unit=self.unit,
+            per_person=self.per_person,
             rest=self.rest,
             kinds=as_pairs("--kind", self.kind),
             weights={
@@ -592,3 +675,4 @@ class ScaleOptions(OptionGroup):
         str | None,
         typer.Option(help="With --engine spark: spark://…, yarn, k8s://…", show_default="local[*]"),
     ] = None
+    work: Work = None

@@ -11,43 +11,44 @@ import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.io import databases
-from mottle.io.atomic_write import ensure_absent
+from mottle.io.atomic_write import check_writable, ensure_absent
 from mottle.io.read_table import read_table
-from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
+from mottle.io.release_input import refuse_generalized_cells
+from mottle.io.write_release import CERTIFICATE, REPORT, check_paths, recover_owner_files
 from mottle.pipeline.release import Release
 from mottle.release.certificate import Certificate
+from mottle.schema.reading import ReadOptions
 
 if TYPE_CHECKING:
     from mottle.cli._options import SourceOptions
     from mottle.report import InternalReport
 
 
-def read_source(data: str, options: SourceOptions) -> pa.Table:
-    """Read a file or, with a table or a query, from a database."""
+def read_source(
+    data: str, options: SourceOptions, remembered: ReadOptions | None = None
+) -> pa.Table:
+    """Read a file or, with a table or a query, from a database.
+
+    ``remembered`` are reading options of a mottle.toml or a link file; typed ones replace them.
+    """
+    reading = options.options.over(remembered or ReadOptions())
     if not databases.is_database(data):
         if options.table is not None or options.query is not None:
             option = "--table" if options.query is None else "--query"
             raise UsageError(
                 f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
             )
-        return read_table(
-            data,
-            delimiter=options.delimiter,
-            quote=options.quote,
-            encoding=options.encoding,
-            missing=options.missing or (),
-        )
-    text = {
-        "--delimiter": options.delimiter,
-        "--quote": options.quote,
-        "--encoding": options.encoding,
-    }
-    for option, value in text.items():
-        if value is not None:
+        return read_table(data, **reading.model_dump())
+    for name in options.options.given:
+        if name not in ("missing", "allow_generalized"):
+            option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for text files, not for databases.", "Leave it out.")
-    return databases.read_database(
-        data, table=options.table, query=options.query, missing=options.missing or ()
+    table = databases.read_database(
+        data, table=options.table, query=options.query, missing=reading.missing
     )
+    if not reading.allow_generalized:
+        refuse_generalized_cells(table, title_of_source(data, options.table))
+    return table
 
 
 def title_of_source(data: str, table: str | None) -> str:
@@ -108,7 +109,13 @@ class Target:
                 "Name a folder with --output, or leave the report out.",
             )
         if private is not None:
+            recover_owner_files(
+                [private],
+                databases.redacted(f"{self.url} {self.table}"),
+                lambda: databases.release_at(self.url, self.table),
+            )
             ensure_absent(private.parent, [private.name], overwrite=overwrite)
+            check_writable(private.parent)
         databases.check_database_target(
             self.url, self.table, overwrite=overwrite, another_draw=another_draw
         )

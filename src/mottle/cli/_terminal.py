@@ -18,7 +18,11 @@ from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
 from mottle.pipeline.progress import STAGES, Progress
-from mottle.release.certificate import Certificate
+from mottle.release.certificate import Certificate, UnitFacts
+from mottle.report.wording import checks
+from mottle.schema.model import Unit
+
+_COMPILING = ("arrange", "sort", "cut", "chunks")  # the first stages that may call kernels
 
 out = Console()
 err = Console(stderr=True)
@@ -26,9 +30,12 @@ err = Console(stderr=True)
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show the stages of a run; nothing when the output is not a terminal."""
-    if not _jit_cache.done_before():
-        err.print("Compiling the numeric kernels, once on this machine (about half a minute) …")
+    """Show the stages of a run; nothing when the output is not a terminal.
+
+    That kernels are compiled is announced when the first stage begins that needs them: options,
+    columns and guarantees that are refused before need none.
+    """
+    waiting = not _jit_cache.done_before()
     bar = ProgressBar(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -42,6 +49,12 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
         estimate = TimeEstimate()
 
         def on_progress(progress: Progress) -> None:
+            nonlocal waiting
+            if waiting and progress.stage in _COMPILING:
+                waiting = False
+                kept = _jit_cache.is_kept()
+                often = "once on this machine" if kept else "in every run on this machine"
+                err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
             loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
             bar.update(task, description=f"{progress.stage}{estimate.of(progress)}{loss}")
 
@@ -66,6 +79,8 @@ def show_result(
     guarantee = certificate.guarantee
     shown = Table(title="Released", title_justify="left", show_header=False)
     shown.add_row("rows", f"{certificate.rows:,}")
+    if certificate.unit is not None:
+        shown.add_row("one row is", one_row(certificate.unit))
     shown.add_row("guarantee", f"{guarantee.name}, {guarantee.short}")
     method = certificate.method
     picked = "" if method.picked is None else f"{method.picked}, picked by "
@@ -73,8 +88,8 @@ def show_result(
     shown.add_row("information lost (GCP)", f"{certificate.loss:.2%}")
     for name, loss in certificate.ncp.items():
         shown.add_row(f"  {name}", f"{loss:.2%}")
-    passed = sum(check.passed for check in certificate.checks)
-    shown.add_row("invariants", f"{passed} of {len(certificate.checks)} hold")
+    held = [passed for _, passed in checks(certificate)]  # as the report counts them
+    shown.add_row("checks", f"{sum(held)} of {len(held)} hold")
     shown.add_row("time", f"{seconds:.1f} s")
     shown.add_row(*target.shown(certificate))
     if private is not None:
@@ -82,6 +97,22 @@ def show_result(
     out.print(shown)
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
+
+
+def one_row(unit: UnitFacts) -> str:
+    """Say in a few words what one row is taken for."""
+    if unit.protects is Unit.ROW:
+        return "a record: rows are protected"
+    if unit.column is None:
+        return "taken for a person (no column says whose it is)"
+    if unit.per_person is not None:
+        return f"a person, made of all rows with the same '{unit.column}'"
+    if unit.largest_share is None:
+        return f"a person, by '{unit.column}'"
+    return (
+        f"one of a person's, by '{unit.column}': {unit.people:,} people with up to"
+        f" {unit.most_rows:,} rows; k counts people"
+    )
 
 
 def announce(reports: ReportOptions, key: Path | None, as_json: bool) -> None:

@@ -11,11 +11,11 @@ from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
-from mottle.io.batch_source import TextOptions
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
+from mottle.schema.model import Schema
 
 
 def run(command: Anonymize) -> None:
@@ -30,6 +30,7 @@ def run(command: Anonymize) -> None:
             "--same": command.over_time.same,
             "--previous": command.over_time.previous,
         },
+        command.scale.work,
     )
     began = time.perf_counter()
     if scale is None:
@@ -43,8 +44,15 @@ def run(command: Anonymize) -> None:
         raise typer.Exit(BROKEN)
 
 
+def _schema(command: Anonymize) -> Schema:
+    """The schema, with reading options as typed, or else as in mottle.toml."""
+    schema = command.columns.schema
+    return schema.with_reading(command.source.options.over(schema.reading))
+
+
 def _in_memory(command: Anonymize, began: float) -> Certificate:
     """Anonymize the whole table at once; returns the certificate as written."""
+    schema = _schema(command)
     target = command.destination.target
     target.check(
         command.private,
@@ -56,11 +64,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
     )
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
-        original = command.source.read(command.data)
+        original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
         release = anonymize(
             original,
-            command.columns.schema,
+            schema,
             command.guarantee.needed,
             method=command.method,
             representation=command.representation,
@@ -94,15 +102,12 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
 
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
     """Anonymize with another engine; returns the certificate as written."""
-    options = command.source
-    text = TextOptions(
-        options.delimiter, options.quote, options.encoding, tuple(options.missing or ())
-    )
+    options, schema = command.source, _schema(command)
     source = options.arguments(command.data)
     with progress_bar() as on_progress:
         return scale.anonymize(
-            Input(command.data, options.table, options.query, text),
-            command.columns.schema,
+            Input(command.data, options.table, options.query, schema.reading),
+            schema,
             command.guarantee.needed,
             command.destination.target.place,
             overwrite=command.overwrite,

@@ -10,11 +10,13 @@ from rich.table import Table
 from mottle.audit import AuditReport, EarlierRelease, Finding
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
+from mottle.io.link_file import LinkFile
 from mottle.io.read_set_release import holds_sets
 from mottle.io.read_sets import read_sets
 from mottle.itemsets.data import ItemSets
 from mottle.pipeline.replay import audit_and_replay
 from mottle.release.certificate import AUDITS, Certificate
+from mottle.schema.reading import ReadOptions
 
 BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
 
@@ -78,13 +80,22 @@ def _original(command: Audit, original: str) -> pa.Table | ItemSets:
             " sets, and this is a release of a table.",
             "Leave them out.",
         )
-    return command.source.read(original)
+    return command.source.read(original, _remembered(command))
+
+
+def _remembered(command: Audit) -> ReadOptions | None:
+    """How the original was read: from mottle.toml, or else from the owner's link file."""
+    if command.columns.schema_file is not None:
+        return command.columns.schema.reading
+    return None if command.private is None else LinkFile(command.private).reading
 
 
 def show_report(report: AuditReport, out: Console, title: str) -> None:
     """Print a table of all findings, and the verdict."""
     promised = "no guarantee" if report.guarantee is None else report.guarantee["short"]
-    shown = Table(title=f"{title}: {report.rows:,} people, {promised}", title_justify="left")
+    shown = Table(
+        title=f"{title}: {report.rows:,} {report.subject}, {promised}", title_justify="left"
+    )
     for heading in ("adversary", "what it got", "achieved", "allowed", "verdict"):
         shown.add_column(heading, justify="right" if heading in ("achieved", "allowed") else "left")
     before = ""
@@ -124,7 +135,11 @@ def show_certified(certificate: Certificate, out: Console) -> None:
         return
     findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
     claim = certificate.guarantee.to_dict()
-    show_report(AuditReport(certificate.rows, claim, findings), out, "Audit")
+    unit = certificate.unit
+    subject = "rows" if certificate.of_rows else "people"
+    if unit is not None and unit.largest_share is not None:
+        subject = f"rows of {unit.people:,} people"
+    show_report(AuditReport(certificate.rows, claim, findings, subject=subject), out, "Audit")
 
 
 def _verdict(finding: Finding) -> str:

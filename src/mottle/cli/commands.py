@@ -35,6 +35,7 @@ from mottle.cli._options import (
     SetSourceOptions,
     SourceOptions,
     WithExamples,
+    Work,
     check_word,
 )
 from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
@@ -301,7 +302,15 @@ class Report(Command):
     private: Annotated[
         Path | None,
         typer.Option(
-            help="The owner's secret link file, for --report-examples.", rich_help_panel=DATA
+            help="The owner's secret link file: recognizes the original, and for"
+            " --report-examples.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    schema_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema", help="mottle.toml that says how the original is read.", rich_help_panel=DATA
         ),
     ] = None
     source: SourceOptions
@@ -424,6 +433,27 @@ class LintHierarchy(Command):
         super().check()
         if (self.data is None) != (self.column is None):
             raise UsageError("--data and --column must be given together.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean(Command):
+    """The command ``mottle clean``."""
+
+    module: ClassVar[str] = "mottle.cli.clean"
+
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders in which runs were killed while they wrote a release.",
+            show_default=False,
+        ),
+    ] = None
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask.", rich_help_panel=OUTPUT)
+    ] = False
+    as_json: AsJson = False
+    work: Work = None
 
 
 @dataclass(frozen=True, kw_only=True)

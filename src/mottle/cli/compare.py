@@ -32,7 +32,7 @@ def run(command: Compare) -> None:
     """Run methods under every guarantee and write compare.csv and compare.html."""
     output = command.output
     ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
-    table = command.source.read(command.data)
+    table = command.source.read(command.data, command.columns.schema.reading)
     err = Console(stderr=True)
     spinner = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*spinner, console=err, transient=True, disable=not err.is_terminal) as bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from mottle.errors import StorageError, UsageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
+from mottle.io.original import check_original
 from mottle.io.read_set_release import load_any_release
 from mottle.io.read_sets import read_sets
 from mottle.io.write_release import (
@@ -22,8 +24,11 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.itemsets.data import ItemSets
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.report import EXAMPLES, Owner, report_html
+from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 
 
 def run(command: Report) -> None:
@@ -35,14 +40,22 @@ def run(command: Report) -> None:
     if command.original is not None:
         check_private_path(place, release, overwrite=command.overwrite)
     found = load_any_release(release, in_memory=False)
+    links = None if command.private is None else LinkFile(command.private)
+    reading = _reading(command, links)
+    found = replace(found, reading=reading)
     owner = None
     if command.original is not None:
-        links = command.private if command.examples else None
-        people = None if links is None else _true_originals(links, EXAMPLES)
-        table = _original(command, command.original, of_sets=isinstance(found, SetReleaseData))
+        people = None if links is None or not command.examples else _true_originals(links, EXAMPLES)
+        of_sets = isinstance(found, SetReleaseData)
+        table = _original(command, command.original, reading, of_sets=of_sets)
         history = None if found.certified is None else found.certified.history
         if history is not None and history.release > 1:
-            table = described_by(command.source.read(command.original), _needed(command.private))
+            read = command.source.read(command.original, reading)
+            table = described_by(read, _needed(command.private))
+        elif not isinstance(table, ItemSets):
+            whole = isinstance(table, pa.Table)
+            compared = original_of(table, found.certified)[0] if whole else table
+            check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
     page = report_html(found, owner=owner)
     with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
@@ -64,7 +77,18 @@ def _needed(private: Path | None) -> Path:
     return private
 
 
-def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | Source | ItemSets:
+def _reading(command: Report, links: LinkFile | None) -> ReadOptions | None:
+    """How the original was read, as far as a mottle.toml, the links or options say so."""
+    remembered = None if links is None else links.reading
+    if command.schema_file is not None:
+        remembered = Schema.read(command.schema_file).reading
+    typed = command.source.options
+    return typed if remembered is None and typed.given else remembered and typed.over(remembered)
+
+
+def _original(
+    command: Report, original: str, reading: ReadOptions | None, *, of_sets: bool
+) -> pa.Table | Source | ItemSets:
     """Read what the release was made from; a Parquet file is opened, not read."""
     if of_sets:
         sets = command.sets
@@ -78,14 +102,14 @@ def _original(command: Report, original: str, *, of_sets: bool) -> pa.Table | So
             encoding=command.source.encoding,
         )
     if Path(original).suffix.lower() in (".parquet", ".pq"):
-        return parquet_source(Path(original), original, command.source.missing or ())
-    return command.source.read(original)
+        return parquet_source(Path(original), original, () if reading is None else reading.missing)
+    return command.source.read(original, reading)
 
 
-def _true_originals(links: Path, rows: int) -> list[int]:
+def _true_originals(links: LinkFile, rows: int) -> list[int]:
     """Return the true originals of the first ``rows`` rows of the release."""
     found: dict[int, int] = {}
-    for batch in LinkFile(links).batches():
+    for batch in links.batches():
         wanted = pc.and_(batch.column("true"), pc.less(batch.column("published"), rows))
         for link in batch.filter(wanted).to_pylist():
             found[link["published"]] = link["original"]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from mottle import methods
 from mottle.audit import audit_release
+from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
 from mottle.evaluation.learning import learn
@@ -21,10 +22,12 @@ from mottle.guarantees.base import Guarantee
 from mottle.io.read_table import as_table
 from mottle.itemsets.arrow import is_list
 from mottle.pipeline.anonymize import anonymize
+from mottle.pipeline.unit import Repeats, check_repeats, columns_to_count
 from mottle.queries import Queries
 from mottle.queries.conditions import Where
 from mottle.release.data import ReleaseData
-from mottle.schema.model import Role, Schema
+from mottle.release.per_person import one_row_per_person
+from mottle.schema.model import Role, Schema, Unit
 
 PRIVBAYES = "privbayes"
 ORIGINAL = "original"
@@ -46,7 +49,9 @@ class ComparisonRow:
     loss: float | None = None  # GCP
     query_error: float | None = None  # median relative error of random counts
     accuracy: float | None = None  # of a model trained on the release, on held-out rows
-    linked: float | None = None  # share of people an adversary links to their record, on average
+    # Share of people an adversary links to their record on average; where a column says whose row
+    # it is, share of records that are attributed to the right person.
+    linked: float | None = None
     guessed: float | None = None  # share of people whose sensitive value is guessed right
     seconds: float | None = None  # to anonymize
     note: str = ""  # why there are no numbers
@@ -153,8 +158,13 @@ def compare(
             known = [*methods.registered(), PRIVBAYES]
             raise UsageError(f"There is no method '{name}'.", did_you_mean(name, known))
     table = as_table(data)
+    to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
+    check_repeats(schema, (Repeats.of(table, name) for name in to_count))
+    schema = schema.with_unit(schema.unit or Unit.PERSON)  # which is settled now
     table = sets_as_lists(table, schema)
+    if schema.per_person is not None:
+        table, schema = one_row_per_person(table, schema)
     if table.num_rows < 8:
         raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed)
@@ -174,9 +184,7 @@ def compare(
 
 
 def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> _Task:
-    order = np.random.default_rng(seed).permutation(table.num_rows)
-    held_out = int(table.num_rows * HELD_OUT)
-    test, train = table.take(pa.array(order[:held_out])), table.take(pa.array(order[held_out:]))
+    test, train = _split(table, schema, seed)
     generalized = [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
     sensitive = [column.name for column in schema.with_role(Role.SENSITIVE)]
     if target is not None and target not in table.column_names:
@@ -200,6 +208,19 @@ def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> 
         target=target or next((name for name in sensitive if _is_class(train, name)), None),
         seed=seed,
     )
+
+
+def _split(table: pa.Table, schema: Schema, seed: int) -> tuple[pa.Table, pa.Table]:
+    """Rows for testing and for training; all rows of a person go the same way."""
+    random = np.random.default_rng(seed)
+    if schema.person is None:
+        order = random.permutation(table.num_rows)
+        held_out = int(table.num_rows * HELD_OUT)
+        return table.take(pa.array(order[:held_out])), table.take(pa.array(order[held_out:]))
+    people = People.of(table, schema.person)
+    tested = random.permutation(people.count)[: int(people.count * HELD_OUT)]
+    is_tested = pa.array(np.isin(people.codes, tested))
+    return table.filter(is_tested), table.filter(pc.invert(is_tested))
 
 
 def _conditions(schema: Schema) -> int:
@@ -289,6 +310,8 @@ def _attacked(
 ) -> tuple[float | None, float | None]:
     """The shares of people that an adversary who knows all quasi-identifiers links and guesses."""
     adversaries = ["linkage"] + (["sensitive"] if task.schema.with_role(Role.SENSITIVE) else [])
+    if task.schema.person is not None:  # whose record it is, whichever of the person's rows
+        adversaries[0] = "people"
     report = audit_release(
         task.train, release, schema=task.schema, guarantee=guarantee, adversaries=adversaries
     )
@@ -296,6 +319,11 @@ def _attacked(
         float(finding.details["marketer"])
         for finding in report.of("linkage")
         if "marketer" in finding.details
+    ]
+    linked += [
+        float(finding.details["right"])
+        for finding in report.of("people")
+        if "right" in finding.details
     ]
     guessed = [
         float(guess["right"])

@@ -168,6 +168,21 @@ class Guarantee:
             f" ({described['short']})."
         )
 
+    def statement_on_people(self, described: Mapping[str, Any]) -> str:
+        """State the guarantee where people have several rows and k counts people.
+
+        Parameters
+        ----------
+        described : mapping of str to object
+            What `certified` returned.
+
+        Returns
+        -------
+        str
+            The promise in words.
+        """
+        return str(described["statement"])
+
     @property
     def belief_growth(self) -> float | None:
         """β, if belief in any value may grow by at most the factor 1 + β; None without a bound."""

@@ -32,6 +32,8 @@ class Capability(Flag):
     # A predicate on the sensitive values of an individual's matches, such as t-closeness. No
     # method offers it.
     BLOCK_CONDITION = auto()
+    # At most a k-th part of every record's preimages is one person's, of people with several rows.
+    PEOPLE = auto()
     # The default for a guarantee that does not state what it requires; no method offers it.
     UNDECLARED = auto()
 

@@ -47,6 +47,9 @@ class Demand:
     # guarantees that are not a cap per value. Only methods that offer `Capability.BLOCK_CONDITION`
     # keep it; `check_within_caps` enforces it on all.
     condition: Callable[[Int64Array], bool] | None = None
+    # [n]: whose row it is, as a code, where people have several rows. Of the preimages of every
+    # record at most a part of 1/``degree`` may then be one person's.
+    people: Int32Array | None = None
 
     @property
     def capped(self) -> bool:
@@ -134,6 +137,9 @@ class Demand:
             )
 
 
-def allowed(caps: Float64Array, matches: int) -> Int64Array:
-    """Count how often each sensitive code may occur among ``matches`` matches."""
+def allowed(caps: Float64Array, matches: int | Int64Array) -> Int64Array:
+    """Count how often each sensitive code may occur among ``matches`` matches.
+
+    ``matches`` may be a column of numbers; the result then has a row for each.
+    """
     return np.floor(caps * matches + ROUNDING).astype(np.int64)

@@ -59,6 +59,13 @@ class KAnonymity(Guarantee):
     def text_on_matches(cls, described: Mapping[str, Any]) -> str:
         return f"Every person may be any of at least {described['k']} published records."
 
+    def statement_on_people(self, described: Mapping[str, Any]) -> str:
+        return (
+            "Anyone who knows the quasi-identifiers of everyone in the table, which rows belong to"
+            " the same person, and the algorithm, takes a published record for one of a person's"
+            f" with probability at most 1/{self.k}, all rows of the person together."
+        )
+
     def __post_init__(self) -> None:
         check_whole("k", self.k)
         if self.k < 2:

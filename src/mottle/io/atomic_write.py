@@ -1,62 +1,73 @@
-"""Atomic writing: files are written into a hidden folder inside the target, then renamed.
+"""Atomic writing: a set of files appears as a whole, and an interrupted run leaves the old set.
 
-An interrupted run leaves nothing but its hidden folder, which the next run into the same target
-removes. A lock that is held while writing distinguishes the folder of a running process from an
-abandoned one. Files that are replaced are kept in the hidden folder until all new ones are in
-place; if anything goes wrong before that, they are put back, by the next run if necessary.
+New files are written into a hidden folder beside their destination (`io/hidden_folder.py`). When
+all are complete and on the disk, a *record* is written into the hidden folder; from then on the new
+files count. Then the old files are moved aside into the hidden folder, the last name first, and the
+new ones to their places, the last name last. If the target folder does not exist, it is made
+inside the hidden folder and appears by one renaming. An error or Ctrl-C moves everything back.
+After a kill, the next run that writes the same files finds the record and moves the rest. The last
+name, the certificate of a release, is there only together with the files that belong to it.
 
-Long runs work in a `resumable_folder`, which the same command finds again after an interruption.
-Their files are complete before the first one is renamed, so the next run of any command finishes
-an interrupted renaming instead of putting anything back.
+The owner's files (links, internal report) lie in other folders and wait in hidden folders of their
+own. Their records name the release to which they belong; they count as soon as the destination
+holds that release.
+
+What a hidden folder says is not trusted: it has to be private (`utils/private_folders.py`), and its
+record may name nothing but files that the running command is about to write itself. Commands that
+only read do not look at hidden folders.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
-import shutil
-import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO
 
 from mottle.errors import StorageError
+from mottle.io.hidden_folder import (
+    abandoned,
+    discard,
+    folder_lock,
+    hidden_folder,
+    make_folder,
+    warn_about,
+)
+from mottle.io.staged_files import Record, Stage, is_whole, read_record, write_atomic
 
 __all__ = [
-    "Move",
-    "empty_folder",
+    "OwnerFiles",
+    "Staging",
+    "check_writable",
     "ensure_absent",
-    "finish_interrupted",
-    "hidden_folder",
-    "move_complete",
-    "resumable_folder",
+    "owner_files",
+    "publication",
+    "recover",
+    "settle",
     "staged",
     "translating_os_errors",
     "write_atomic",
 ]
 
-_PREFIX = ".mottle-unfinished-"  # of hidden folders
-_LOCK = "lock"  # the file that a running process keeps locked
-_OLD = "old"  # folder of files being replaced; exists only while they can still be put back
-_REPLACED = "replaced"  # the same folder once the new files count
-_COMPLETE = "complete"  # file with the names of complete files that are being moved
-_SECONDS_TO_BEGIN = 60  # that a new folder may be without a lock
 
-Move = tuple[Path, Path]  # a file in a hidden folder, and its destination
+@dataclass
+class Staging:
+    """Where the files of a set are written before they appear."""
+
+    folder: Path
+    owner: dict[Path, Path]  # where each of the owner's files is written, by its destination
+    release: str = ""  # identifies the release, for the owner's files
+
+
+# ------------------------------------------------------------------------------------- publishing
 
 
 @contextmanager
 def staged(
-    target: Path,
-    names: Sequence[str],
-    *,
-    overwrite: bool,
-    afterwards: Sequence[Move] = (),
-    obsolete: Sequence[str] = (),
+    target: Path, names: Sequence[str], *, overwrite: bool, obsolete: Sequence[str] = ()
 ) -> Iterator[Path]:
     """Yield a folder to write files into; they appear in ``target`` at the end.
 
@@ -70,8 +81,6 @@ def staged(
         The files. The last one is moved last, so its presence says that the set is complete.
     overwrite : bool
         Replace existing files, but only after all new ones are complete.
-    afterwards : sequence of Move
-        Files in another `hidden_folder` that belong to the set and are moved after it.
     obsolete : sequence of str
         Names that an earlier set may have had and this one does not have.
 
@@ -85,13 +94,260 @@ def staged(
     StorageError
         Files exist and may not be replaced, or cannot be written.
     """
-    with translating_os_errors(target), hidden_folder(target) as stage:
+    with publication(target, names, overwrite=overwrite, obsolete=obsolete) as staging:
+        yield staging.folder
+
+
+@contextmanager
+def publication(
+    target: Path,
+    names: Sequence[str],
+    *,
+    overwrite: bool,
+    obsolete: Sequence[str] = (),
+    owner: Sequence[Path] = (),
+    current: Callable[[], str] = str,
+) -> Iterator[Staging]:
+    """Publish a set of files together with files for the owner that lie elsewhere.
+
+    Parameters
+    ----------
+    target : Path
+        As for `staged`.
+    names : sequence of str
+        As for `staged`.
+    overwrite : bool
+        As for `staged`; for the owner's files as well.
+    obsolete : sequence of str
+        As for `staged`.
+    owner : sequence of Path
+        Files for the owner only. Whoever writes them sets ``release`` of what is yielded.
+    current : callable
+        Returns which release is in ``target``.
+
+    Yields
+    ------
+    Staging
+        Where to write.
+
+    Raises
+    ------
+    StorageError
+        As for `staged`.
+    """
+    with translating_os_errors(target), ExitStack() as opened:
+        recover(target, [*obsolete, *names])
+        others = opened.enter_context(
+            owner_files(owner, overwrite=overwrite, place=str(target.resolve()), current=current)
+        )
         ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
-        yield stage
-        moves = [*((stage / name, target / name) for name in names), *afterwards]
-        for new, _ in moves:
-            _flush_to_disk(new)
-        _swap(moves, [(stage, target / name) for name in obsolete])
+        made = make_folder(target.parent)
+        opened.callback(_remove_empty, made)
+        whole = not _exists(target)  # then the folder appears, not single files
+        stage = Stage(opened.enter_context(hidden_folder(target.parent if whole else target)))
+        opened.callback(stage.finish)
+        folder = stage.new / target.name if whole else stage.new
+        folder.mkdir(parents=True)
+        staging = Staging(folder, others.places)
+        yield staging
+        if sorted(os.listdir(folder)) != sorted(names):
+            raise StorageError(f"Not all files for {target} were written.", "Run it again.")
+        others.prepare(staging.release)
+        with folder_lock(stage.anchor):
+            ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
+            record = stage.prepare([target.name], ()) if whole else stage.prepare(names, obsolete)
+            stage.write(record)
+            try:
+                stage.forward(record)
+                others.forward()
+            except BaseException:
+                others.back()
+                stage.back(record)
+                raise
+
+
+def _exists(target: Path) -> bool:
+    """Whether a folder is there; raises an error if something else is."""
+    if os.path.lexists(target) and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it is not a folder", str(target))
+    return target.is_dir()
+
+
+class OwnerFiles:
+    """The owner's files, in hidden folders beside their destinations."""
+
+    def __init__(self, stages: dict[Path, Stage], place: str) -> None:
+        self._stages = stages
+        self._place = place
+        self._records: dict[Path, Record] = {}
+        self.places = {path: stage.new / path.name for path, stage in stages.items()}
+
+    def prepare(self, release: str) -> None:
+        """Declare the files complete.
+
+        Parameters
+        ----------
+        release : str
+            The release with which they appear.
+        """
+        for path, stage in self._stages.items():
+            record = stage.prepare([path.name], ())
+            record = replace(record, release=release, place=self._place)
+            stage.write(record)
+            self._records[path] = record
+
+    def forward(self) -> None:
+        """Move the files to their destinations, once the release is at its own."""
+        for path, record in self._records.items():
+            self._stages[path].forward(record)
+
+    def back(self) -> None:
+        """Put back the files that were there before."""
+        for path, record in self._records.items():
+            self._stages[path].back(record)
+
+
+@contextmanager
+def owner_files(
+    paths: Sequence[Path], *, overwrite: bool, place: str, current: Callable[[], str] = str
+) -> Iterator[OwnerFiles]:
+    """Make hidden folders for the owner's files.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The destinations.
+    overwrite : bool
+        Whether existing files are replaced.
+    place : str
+        Where the release goes to which they belong, for messages and comparison.
+    current : callable
+        Returns which release is there.
+
+    Yields
+    ------
+    OwnerFiles
+        Where to write them; they appear when ``prepare`` and ``forward`` are called.
+
+    Raises
+    ------
+    StorageError
+        A file exists and may not be replaced.
+    """
+    stages = {}
+    with ExitStack() as opened:
+        for path in paths:
+            opened.enter_context(translating_os_errors(path))
+            recover(path.parent, [path.name], place=place, current=current, only_files=True)
+            ensure_absent(path.parent, [path.name], overwrite=overwrite)
+            made = make_folder(path.parent)
+            opened.callback(_remove_empty, made)
+            stages[path] = Stage(opened.enter_context(hidden_folder(path.parent)))
+            opened.callback(stages[path].finish)
+            stages[path].new.mkdir(mode=0o700)
+        yield OwnerFiles(stages, place)
+
+
+# --------------------------------------------------------------------------------------- recovery
+
+
+def recover(
+    target: Path,
+    names: Sequence[str],
+    *,
+    place: str = "",
+    current: Callable[[], str] = str,
+    only_files: bool = False,
+) -> None:
+    """Finish or undo what killed runs have begun with files that the caller is about to write.
+
+    Parameters
+    ----------
+    target : Path
+        The folder of the files.
+    names : sequence of str
+        The names of the files; a hidden folder that is about others is left alone.
+    place : str
+        Where the release goes to which the owner's files belong.
+    current : callable
+        Returns which release is there.
+    only_files : bool
+        Whether the folder itself is not part of what is written.
+
+    Raises
+    ------
+    StorageError
+        A file of the owner waits for a release that goes elsewhere.
+    """
+    anchors = [(target, names)]
+    if not only_files:
+        anchors.append((target.parent, [target.name]))
+    for anchor, known in anchors:
+        with translating_os_errors(target), abandoned(anchor) as stages:
+            if stages:
+                with folder_lock(anchor):
+                    for stage in stages:
+                        _finish(Stage(stage), known, place, current)
+
+
+def settle(folder: Path, current: Callable[[Path], str]) -> list[Path]:
+    """Finish or undo everything that killed runs have begun in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    current : callable
+        Returns which release is in a folder.
+
+    Returns
+    -------
+    list of Path
+        The hidden folders that are left: a file in them belongs to a release in a database.
+    """
+    left = []
+    for anchor in (folder, folder.parent):
+        with translating_os_errors(folder), abandoned(anchor) as stages, folder_lock(anchor):
+            for stage in map(Stage, stages):
+                names, place = [folder.name], ""
+                with suppress(OSError, ValueError, RecursionError):
+                    record = read_record(stage)
+                    if record is not None and anchor == folder:
+                        names, place = [*record.new, *record.old], record.place
+                if place and not os.path.isabs(place):
+                    left.append(stage.path)
+                else:
+                    _finish(stage, names, place, partial(current, Path(place)))
+    return left
+
+
+def _finish(stage: Stage, names: Sequence[str], place: str, current: Callable[[], str]) -> None:
+    """Move what a killed run has not moved, or move it back; then remove its hidden folder."""
+    try:
+        record = read_record(stage)
+    except (OSError, ValueError, RecursionError):
+        warn_about(stage.path, "was not left by mottle as it is")
+        return
+    if record is not None:
+        if not {*record.new, *record.old} <= set(names):
+            return  # a run that writes other files was interrupted
+        counts = True
+        if record.place:
+            if record.place != place:
+                raise StorageError(
+                    f"{stage.path} holds a file for the owner of a release in {record.place},"
+                    " whose run was interrupted.",
+                    "Run that command again, or remove the folder if the file is not needed.",
+                )
+            counts = record.release == current()
+        if counts and is_whole(stage, record):
+            stage.forward(record)
+        else:
+            stage.back(record)
+    stage.finish()
+
+
+# ------------------------------------------------------------------------------------ small pieces
 
 
 @contextmanager
@@ -117,274 +373,10 @@ def translating_os_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def hidden_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder inside ``target`` that only the owner can read; it is removed at the end.
-
-    Parameters
-    ----------
-    target : Path
-        The folder that contains it; it is created if necessary, and removed again if it is empty.
-
-    Yields
-    ------
-    Path
-        The hidden folder.
-    """
-    made = _make_folder(target)
-    try:
-        _remove_abandoned(target)
-        stage = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))  # mode 0700
-        try:
-            with open(stage / _LOCK, "w") as lock:
-                _try_lock(lock)
-                yield stage
-        finally:
-            _discard(stage)
-    finally:
-        for folder in made:
-            _remove_if_empty(folder)
-
-
-@contextmanager
-def resumable_folder(target: Path, key: str) -> Iterator[Path]:
-    """Yield the hidden folder of a command inside ``target``: a new one, or its earlier one.
-
-    It is removed when the run ends with a result or with one of mottle's errors. It stays when the
-    run is interrupted, or when a disk or a connection fails and there is something in it; then the
-    same command finds it again. Folders that other commands have left behind are removed.
-
-    Parameters
-    ----------
-    target : Path
-        The folder that contains it; it is created if necessary, and removed again if it is empty.
-    key : str
-        Identifies the command.
-
-    Yields
-    ------
-    Path
-        The hidden folder.
-
-    Raises
-    ------
-    StorageError
-        The same command is already running.
-    """
-    made = _make_folder(target)
-    stage = target / f"{_PREFIX}{key}"
-    keep = False
-    try:
-        for other in target.glob(f"{_PREFIX}*"):
-            if other != stage and other.is_dir() and _is_abandoned(other):
-                _clear_away(other)
-        stage.mkdir(mode=0o700, exist_ok=True)
-        with open(stage / _LOCK, "a") as lock:
-            if not _try_lock(lock):
-                keep = True
-                raise StorageError(
-                    f"The same command is already running into {target}.", "Wait for its end."
-                )
-            try:
-                yield stage
-            except (KeyboardInterrupt, SystemExit, OSError):
-                keep = True
-                raise
-            except StorageError:
-                keep = any(path.name != _LOCK for path in stage.iterdir())
-                raise
-    finally:
-        if not keep:
-            _discard(stage)
-        for folder in made:
-            _remove_if_empty(folder)
-
-
-def finish_interrupted(target: Path, key: str) -> bool:
-    """Finish the last run of a command if it was interrupted while its files were being renamed.
-
-    Parameters
-    ----------
-    target : Path
-        The folder in which the files appear.
-    key : str
-        Identifies the command.
-
-    Returns
-    -------
-    bool
-        Whether it was; the files are then in their places.
-    """
-    stage = target / f"{_PREFIX}{key}"
-    if not (stage / _COMPLETE).exists():
-        return False
-    with open(stage / _LOCK, "a") as lock:
-        if not _try_lock(lock):
-            return False
-        _finish_moves(stage)
-        _discard(stage)
-    return True
-
-
-def empty_folder(stage: Path, spare: Path | None = None) -> None:
-    """Remove what an earlier run has left in a `resumable_folder`.
-
-    Parameters
-    ----------
-    stage : Path
-        The hidden folder.
-    spare : Path, optional
-        A file that is kept.
-    """
-    for path in stage.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != _LOCK and path != spare:
-            path.unlink()
-
-
-def move_complete(
-    stage: Path,
-    names: Sequence[str],
-    obsolete: Sequence[str] = (),
-    elsewhere: Mapping[str, Path] | None = None,
-) -> None:
-    """Move complete files of a `resumable_folder` to their destinations.
-
-    From here on the new files count: after an interruption the next run finishes the moves.
-
-    Parameters
-    ----------
-    stage : Path
-        The hidden folder.
-    names : sequence of str
-        Files that move into the folder that contains it. The last one is moved last, so its
-        presence says that the set is complete.
-    obsolete : sequence of str
-        Names that an earlier set may have had and this one does not have.
-    elsewhere : mapping of str to Path, optional
-        Files that belong to the set and are moved first, each to its own destination.
-    """
-    away = {name: str(place.absolute()) for name, place in (elsewhere or {}).items()}
-    for name in (*away, *names):
-        _flush_to_disk(stage / name)
-    content = {"move": away | {name: name for name in names}, "remove": obsolete}
-    write_atomic(stage / _COMPLETE, json.dumps(content))
-    _finish_moves(stage)
-
-
-def _finish_moves(stage: Path) -> None:
-    """Rename the files that are complete and not yet in their places."""
-    if (stage / _COMPLETE).exists():
-        files = json.loads((stage / _COMPLETE).read_text(encoding="utf-8"))
-        for name in files["remove"]:
-            (stage.parent / name).unlink(missing_ok=True)
-        for name, place in files["move"].items():
-            if (stage / name).exists():
-                _move(stage / name, stage.parent / place)
-
-
-def _move(file: Path, place: Path) -> None:
-    """Rename a file; on another disk it is copied and gets its name when it is complete."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.replace(file, place)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with hidden_folder(place.parent) as stage:
-            shutil.copy2(file, stage / place.name)  # its mode included
-            _flush_to_disk(stage / place.name)
-            os.replace(stage / place.name, place)
-        file.unlink()
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Write a small file such that it either has all of its content or does not exist.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which is replaced if it exists.
-    text : str
-        Its content.
-    """
-    partial = path.with_name(f"{path.name}.partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-
-
-def _clear_away(stage: Path) -> None:
-    """Remove what an earlier run has left behind, after finishing its moves."""
-    _finish_moves(stage)
-    _put_back(stage)
-    _discard(stage)
-
-
-def _flush_to_disk(path: Path) -> None:
-    """Make sure the content has reached the disk before the name does."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-
-
-def _swap(moves: Sequence[Move], leaving: Sequence[Move]) -> None:
-    """Replace old files by new ones, or leave everything as it was.
-
-    ``leaving`` are hidden folders and paths whose files are removed without a new one.
-    """
-    stages = list(dict.fromkeys(new.parent for new, _ in moves))
-    try:
-        for stage in stages:
-            (stage / _OLD).mkdir()
-        old = [(new.parent, place) for new, place in reversed(moves)]
-        for stage, place in [*old, *leaving]:
-            if os.path.lexists(place):
-                os.replace(place, stage / _OLD / place.name)
-        for new, place in moves:
-            os.replace(new, place)
-        for stage in stages:
-            (stage / _OLD).rename(stage / _REPLACED)  # from here on the new files count
-    except BaseException:
-        for new, place in reversed(moves):
-            if (new.parent / _OLD).exists() and not new.exists():  # it has already been moved
-                place.unlink(missing_ok=True)
-        for stage in stages:
-            _put_back(stage)
-        raise
-
-
-def _put_back(stage: Path) -> None:
-    """Move old files back, after a replacement that was not finished."""
-    if (stage / _OLD).exists():
-        for file in (stage / _OLD).iterdir():
-            os.replace(file, stage.parent / file.name)
-        (stage / _OLD).rmdir()
-
-
-def _discard(stage: Path) -> None:
-    """Remove a hidden folder, unless it still holds files that have to be put back.
-
-    It is renamed first, so that a half-removed folder is never resumed.
-    """
-    if not (stage / _OLD).exists():
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
         with suppress(OSError):
-            stage = stage.rename(stage.with_name(f"{_PREFIX}{os.urandom(8).hex()}"))
-        shutil.rmtree(stage, ignore_errors=True)
-
-
-def _make_folder(target: Path) -> list[Path]:
-    """Create ``target`` and its parents; return those that did not exist, innermost first."""
-    missing = [folder for folder in (target, *target.parents) if not folder.exists()]
-    target.mkdir(parents=True, exist_ok=True)
-    return missing
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+            folder.rmdir()
 
 
 def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> None:
@@ -402,9 +394,11 @@ def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> Non
     Raises
     ------
     StorageError
-        A file exists and may not be replaced, or there is a folder of its name.
+        A file exists and may not be replaced, or there is a folder or a link of its name.
     """
     for name in names:
+        if (target / name).is_symlink():
+            raise StorageError(f"{target / name} is a symbolic link.", "Name the file itself.")
         if (target / name).is_dir():
             raise StorageError(f"{target / name} is a folder.", "Choose another path.")
     existing = [name for name in names if (target / name).exists()]
@@ -415,36 +409,23 @@ def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> Non
         )
 
 
-def _remove_abandoned(target: Path) -> None:
-    for stage in target.glob(f"{_PREFIX}*"):
-        if stage.is_dir() and _is_abandoned(stage):
-            _clear_away(stage)
+def check_writable(folder: Path) -> None:
+    """Raise before a long run if nothing could be written to a folder after it.
 
+    Parameters
+    ----------
+    folder : Path
+        The folder; if it does not exist, the one in which it would be made is tried.
 
-def _is_abandoned(stage: Path) -> bool:
-    """Whether the run that created the folder has ended: no process holds its lock."""
-    with suppress(OSError):  # the folder may disappear meanwhile
-        names = {path.name for path in stage.iterdir()}
-        if names <= {_LOCK} and time.time() - stage.stat().st_mtime < _SECONDS_TO_BEGIN:
-            return False  # it may be about to take its lock
-        if _LOCK not in names:
-            return True
-        with open(stage / _LOCK, "a") as lock:
-            return _try_lock(lock)
-    return False
-
-
-def _try_lock(file: IO[str]) -> bool:
-    """Take the lock on ``file`` if no process holds it; it is released when the file is closed."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    Raises
+    ------
+    StorageError
+        Files cannot be made there.
+    """
+    for nearest in (folder, *folder.absolute().parents):
+        if nearest.is_dir():
+            with translating_os_errors(folder), hidden_folder(nearest) as stage:
+                discard(stage)
+            return
+        if os.path.lexists(nearest):
+            raise StorageError(f"{nearest} is not a folder.", "Choose another path.")

@@ -21,6 +21,11 @@ from mottle.errors import DataError
 from mottle.io.databases.base import DATABASES
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.read_table import first_bytes, is_arrow, is_parquet
+from mottle.io.release_input import (
+    refuse_generalized_cells,
+    refuse_release_file,
+    refuse_release_metadata,
+)
 from mottle.io.text.delimited import (
     BLOCK_BYTES,
     Dialect,
@@ -34,12 +39,13 @@ from mottle.io.text.delimited import (
 )
 from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sample
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
+from mottle.schema.reading import ReadOptions
+from mottle.utils.private_folders import new_private_file
 
 __all__ = [
     "ROWS_PER_BATCH",
     "Batches",
     "Source",
-    "TextOptions",
     "content_hash",
     "copied",
     "open_source",
@@ -51,16 +57,6 @@ ROWS_PER_BATCH = 1 << 16
 _SAMPLE_BYTES = 1 << 20  # of a transcoded text file, for the detection of its dialect
 
 Batches = Callable[[], Iterator[pa.Table]]  # starts reading from the first row
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """How a text file is written; what is None is detected."""
-
-    delimiter: str | None = None
-    quote: str | None = None
-    encoding: str | None = None  # UTF-8 if None
-    missing: Sequence[str] = ()  # words that stand for a missing value
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def rows_hash(path: Path) -> str:
     return hashlib.sha256(repr((columns, sums)).encode()).hexdigest()
 
 
-def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
+def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
     """Open a file in batches.
 
     Parameters
@@ -131,8 +127,9 @@ def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
         A Parquet, Arrow or text file.
     copy : Path
         Where an Arrow or text file is copied to as Parquet, unless the copy exists.
-    text : TextOptions
-        How a text file is written, and which words stand for missing values.
+    text : ReadOptions
+        How a text file is written (UTF-8 unless it says so), and which words stand for missing
+        values.
 
     Returns
     -------
@@ -144,18 +141,23 @@ def open_source(path: Path, copy: Path, text: TextOptions) -> Source:
     StorageError
         The file does not exist or cannot be opened.
     DataError
-        The file is damaged or not a table.
+        The file is damaged, not a table, or a release.
     UsageError
         An option is not valid.
     """
+    refuse_release_file(path)
     magic = first_bytes(path)
     if is_parquet(path, magic):
-        return parquet_source(path, str(path), text.missing)
-    if is_arrow(path, magic):
-        return copied(lambda: _arrow_batches(path), copy, str(path), text.missing)
-    if not copy.exists():
-        _copy_text(path, copy, text)
-    return parquet_source(copy, str(path))
+        source = parquet_source(path, str(path), text.missing)
+    elif is_arrow(path, magic):
+        source = copied(lambda: _arrow_batches(path), copy, str(path), text.missing)
+    else:
+        if not copy.exists():
+            _copy_text(path, copy, text)
+        source = parquet_source(copy, str(path))
+    if not text.allow_generalized:
+        refuse_generalized_cells(next(source.read()), str(path))
+    return source
 
 
 def copied(read: Batches, copy: Path, name: str, missing: Sequence[str] = ()) -> Source:
@@ -217,6 +219,7 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     with _reporting_damage(name), pq.ParquetFile(paths[0]) as file:
         first = next(file.iter_batches(batch_size=1), None)
         empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
+    refuse_release_metadata(empty.schema, name)
     types = validate_table(_normalized(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
@@ -251,6 +254,7 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
             for table in batches:
                 if writer is None:
                     validate_table(table.slice(0, 1) if table.num_rows else table, name)
+                    new_private_file(partial)
                     writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
                 writer.write_table(table)
         if writer is None:
@@ -331,10 +335,10 @@ class _TextFile:
             ) from None
 
 
-def _copy_text(path: Path, copy: Path, text: TextOptions) -> None:
+def _copy_text(path: Path, copy: Path, text: ReadOptions) -> None:
     """Find the type of every column in a first pass, then copy the file with these types."""
     file = _open_text(path, text)
-    possible: dict[str, list[Attempt]] = {name: single_types() for name in file.header.names}
+    possible: dict[str, list[Attempt]] = {name: single_types(text) for name in file.header.names}
     present = dict.fromkeys(file.header.names, False)
     suspicious = False
     for table in file.batches():
@@ -357,7 +361,7 @@ def _copy_text(path: Path, copy: Path, text: TextOptions) -> None:
     _write_copy(typed(), copy, str(path))
 
 
-def _open_text(path: Path, text: TextOptions) -> _TextFile:
+def _open_text(path: Path, text: ReadOptions) -> _TextFile:
     delimiter = single_character("delimiter", "\t" if text.delimiter == "\\t" else text.delimiter)
     quote = single_character("quote", text.quote)
     encoding = known_encoding(text.encoding) or "utf-8"

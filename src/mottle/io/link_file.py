@@ -4,8 +4,9 @@ Rows are ``published, original, true``, one per edge, a record's preimages in th
 graph's layers. The file's metadata hold two numbers for every released row. Its *block*: some draws
 are made once per block, and what one known link reveals then depends on the block. Its *centre*,
 the input row around which it was generalized: it tells whether anything was permuted at all.
-In a run with an owner's key the metadata also have a fingerprint of the table, so that an audit can
-refuse another original. Releases over time add what the next one needs (`mottle.io.link_history`).
+The metadata also say how the original was read, and have a keyed fingerprint of it, so that other
+commands read it in the same way and refuse another table. Releases over time add what the next one
+needs (`mottle.io.link_history`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mottle.errors import DataError, StorageError
+from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
 BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
-FINGERPRINT = b"mottle.fingerprint"
+FINGERPRINT, READING = b"mottle.fingerprint", b"mottle.reading"
 HISTORY = b"mottle.history"
 _ROWS_PER_BATCH = 1 << 20
 _LONGEST_TEXT = 2**31 - 1  # bytes of an entry of the metadata
@@ -42,17 +44,28 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def recognizing(fingerprint: Fingerprint | None) -> dict[bytes, bytes]:
-    """Return the metadata by which the original is recognized later."""
-    return {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+def about_original(
+    fingerprint: Fingerprint | None, reading: ReadOptions | None
+) -> dict[bytes, bytes]:
+    """Return the metadata by which the original is read and recognized later."""
+    recognized = {} if fingerprint is None else {FINGERPRINT: fingerprint.to_json().encode()}
+    return recognized | ({} if reading is None else {READING: reading.to_json().encode()})
 
 
-def write_links(links: Links, path: Path, further: Mapping[bytes, bytes] | None = None) -> None:
-    """Write the link file, readable by its owner only; ``further`` are entries of its metadata."""
+def write_links(
+    links: Links,
+    path: Path,
+    reading: ReadOptions | None = None,
+    further: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write the link file, readable by its owner only.
+
+    ``reading`` says how the table was read; ``further`` are more entries of the file's metadata.
+    """
     private_file(path)
     numbers = {BLOCKS: pack(links.block_of_row), CENTRES: pack(links.centre_of_row)}
-    metadata = {**numbers, **recognizing(links.fingerprint), **(further or {})}
-    schema = links.SCHEMA.with_metadata(metadata)
+    original = about_original(links.fingerprint, reading)
+    schema = links.SCHEMA.with_metadata({**numbers, **original, **(further or {})})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
@@ -89,7 +102,8 @@ class LinkFile:
     metadata: dict[bytes, bytes]
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
     centres: NDArray[np.int32] | None
-    fingerprint: Fingerprint | None = None  # of the table; None if the run had no owner's key
+    fingerprint: Fingerprint | None = None  # of the table; None if an old version wrote the file
+    reading: ReadOptions | None = None  # how the table was read; None if that is not known
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -104,6 +118,8 @@ class LinkFile:
             recognized = self.metadata.get(FINGERPRINT)
             if recognized is not None:
                 self.fingerprint = Fingerprint.from_json(recognized)
+            if (read := self.metadata.get(READING)) is not None:
+                self.reading = ReadOptions.from_json(read)
             is_link_file = all(name in schema.names for name in COLUMNS)
         except (pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.io.changing_input import refusing_changes
 from mottle.io.read_table import as_table
 from mottle.io.text.encodings import decode, known_encoding, utf8_sample, whole_content
 from mottle.itemsets.arrow import is_list, of_lists, of_text
@@ -184,6 +185,7 @@ def read_column(
     return sets if label is None else sets.with_labels(_column(table, label, source), label)
 
 
+@refusing_changes
 def read_sets(
     data: object,
     *,

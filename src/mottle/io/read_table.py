@@ -10,16 +10,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
+from mottle.io.changing_input import refusing_changes
 from mottle.io.databases.url import is_database, parse
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
+from mottle.io.release_input import (
+    refuse_generalized_cells,
+    refuse_release_file,
+    refuse_release_metadata,
+)
 from mottle.io.text.delimited import read_delimited
+from mottle.schema.reading import ReadOptions
 
-__all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "read_table"]
+__all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "is_text_file", "read_table"]
 
 ARROW_FILE_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
 
 
+@refusing_changes
 def read_table(
     path: str | Path,
     *,
@@ -27,6 +35,10 @@ def read_table(
     quote: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    date_format: Sequence[str] = (),
+    allow_generalized: bool = False,
 ) -> pa.Table:
     """Read a table from a delimited text, Parquet or Arrow file.
 
@@ -41,6 +53,13 @@ def read_table(
     missing : sequence of str
         Words that stand for a missing value in text cells. Without them only the empty cell of a
         text file is missing: ``NA`` may be Namibia.
+    decimal, thousands : str, optional
+        The decimal mark of numbers in a text file and what separates groups of three digits. By
+        default a point and nothing.
+    date_format : sequence of str
+        Formats of dates in a text file, such as ``dd.mm.yyyy``, in addition to 2024-12-31.
+    allow_generalized : bool
+        Whether a table is accepted whose cells look like those of a release (``{a|b}``, ``1..5``).
 
     Returns
     -------
@@ -54,7 +73,8 @@ def read_table(
     UsageError
         The path is a database, or an option is not valid.
     DataError
-        The file is damaged, or is not a table with distinct column names and at least one row.
+        The file is damaged, belongs to a release, or is not a table with distinct column names and
+        at least one row.
 
     Examples
     --------
@@ -67,24 +87,35 @@ def read_table(
     """
     _refuse_database(path)
     path = Path(path)
+    refuse_release_file(path)
     binary_reader = _binary_reader(path, first_bytes(path))
     try:
         if binary_reader is None:
             table = read_delimited(
-                path, delimiter=delimiter, quote=quote, encoding=encoding, missing=missing
+                path,
+                delimiter=delimiter,
+                quote=quote,
+                encoding=encoding,
+                missing=missing,
+                decimal=decimal,
+                thousands=thousands,
+                date_format=date_format,
             )
         else:
             table = binary_reader(path)
+            refuse_release_metadata(table.schema, str(path))
     except (pa.ArrowException, OSError):  # the file could be opened, so its content is at fault
         raise DataError(
             f"{path} is damaged, incomplete or not of the type its name says.",
             "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
         ) from None
     table = validate_table(normalize(table), str(path))
+    if not allow_generalized:
+        refuse_generalized_cells(table, str(path))
     return table if binary_reader is None else mask_missing_markers(table, missing)
 
 
-def as_table(data: object) -> pa.Table:
+def as_table(data: object, options: ReadOptions | None = None) -> pa.Table:
     """Take a table from a file, from pyarrow or from anything with the Arrow stream protocol.
 
     Parameters
@@ -92,6 +123,8 @@ def as_table(data: object) -> pa.Table:
     data : str, Path or object
         A path for `read_table`, a pyarrow object, or an object with ``__arrow_c_stream__`` such as
         a DataFrame.
+    options : ReadOptions, optional
+        How a file is read; of other tables, which words stand for missing values in text columns.
 
     Returns
     -------
@@ -103,7 +136,8 @@ def as_table(data: object) -> pa.Table:
     UsageError
         The object is not a table.
     DataError
-        It has no rows, columns without distinct names, or cannot be turned into an Arrow table.
+        It has no rows, columns without distinct names, cannot be turned into an Arrow table, or is
+        a release.
 
     Examples
     --------
@@ -113,10 +147,16 @@ def as_table(data: object) -> pa.Table:
     Traceback (most recent call last):
     mottle.errors.UsageError: A list is not a table. Give ...
     """
+    options = options or ReadOptions()
     if isinstance(data, (str, os.PathLike)):
-        return read_table(os.fspath(data))
+        return read_table(os.fspath(data), **options.model_dump())
     source = f"The {type(data).__name__}"
-    return validate_table(normalize(_arrow_table(data, source)), source)
+    arrow = _arrow_table(data, source)
+    refuse_release_metadata(arrow.schema, source)
+    table = validate_table(normalize(arrow), source)
+    if not options.allow_generalized:
+        refuse_generalized_cells(table, source)
+    return mask_missing_markers(table, options.missing)
 
 
 # ------------------------------------------------------------------------------------------- files
@@ -174,6 +214,24 @@ def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | Non
     if magic.startswith(ARROW_FILE_MAGIC):
         return _read_arrow
     return None
+
+
+def is_text_file(path: Path) -> bool:
+    """Tell whether a path is a file that is read as delimited text.
+
+    Parameters
+    ----------
+    path : Path
+        The path.
+
+    Returns
+    -------
+    bool
+        False for folders and databases as well.
+    """
+    if is_database(path) or os.path.isdir(path):
+        return False
+    return _binary_reader(path, first_bytes(path)) is None
 
 
 def is_parquet(path: Path, magic: bytes) -> bool:

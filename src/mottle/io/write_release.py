@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.io.atomic_write import Move, ensure_absent, hidden_folder, staged, translating_os_errors
+from mottle.io.atomic_write import (
+    check_writable,
+    ensure_absent,
+    owner_files,
+    publication,
+    recover,
+    translating_os_errors,
+)
 from mottle.io.link_file import write_links
 from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
@@ -30,6 +38,7 @@ REPORT = "report.html"
 FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
 Page = Callable[[Certificate], str]  # makes HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
+_MOST_BYTES = 1 << 28  # of a certificate
 _ROWS_PER_BATCH = 1 << 14  # of CSV: keeps the text of a column far below Arrow's limit of 2 GB
 
 
@@ -72,34 +81,56 @@ def save_release(
     """
     secrets: list[Secret] = []
     if private is not None:
-        links = _links_of(release)
+        links = links_of(release)
         secrets.append(
             (
                 Path(private),
                 lambda file, written: write_links(
-                    links, file, history_metadata(links, written.sha256)
+                    links, file, release.reading, history_metadata(links, written.sha256)
                 ),
             )
         )
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))
-    with ExitStack() as opened:
-        moves = []
-        for path, _ in secrets:
-            opened.enter_context(translating_os_errors(path))
-            check_private_path(path, folder, overwrite=overwrite)
-            moves.append((opened.enter_context(hidden_folder(path.parent)) / path.name, path))
-        stage = opened.enter_context(
-            _staged(release, folder, overwrite=overwrite, afterwards=moves, report=report)
-        )
-        certificate = _write_files(release, stage, report)
+    places = [path for path, _ in secrets]
+    for path in places:
+        check_private_path(path, folder, overwrite=overwrite)
+    without = [] if release.sensitive is not None else [SENSITIVE_PARQUET, SENSITIVE_CSV]
+    without += [] if report is not None else [REPORT]
+    with publication(
+        folder,
+        [name for name in FILES if name not in without],
+        obsolete=without,
+        overwrite=overwrite,
+        owner=places,
+        current=lambda: release_in(folder),
+    ) as staging:
+        certificate = _write_files(release, staging.folder, report)
         continued = _files_continued(release)
         check_replaceable(folder, certificate, another_draw=another_draw, continued=continued)
-        for (path, write), (file, _) in zip(secrets, moves, strict=True):
+        for path, write in secrets:
             with translating_os_errors(path):
-                write(file, certificate)
+                write(staging.owner[path], certificate)
+        staging.release = release_number(certificate.to_json())
     return certificate
+
+
+def release_number(certificate: str) -> str:
+    """Return a checksum of a certificate's content by which its release is recognized."""
+    content = json.dumps(json.loads(certificate), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def release_in(folder: Path) -> str:
+    """Return the `release_number` of the release in a folder; empty if there is none."""
+    file = folder / CERTIFICATE
+    try:
+        if file.is_file() and file.stat().st_size < _MOST_BYTES:
+            return release_number(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        pass
+    return ""
 
 
 def write_secretly(text: str, path: Path) -> None:
@@ -110,19 +141,45 @@ def write_secretly(text: str, path: Path) -> None:
 
 @contextmanager
 def private_links(
-    release: ReleaseData, private: str | Path | None, *, overwrite: bool
+    private: str | Path | None,
+    write: Callable[[Path], None],
+    *,
+    overwrite: bool,
+    place: str,
+    certificate: Certificate,
+    current: Callable[[], str],
 ) -> Iterator[None]:
-    """Write the link file of a release that is stored elsewhere; keep it only if that succeeds."""
+    """Write the link file of a release that is stored elsewhere; keep it only if that succeeds.
+
+    Parameters
+    ----------
+    private : str or Path or None
+        The link file; None to write none.
+    write : callable
+        Writes it to the path that it gets.
+    overwrite : bool
+        Whether an existing file is replaced.
+    place : str
+        Where the release is stored.
+    certificate : Certificate
+        Its certificate.
+    current : callable
+        Returns the `release_number` of what is stored there.
+    """
     if private is None:
         yield
         return
-    links, link_file = _links_of(release), Path(private)
-    with staged(link_file.parent, [link_file.name], overwrite=overwrite) as stage:
-        write_links(links, stage / link_file.name, history_metadata(links))
+    path = Path(private)
+    with owner_files([path], overwrite=overwrite, place=place, current=current) as files:
+        with translating_os_errors(path):
+            write(files.places[path])
+            files.prepare(release_number(certificate.to_json()))
         yield
+        files.forward()
 
 
-def _links_of(release: ReleaseData) -> Links:
+def links_of(release: ReleaseData) -> Links:
+    """Return the owner's links of a release that was just made."""
     if release.links is None:
         raise UsageError("A release read from files has no private links to save.")
     return release.links
@@ -135,23 +192,41 @@ def check_paths(
     overwrite: bool,
     another_draw: bool = False,
     internal: Path | None = None,
-    key: Path | None = None,
+    key: object = None,
     previous: Path | None = None,
 ) -> None:
-    """Raise, before a long run, the errors about paths that `save_release` would raise after it."""
+    """Raise, before a long run, the errors about paths that `save_release` would raise after it.
+
+    What a killed run has begun with these files is finished first.
+    """
+    owner = [path for path in (private, internal) if path is not None]
+    recover_release(folder, owner)
     ensure_absent(folder, FILES, overwrite=overwrite)
     check_key_path(key, folder)
     if key is None and previous is None:  # else the new release may be the same, or continue it
         check_replaceable(folder, another_draw=another_draw)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
-    for secret in (private, internal):
-        if secret is not None:
-            check_private_path(secret, folder, overwrite=overwrite)
+    for secret in owner:
+        check_private_path(secret, folder, overwrite=overwrite)
     if private is not None and internal is not None and private.resolve() == internal.resolve():
         raise UsageError(
             f"{private} cannot be both the link file and the internal report.", "Name two files."
         )
+    for place in (folder, *(path.parent for path in owner)):
+        check_writable(place)
+
+
+def recover_release(folder: Path, owner: Iterable[Path]) -> None:
+    """Finish what a killed run has begun with a release and the owner's files."""
+    recover(folder, FILES)
+    recover_owner_files(owner, str(folder.resolve()), lambda: release_in(folder))
+
+
+def recover_owner_files(owner: Iterable[Path], place: str, current: Callable[[], str]) -> None:
+    """Finish what a killed run has begun with the owner's files of a release at ``place``."""
+    for path in owner:
+        recover(path.parent, [path.name], place=place, current=current, only_files=True)
 
 
 def _files_continued(release: ReleaseData) -> Mapping[str, str]:
@@ -223,21 +298,6 @@ def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
         " published again with --previous. If nobody has seen the first release, add"
         f" --another-draw.{again if comparable else ''}",
     )
-
-
-def _staged(
-    release: ReleaseData,
-    folder: Path,
-    *,
-    overwrite: bool,
-    afterwards: Sequence[Move],
-    report: Page | None,
-) -> AbstractContextManager[Path]:
-    """The staging folder for the files of this release; removes other files of an earlier one."""
-    without = [] if release.sensitive is not None else [SENSITIVE_PARQUET, SENSITIVE_CSV]
-    without += [] if report is not None else [REPORT]
-    names = [name for name in FILES if name not in without]
-    return staged(folder, names, overwrite=overwrite, afterwards=afterwards, obsolete=without)
 
 
 def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Certificate:

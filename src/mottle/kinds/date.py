@@ -29,7 +29,8 @@ class Date(Kind):
             self,
             data_type,
             name,
-            "Dates are read in the form 2024-12-31; otherwise use kind 'category'.",
+            "Dates are read in the form 2024-12-31, others with --date-format dd.mm.yyyy; otherwise"
+            " use kind 'category'. 'mottle inspect DATA' finds what applies.",
         )
 
     def canonical(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

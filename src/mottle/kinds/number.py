@@ -30,8 +30,9 @@ class Number(Kind):
             self,
             data_type,
             name,
-            "Some cells are not numbers: name the words for missing values with --missing, or use"
-            " kind 'category'.",
+            "Some cells are not numbers. Numbers with decimal commas are read with --decimal ','"
+            " (and --thousands '.'); words for missing values are named with --missing WORD;"
+            " otherwise use kind 'category'. 'mottle inspect DATA' finds what applies.",
         )
 
     def comparable(self, values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

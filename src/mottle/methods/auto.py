@@ -30,7 +30,8 @@ PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time l
     offers=Capability.K_ANONYMITY
     | Capability.CAPS
     | Capability.GROUP_CAPS
-    | Capability.KNOWN_RECORDS,
+    | Capability.KNOWN_RECORDS
+    | Capability.PEOPLE,
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
     decides_by=DecidesBy.SEPARATELY,
@@ -48,7 +49,7 @@ def _choose(codes: Codes, demand: Demand, context: MethodContext) -> tuple[Arran
         return buckets, "it decides by quasi-identifiers or sensitive values, never by both"
     expected = expected_seconds(codes.records, demand.degree)
     limit = PATIENCE if context.seconds is None else context.seconds
-    if _smallest_group(codes) >= demand.degree:
+    if demand.people is None and _smallest_group(codes) >= demand.degree:
         return nh, f"every record equals at least {demand.degree - 1} others already"
     if context.seconds != 0 and expected > limit:
         return nh, f"freeform would take about {expected:.0f} s, more than the limit of {limit:g} s"

@@ -45,6 +45,7 @@ class BucketDecision:
     known: Knowledge | None  # what is public about the table; None: nothing is cut
     node: Int64Array  # [n]: the node of the tree of cuts that every record lies in
     waves: tuple[Int64Array, ...]  # by node: records of the first wave that lie in it
+    spent: tuple[float, ...]  # by node: chance of failure per record that cuts above have taken
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,24 @@ class Method:
             raise UsageError(
                 f"Method '{self.name}' does not give {guarantee.describe()['name']}.",
                 f"Methods that do: {', '.join(able) or 'none yet'}.",
+            )
+
+    def check_counts_people(self) -> None:
+        """Check that the method can count people who have several rows.
+
+        Raises
+        ------
+        UsageError
+            It cannot: one person may be several of a record's candidates.
+        """
+        if Capability.PEOPLE not in self.offers:
+            able = [
+                name for name, other in registered().items() if Capability.PEOPLE in other.offers
+            ]
+            raise UsageError(
+                f"Method '{self.name}' counts rows: several of the candidates for a record may be"
+                " rows of one person.",
+                f"Methods that count people: {', '.join(able)}.",
             )
 
     def codes_to_arrange(self, codes: Codes, guarantee: Guarantee) -> Codes:

@@ -4,6 +4,10 @@ The idea of k disjoint assignments, each the cheapest given the earlier ones, is
 full version's Hungarian variant). Theirs costs O(k · n³) over all records; inside blocks of an
 order that keeps similar records together it is linear in n. Refinement across blocks then improves
 on the optimum per iteration, which is greedy with respect to the iterations.
+
+Where people have several rows, no record gets two preimages of one person. Blocks are cut so that
+nobody has more than a k-th part of one (`mottle.methods.people`), and an assignment is the cheapest
+among those that keep this.
 """
 
 from __future__ import annotations
@@ -25,27 +29,29 @@ from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.base import Arrangement, Chunking, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian
-from mottle.methods.nh.nh import lexicographic_partitions
+from mottle.methods.nh.nh import lexicographic_partitions, rings_of_people
+from mottle.methods.people import blocks_of_people, next_of_same, ring_around
 from mottle.methods.refinement import mean_loss, refine
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place as placed
-from mottle.typing import Int32Array, Int64Array
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 BLOCK = 300  # records that are matched with each other
 _SAMPLED_BLOCKS = 160  # blocks of each order that are matched to choose an order (24 are too few)
 _SAMPLED_DEGREE = 4  # layers of these blocks: enough to distinguish the orders, and cheap
+_STUCK = -1  # preimages of a block without a further matching
 
 
 @register(
     "freeform",
     title="individual ranges for every record: optimal matching in blocks, then refinement",
     paper="mottle, after HKA15",
-    offers=Capability.K_ANONYMITY,
+    offers=Capability.K_ANONYMITY | Capability.PEOPLE,
     cost="O(n · k · block · d) time, refinement until the time limit; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
-    chunking=Chunking(bytes_per_edge=60, offers=Capability.K_ANONYMITY),
+    chunking=Chunking(bytes_per_edge=60, offers=Capability.K_ANONYMITY | Capability.PEOPLE),
 )
 def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Match inside blocks of the best of three orders, or start with rings; refine across blocks.
@@ -54,7 +60,7 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     """
     degree = demand.degree
     metric = scales(codes, degree)
-    blocks, ordered, preimages = _best_start(codes, metric, degree)
+    blocks, ordered, preimages = _best_start(codes, metric, demand)
     starts = blocks.starts
     members = blocks.order.astype(np.int32)
     facts: dict[str, object] = {"order": blocks.name, "refinement": None}
@@ -63,7 +69,9 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
         local = preimages - np.repeat(starts[:-1], np.diff(starts))[:, None]
         degrees = np.full(len(starts) - 1, degree, np.int32)
         return Arrangement(Graph.explicit(members, starts, degrees, local), facts)
-    refined = refine(metric, ordered, refinement_orders(codes, ordered), preimages, context)
+    orders = refinement_orders(codes, ordered)
+    people = None if demand.people is None else demand.people[blocks.order]
+    refined = refine(metric, ordered, orders, preimages, context, people=people)
     facts["refinement"] = {"passes": refined.passes, "ended": refined.ended}
     whole = np.array([0, len(ordered)], np.int64)
     graph = Graph.explicit(members, whole, np.array([degree], np.int32), preimages)
@@ -86,19 +94,48 @@ class _Start(NamedTuple):
     preimages: Int32Array  # [n, degree]: places in that order
 
 
-def _best_start(codes: Codes, metric: Scales, degree: int) -> _Start:
+def _best_start(codes: Codes, metric: Scales, demand: Demand) -> _Start:
     """Records matched in blocks; or NH10's rings, which are better if many records are equal."""
-    blocks = _best_block_order(codes, degree)
-    ordered = np.ascontiguousarray(codes.matrix[blocks.order])
-    matched = _Start(blocks, ordered, match_in_blocks(metric, ordered, blocks.starts, degree))
-    members, starts = lexicographic_partitions(codes, degree)
+    degree, people = demand.degree, demand.people
+    if people is None:
+        members, starts = lexicographic_partitions(codes, degree)
+    else:
+        members, starts = rings_of_people(codes, demand)
     in_rings = np.ascontiguousarray(codes.matrix[members])
     rings = _Start(
         BlockOrder("rings", members.astype(np.int64), starts),
         in_rings,
         ring_preimages(starts, degree),
     )
+    blocks = _best_block_order(codes, degree)
+    if people is not None:
+        cut = blocks_of_people(people[blocks.order], block_size(codes.records, degree), degree)
+        if cut is None:  # somebody has so many rows that blocks would be too large to be matched
+            return rings
+        blocks = BlockOrder(blocks.name, blocks.order[cut.places], cut.starts)
+    ordered = np.ascontiguousarray(codes.matrix[blocks.order])
+    matched = _Start(blocks, ordered, _matched(metric, ordered, blocks, demand))
     return min(matched, rings, key=lambda start: mean_loss(metric, start.ordered, start.preimages))
+
+
+def _matched(metric: Scales, ordered: Int32Array, blocks: BlockOrder, demand: Demand) -> Int32Array:
+    """Preimages by matching in blocks; by a ring where the first layers leave no matching."""
+    degree = demand.degree
+    if demand.people is None:
+        return match_in_blocks(metric, ordered, blocks.starts, degree)
+    people = demand.people[blocks.order]
+    preimages = match_in_blocks(metric, ordered, blocks.starts, degree, people)
+    for first, last in stuck_blocks(preimages, blocks.starts):
+        ring = first + ring_around(people[first:last], degree)
+        around = (np.arange(last - first)[:, None] + np.arange(degree)) % (last - first)
+        preimages[ring] = ring[around]
+    return preimages
+
+
+def stuck_blocks(preimages: Int32Array, starts: Int64Array) -> list[tuple[int, int]]:
+    """First and last place of the blocks that were not matched completely."""
+    blocks = np.flatnonzero(preimages[starts[:-1], 0] == _STUCK)
+    return [(int(starts[block]), int(starts[block + 1])) for block in blocks]
 
 
 def ring_preimages(starts: Int64Array, degree: int) -> Int32Array:
@@ -144,13 +181,24 @@ def _sampled_loss(codes: Codes, metric: Scales, degree: int, blocks: BlockOrder)
 
 
 def match_in_blocks(
-    metric: Scales, ordered: Int32Array, starts: Int64Array, degree: int
+    metric: Scales,
+    ordered: Int32Array,
+    starts: Int64Array,
+    degree: int,
+    people: Int32Array | None = None,
 ) -> Int32Array:
-    """Preimages [n, degree] of every record, all inside its block."""
+    """Preimages [n, degree] of every record, all inside its block.
+
+    With ``people`` [n] no record has two preimages of one person. A layer may then leave the next
+    one no matching; the block's preimages are `_STUCK` in that case.
+    """
     preimages = np.empty((len(ordered), degree), np.int32)
-    parallel.over_blocks(
-        lambda first, last: _match_blocks(metric, ordered, starts, first, last, preimages), starts
-    )
+    siblings = np.arange(len(ordered)) if people is None else next_of_same(people, starts)
+
+    def match(first: int, last: int) -> None:
+        _match_blocks(metric, ordered, starts, first, last, siblings, preimages)
+
+    parallel.over_blocks(match, starts)
     return preimages
 
 
@@ -172,12 +220,14 @@ def _match_blocks(
     starts: Int64Array,
     first: int,
     last: int,
+    siblings: Int64Array,
     preimages: Int32Array,
 ) -> None:
     """Fill the preimages of blocks ``first .. last - 1``.
 
     Layer 0 is the record itself; each further layer is the cheapest assignment that repeats no
-    edge.
+    edge, nor any place reached from it by ``siblings`` [n], which leads around the places of a
+    person.
     """
     degree, columns = preimages.shape[1], ordered.shape[1]
     largest = 0
@@ -206,10 +256,27 @@ def _match_blocks(
             for place in range(size):
                 if grown[place]:
                     for member in range(layer):
-                        cost[place, boxes[place, member] - start] = FORBIDDEN
+                        _forbid(cost[place], boxes[place, member], start, siblings)
             match_rows(cost, size, column_of, work, prices)
+            stuck = False
             for place in range(size):
                 match = column_of[place]
                 preimages[start + place, layer] = start + match
+                stuck = stuck or cost[place, match] >= FORBIDDEN
                 grown[place] = voting or cost[place, match] > 0.0
-                cost[place, match] = FORBIDDEN
+                _forbid(cost[place], start + match, start, siblings)
+            if stuck:
+                for place in range(size):
+                    for every in range(degree):
+                        preimages[start + place, every] = _STUCK
+                break
+
+
+@njit(cache=True, nogil=True)
+def _forbid(cost: Float64Array, member: int, start: int, siblings: Int64Array) -> None:
+    """Forbid a preimage and all others of the same person in the costs of one record."""
+    cost[member - start] = FORBIDDEN
+    other = siblings[member]
+    while other != member:
+        cost[other - start] = FORBIDDEN
+        other = siblings[other]

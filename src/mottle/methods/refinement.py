@@ -64,6 +64,7 @@ def refine(
     context: MethodContext,
     bucket_starts: Int64Array | None = None,
     together: int = DEALT_TOGETHER,
+    people: Int32Array | None = None,
 ) -> Refined:
     """Improve ``preimages`` [n, k] in place until the time is up or a pass gains too little.
 
@@ -77,7 +78,12 @@ def refine(
     ``bucket_starts`` are the starts of buckets, and the end: each set J then lies within one
     bucket, and all of its records give away the same layer, so that buckets stay matched with
     buckets.
+
+    ``people`` [n] says whose row each original is: no record gets two preimages of one person. At
+    the beginning none has. Without it every original is a person of its own.
     """
+    if people is None:
+        people = np.arange(len(ordered), dtype=np.int32)
     limit = None if context.repeatable else context.seconds
     until = np.inf if limit is None else time.perf_counter() + limit
     random = np.random.default_rng(context.seed)
@@ -88,7 +94,16 @@ def refine(
         while time.perf_counter() < until:
             before = gcp
             _one_pass(
-                scales, ordered, orders, preimages, random, passes, until, bucket_starts, together
+                scales,
+                ordered,
+                orders,
+                preimages,
+                people,
+                random,
+                passes,
+                until,
+                bucket_starts,
+                together,
             )
             passes += 1
             gcp = mean_loss(scales, ordered, preimages)
@@ -132,6 +147,7 @@ def _one_pass(
     ordered: Int32Array,
     orders: Orders,
     preimages: Int32Array,
+    people: Int32Array,
     random: np.random.Generator,
     number: int,
     until: float,
@@ -159,6 +175,7 @@ def _one_pass(
                 scales.lists,
                 ordered,
                 preimages,
+                people,
                 order,
                 starts,
                 first,
@@ -208,6 +225,7 @@ def _exchange(
     lists: ItemLists | None,
     ordered: Int32Array,
     preimages: Int32Array,
+    people: Int32Array,
     order: Int32Array,
     starts: Int64Array,
     first: int,
@@ -228,8 +246,8 @@ def _exchange(
         largest = max(largest, starts[number + 1] - starts[number])
     taken = np.empty(largest, np.int32)  # by record of the set: the layer it gives away
     dealt = np.empty(largest, np.int32)  # by record of the set: the original in that layer
-    twin = np.empty(largest, np.int32)  # another place in the set that gives away the same original
-    place_of = np.full(len(ordered), _NOWHERE, np.int32)  # by original: a place that gives it away
+    twin = np.empty(largest, np.int32)  # another place in the set that gives away the same person
+    place_of = np.full(people.max() + 1, _NOWHERE, np.int32)  # a place that gives a person away
     others = np.empty((largest, degree), np.int32)  # the preimages each record keeps
     candidates = np.empty((columns, largest), np.int32)
     cost = np.empty((largest, largest))
@@ -258,7 +276,8 @@ def _exchange(
                 original = box[layer]
                 _all_but(box, layer, others[place])
                 taken[place], dealt[place] = layer, original
-                twin[place], place_of[original] = place_of[original], place
+                person = people[original]
+                twin[place], place_of[person] = place_of[person], place
                 for column in range(columns):
                     candidates[column, place] = ordered[original, column]
             mark = add_growths(
@@ -266,12 +285,12 @@ def _exchange(
             )
             for place in range(size):
                 for kept in range(degree - 1):
-                    again = place_of[others[place, kept]]
+                    again = place_of[people[others[place, kept]]]
                     while again != _NOWHERE:
                         cost[place, again] = FORBIDDEN
                         again = twin[again]
             for place in range(size):
-                place_of[dealt[place]] = _NOWHERE
+                place_of[people[dealt[place]]] = _NOWHERE
             if lists is not None and degree > 2:
                 for place in range(size):  # element by element: slices take seconds to compile
                     for candidate in range(size):

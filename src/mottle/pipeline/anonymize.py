@@ -9,6 +9,7 @@ from pathlib import Path
 from mottle import methods
 from mottle.audit.certificate_audit import full_audit
 from mottle.encoding.encode import encode
+from mottle.encoding.people import People
 from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
 from mottle.errors import DataError, UsageError
 from mottle.guarantees.base import Guarantee
@@ -26,16 +27,25 @@ from mottle.pipeline.certify import (
 )
 from mottle.pipeline.continued_records import ContinuedRecords
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
-from mottle.pipeline.owner import OwnedTable
+from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
+from mottle.pipeline.unit import (
+    Repeats,
+    check_people,
+    check_repeats,
+    columns_to_count,
+    unit_facts,
+    warn_recognizable,
+)
 from mottle.release.certificate import AUDITS, ReleaseKind
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
@@ -167,13 +177,20 @@ def anonymize(
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
     secret = Secret.draw(seed)
-    table = as_table(data)
+    table = as_table(data, schema.reading)
+    to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
     check_publishable(table, schema)
     if table.num_rows == 0:
         raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    original_people = None
+    if schema.per_person is not None:
+        assert schema.person is not None
+        original_people = People.of(table, schema.person)
+        table, schema = one_row_per_person(table, schema, about_values=guarantee.about_values)
+        check_publishable(table, schema)
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     given, over_time = table, None
     if wishes.given:
@@ -183,12 +200,22 @@ def anonymize(
     if owned is not None:
         engine = {"name": "memory", **({} if over_time is None else over_time.decisive)}
         secret = owned.secret(schema, guarantee, settings, engine)
+        fingerprint = owned.fingerprint(secret)
+    else:
+        fingerprint = fingerprint_of(schema, [given], secret)
 
     with clock.stage("code"):
+        check_repeats(schema, (Repeats.of(given, name) for name in to_count))
+        people = None if schema.person is None else People.of(table, schema.person)
+        if people is not None:
+            check_people(people.column, people.most, table.num_rows, guarantee, chosen)
+            warn_recognizable(table, schema, people)
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
         warn_about(unchanged)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
+        if people is not None and people.several:
+            demand = replace(demand, people=people.codes)
         if chosen.dummies is not None:
             demand = demand.with_dummies(chosen.dummies(demand))
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)
@@ -227,14 +254,25 @@ def anonymize(
         seconds=clock.seconds,
         least_total=records.least_total,
         unchanged=unchanged,
+        unit=unit_facts(
+            schema,
+            people=original_people or people,
+            largest_share=measured.people.get("largest_share"),
+            k=demand.degree,
+        ),
         history=None if over_time is None else over_time.facts,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
     links = part.links if over_time is None else over_time.finished(part)
-    if owned is not None:
-        links = replace(links, fingerprint=owned.fingerprint(secret))
-    release = Release(published.table, published.columns, certificate, links, published.sensitive)
+    release = Release(
+        published.table,
+        published.columns,
+        certificate,
+        replace(links, fingerprint=None if demand.dummies else fingerprint),
+        published.sensitive,
+        reading=schema.reading,
+    )
     if settings.audit == "full":
         with clock.stage("audit"):
             original = table if over_time is None else given

@@ -27,13 +27,15 @@ from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import SetRelease
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import Loss, Published, run
-from mottle.release.certificate import ColumnFacts, ReleaseKind
+from mottle.release.certificate import ColumnFacts, ReleaseKind, UnitFacts
 from mottle.release.links import Links
 from mottle.release.set_release import check_names, check_published, describe_columns, publish
-from mottle.schema.model import Role, Schema
+from mottle.schema.model import Role, Schema, Unit
 from mottle.utils.csprng import Secret
 
 __all__ = ["anonymize_sets"]
+
+_UNIT = "Every set is taken for that of a person of its own."
 
 
 def anonymize_sets(
@@ -141,15 +143,16 @@ def anonymize_sets(
         protected=None if data.labels is None else "label",
         notes=_notes(data),
         seconds=clock.seconds,
+        unit=UnitFacts(protects=Unit.PERSON, statement=_UNIT),
         cover_check="possible worlds",
         items=data.universe,
         error_rate=part.loss.mean,
         flipped=part.loss.overall,
     )
     clock.report_end()
-    published, links = part.published, part.links
-    if owned is not None:
-        links = replace(links, fingerprint=owned.fingerprint(secret))
+    published = part.published
+    made_from = owned or OwnedTable.of_sets(b"", data)
+    links = replace(part.links, fingerprint=made_from.fingerprint(secret))
     return SetRelease(published.table, published.columns, certificate, links)
 
 

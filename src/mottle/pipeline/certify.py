@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mottle._version import __version__
@@ -33,10 +33,12 @@ from mottle.release.certificate import (
     ReleaseKind,
     RunParameters,
     SensitiveFacts,
+    UnitFacts,
 )
 from mottle.release.column import PublishedColumn
 from mottle.release.unchanged import certified, warnings_about
-from mottle.schema.model import Role, Schema
+from mottle.release.unit_words import about_rows
+from mottle.schema.model import Role, Schema, Unit
 from mottle.utils.dependence import Dependence
 
 _log = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ def certify(
     seconds: Mapping[str, float],
     least_total: int | None = None,
     unchanged: Dependence | None = None,
+    unit: UnitFacts | None = None,
     engine: EngineFacts | None = None,
     history: HistoryFacts | None = None,
     cover_check: str = "covered",
@@ -108,6 +111,8 @@ def certify(
         Fewest records that a published total counts; None without totals.
     unchanged : Dependence, optional
         What was measured of the columns that are published as they are.
+    unit : UnitFacts, optional
+        What one row is taken for.
     engine : EngineFacts, optional
         How the table was worked on in chunks.
     history : HistoryFacts, optional
@@ -126,6 +131,8 @@ def certify(
     declared = _declared(kind, method)
     decides_by = declared.decides_by if demand.capped else DecidesBy.QUASI_IDENTIFIERS
     described = guarantee.certified(decides_by)
+    if total.people:
+        described = {**described, "statement": guarantee.statement_on_people(described)}
     if not total.within_caps:
         described = _nothing_promised(described)
     checks = (
@@ -134,6 +141,7 @@ def certify(
         _check(3, "one-to-one", {"records": total.records}),
         _check(4, "within caps", total.within, passed=total.within_caps),
         _check(5, "anonymous", total.anonymous),
+        *([_check(6, "people", total.people)] if total.people else []),
     )
     matches = Matches(total.degree[0], total.matches / total.rows, total.marketer / total.rows)
     is_table = kind is not ReleaseKind.SETS
@@ -145,12 +153,16 @@ def certify(
         entries["unchanged"] = certified(unchanged)
     if history is not None:
         entries["history"] = history
+    if unit is not None:
+        entries["unit"] = unit
+    of_rows = unit is not None and unit.protects is Unit.ROW
+    worded = about_rows if of_rows else str
     return Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
         mottle=__version__,
         date=dt.date.today(),
-        guarantee=GuaranteeClaim.model_validate(described),
+        guarantee=GuaranteeClaim.model_validate(_worded(described, worded)),
         method=method.with_decisions(
             str(decides_by), declared.mixed_decision if decides_by is DecidesBy.BOTH else None
         ),
@@ -171,13 +183,18 @@ def certify(
         degree=Degrees.model_validate(describe_degrees(total.degrees)),
         seed=settings.seed,
         checks=checks,
-        audit=basic_audit(None if two_tables else matches, total.rows, demand, guarantee, checks),
-        notes=(
-            *notes,
-            *_notes(total, settings, guarantee, protected),
-            *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
-            *_similar_values(guarantee, sensitive),
-            *_limits_of_buckets(method),
+        audit=basic_audit(
+            None if two_tables else matches, total.rows, demand, guarantee, checks, of_rows=of_rows
+        ),
+        notes=tuple(
+            worded(note)
+            for note in (
+                *notes,
+                *_notes(total, settings, guarantee, protected),
+                *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
+                *_similar_values(guarantee, sensitive),
+                *_limits_of_buckets(method),
+            )
         ),
         sha256={},
         seconds=dict(seconds),
@@ -205,6 +222,14 @@ def _nothing_promised(described: Mapping[str, Any]) -> dict[str, Any]:
     stated = {**described, "statement": NOTHING_PROMISED}
     if "parts" in described:
         stated["parts"] = [_nothing_promised(part) for part in described["parts"]]
+    return stated
+
+
+def _worded(described: Mapping[str, Any], worded: Callable[[str], str]) -> dict[str, Any]:
+    """A guarantee in words about what is protected."""
+    stated = {**described, "statement": worded(str(described["statement"]))}
+    if "parts" in described:
+        stated["parts"] = [_worded(part, worded) for part in described["parts"]]
     return stated
 
 

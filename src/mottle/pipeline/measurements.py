@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Measurements:
     anonymous: dict[str, Any]  # what invariant 5 measured
     draw: str
     facts: dict[str, Any]  # facts about the method's decisions
+    # What invariant 6 measured; empty where nobody has several rows.
+    people: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -49,6 +51,7 @@ class Measurements:
         anonymous: Mapping[str, Any],
         draw: str,
         facts: Mapping[str, object],
+        people: Mapping[str, Any],
     ) -> Measurements:
         """Make the measurements of one part; loss and NCP are means over its records."""
         rows, degrees = graph.records, graph.degrees.astype(np.float64)
@@ -68,6 +71,7 @@ class Measurements:
             anonymous=dict(anonymous),
             draw=draw,
             facts=dict(facts),
+            people=dict(people),
         )
 
     @property
@@ -103,6 +107,10 @@ class Measurements:
                 part.within["highest_share_of_cap"] for part in parts
             )
         covered["pairs"] = sum(part.covered["pairs"] for part in parts)
+        people = {}
+        if all(part.people for part in parts):  # a person may be in several parts
+            shares = [part.people["largest_share"] for part in parts]
+            people = {"largest_share": max(shares)}
         return cls(
             rows=sum(part.rows for part in parts),
             loss=sum(part.loss for part in parts),
@@ -119,6 +127,7 @@ class Measurements:
             anonymous=parts[0].anonymous,
             draw=parts[0].draw,
             facts=_readable(_added(_countable(part.facts) for part in parts), len(parts)),
+            people=people,
         )
 
 

@@ -131,6 +131,13 @@ class OverTime:
 
         ``owner`` is the owner's key, if there is one.
         """
+        if schema.person is not None:
+            raise UsageError(
+                "Releases over time need one row for each person, so that no column says whose row"
+                " it is (--person).",
+                f"If column '{schema.person}' has a different value in every row, name it with --id"
+                " and --same.",
+            )
         names = [column.name for column in schema.columns if column.role is not Role.IDENTIFYING]
         made = _made(schema, names, guarantee, settings)
         usual = FEWEST_WITH_VALUES if guarantee.about_values else guarantee.degree

@@ -33,6 +33,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.io.external.read import is_external
+from mottle.io.original import check_original, remembered_reading
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
@@ -48,6 +49,7 @@ from mottle.release.certificate import Certificate, ColumnFacts
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
+from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.schema.model import Column, Representation, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -87,12 +89,19 @@ def audit_and_replay(
     """
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
+    from_files = isinstance(release, str | os.PathLike)
     if isinstance(release, str | os.PathLike):
         path = Path(release)
         if holds_sets(path) or not is_external(path, schema):
             release = load_any_release(path)
+    if isinstance(release, SetReleaseData):
+        original = as_sets(original)
+    elif isinstance(release, ReleaseData):
+        table = as_table(original, remembered_reading(schema, private) or release.reading)
+        original, schema = original_of(table, release.certified, schema)
+        if from_files and private is None and release.certified is not None:
+            check_original(original, release)
     if isinstance(release, ReleaseData):
-        original = as_sets(original) if isinstance(release, SetReleaseData) else as_table(original)
         linked = private is not None or release.links is not None
         if linked and (adversaries is None or "decision" in adversaries):
             links = private if isinstance(private, Links) else release.links

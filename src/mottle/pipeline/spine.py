@@ -21,6 +21,7 @@ from mottle.errors import PrivacyError, UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.exposure import check_within_caps, exposure
+from mottle.guarantees.people import check_shares
 from mottle.methods.base import Arrangement, BucketDecision, Draw, MethodContext
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
@@ -142,6 +143,7 @@ def run(
         if graph.records != records.size:
             raise PrivacyError("Invariant 1: the graph has more or fewer records than the data.")
         degree = graph.check_regular(demand.degree)  # before any kernel trusts its indices
+        people = check_shares(graph, demand)
         draw = _draw(method, arrangement, settings)
     with clock.stage("cover"):
         covered = records.cover(graph)
@@ -171,6 +173,7 @@ def run(
         within=within,
         within_caps=kept,
         anonymous=anonymous,
+        people=people,
         draw=draw,
         facts=arrangement.facts,
     )

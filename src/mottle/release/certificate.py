@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy
-from mottle.schema.model import Role
+from mottle.schema.model import Role, Unit
 
 __all__ = [
     "AUDITS",
@@ -41,6 +41,7 @@ __all__ = [
     "SensitiveFacts",
     "SensitiveTable",
     "UnchangedColumns",
+    "UnitFacts",
     "certificate_schema",
 ]
 
@@ -217,6 +218,19 @@ class HistoryFacts(_Facts):
     withheld: int  # people of the table whose block is no longer published
 
 
+class UnitFacts(_Facts):
+    """What one row is taken for: what is protected, and what k counts."""
+
+    protects: Unit  # people, or rows
+    statement: str
+    column: str | None = None  # that says whose row it is; None: every row is taken for a person
+    people: int | None = None  # number of people, by that column
+    most_rows: int | None = None  # rows of the person who has most
+    largest_share: float | None = None  # of one person among the preimages of a record, at most
+    per_person: str | None = None  # "aggregate": one row was made of all rows of a person
+    original_rows: int | None = None  # before that
+
+
 class SensitiveTable(_Facts):
     """The second table of a release of two tables: sensitive values by group."""
 
@@ -293,6 +307,7 @@ class Certificate(_Facts):
     parameters: RunParameters
     engine: EngineFacts | None = None  # None: in memory
     rows: int
+    unit: UnitFacts | None = None  # what one row is taken for; None: not stated (earlier versions)
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
     sensitive: tuple[SensitiveFacts, ...] = ()
@@ -310,6 +325,11 @@ class Certificate(_Facts):
     notes: tuple[str, ...] = ()
     sha256: Mapping[str, str] = Field(default_factory=dict)  # of the files, by name
     seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether rows are protected, and nothing is said about people."""
+        return self.unit is not None and self.unit.protects is Unit.ROW
 
     @property
     def loss(self) -> float:

@@ -16,7 +16,7 @@ from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
 
-_METADATA_KEY = b"mottle"
+METADATA_KEY = b"mottle"
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class PublishedColumn:
             facts["separator"] = self.separator
         if self.totals is not None:
             facts["totals"] = self.totals.facts
-        return pa.field(self.name, data_type, metadata={_METADATA_KEY: json.dumps(facts)})
+        return pa.field(self.name, data_type, metadata={METADATA_KEY: json.dumps(facts)})
 
     @classmethod
     def of_field(cls, described: pa.Field) -> PublishedColumn:
         """Read the description of a column from its field's metadata."""
-        facts = json.loads((described.metadata or {})[_METADATA_KEY])
+        facts = json.loads((described.metadata or {})[METADATA_KEY])
         form = None if facts["form"] is None else Form(facts["form"])
         kind = None if facts["kind"] is None else Kind(facts["kind"])
         return cls(

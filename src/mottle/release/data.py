@@ -20,6 +20,7 @@ from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
 from mottle.release.rows import Rows, tables_of
+from mottle.schema.reading import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ class ReleaseData:
     links: Links | None = field(default=None, repr=False, compare=False)
     sensitive: pa.Table | None = None  # sensitive values by group, when published separately
     external: ExternalSource | None = None  # of a release that another tool made
+    # How the original was read; None where that is not known: it is not part of what is published.
+    reading: ReadOptions | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, data: ReleaseData) -> Self:

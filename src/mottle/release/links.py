@@ -25,7 +25,7 @@ class Links:
     graph: Graph
     position_of_row: Int64Array  # [n]: position of the published record in each row of the release
     truth: Int32Array  # [n]: position of the true original of every published record
-    fingerprint: Fingerprint | None = None  # of the table, in a run with the owner's key
+    fingerprint: Fingerprint | None = None  # of the table
     history: History | None = None  # for a further release of the same people
 
     SCHEMA = pa.schema([("published", pa.int64()), ("original", pa.int64()), ("true", pa.bool_())])

@@ -70,7 +70,7 @@ def publish(
         for place, (domain, cells) in enumerate(zip(codes.domains, published.cells, strict=True))
     }
     for column in schema.columns:
-        if column.role is Role.IDENTIFYING:
+        if column.role.removed:
             continue
         if column.role is Role.QUASI_IDENTIFYING:
             place, domain, cells = generalized[column.name]
@@ -127,7 +127,7 @@ def check_published(
     Such an order reveals nothing. Returns what was measured, or raises `PrivacyError`.
     """
     names = {column.name for column in published}
-    identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}
+    identifying = schema.removed
     if names & identifying:
         raise PrivacyError("Invariant 5: an identifying column is still in the release.")
     generalized = {column.name for column in published if column.form is not None}

@@ -50,7 +50,7 @@ def publish_two_tables(
     described = []
     arrays = []
     for column in schema.columns:
-        if column.role not in (Role.IDENTIFYING, Role.SENSITIVE):
+        if not column.role.removed and column.role is not Role.SENSITIVE:
             values = table.column(column.name)
             described.append(PublishedColumn.of_unchanged(column.name, column.role, values))
             arrays.append(reordered(values, described[-1].value_type, originals))
@@ -66,7 +66,7 @@ def check_two_tables(
 
     Returns what was measured, or raises `PrivacyError`.
     """
-    identifying = {column.name for column in schema.with_role(Role.IDENTIFYING)}
+    identifying = schema.removed
     if identifying & {*published.column_names, *sensitive.column_names}:
         raise PrivacyError("Invariant 5: an identifying column is still in the release.")
     hidden = {column.name for column in schema.with_role(Role.SENSITIVE)}

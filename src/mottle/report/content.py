@@ -6,16 +6,17 @@ import datetime as dt
 import importlib.metadata
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
+from mottle.release.unit_words import about_rows
 from mottle.report.body import EXAMPLES, Body, Examples, Owner
 from mottle.report.columns import roles
 from mottle.report.set_body import sets_body
 from mottle.report.table_body import table_body
-from mottle.report.wording import Promise, checks, holds_against, limits, promises, warnings
+from mottle.report.wording import Promise, checks, holds_against, limits, promises, unit, warnings
 from mottle.schema.model import Role
 
 __all__ = ["EXAMPLES", "Content", "Examples", "Owner", "gather_content"]
@@ -51,6 +52,8 @@ class Content(Body):
         The versions of mottle, Python and libraries.
     date : str
         The day of the report.
+    unit : str
+        What one row is taken for.
     source : str
         Where the original was read from; empty unless the report is internal.
     """
@@ -66,6 +69,7 @@ class Content(Body):
     checks: list[tuple[str, bool]]
     versions: dict[str, str]
     date: str
+    unit: str
     source: str = ""
 
 
@@ -103,19 +107,24 @@ def gather_content(
         body = table_body(release, certificate, owner)
     shown_warnings = list(warnings(certificate))
     today = dt.date.today()
+    worded = about_rows if certificate.of_rows else str
     return Content(
         **vars(body),
         internal=owner is not None,
         certificate=certificate,
         roles=roles(certificate),
-        promises=promises(certificate, of_sets=body.of_sets),
-        holds_against=holds_against(certificate, of_sets=body.of_sets),
-        limits=list(limits(certificate)),
+        promises=[
+            replace(promise, plain_text=worded(promise.plain_text))
+            for promise in promises(certificate, of_sets=body.of_sets)
+        ],
+        holds_against=worded(holds_against(certificate, of_sets=body.of_sets)),
+        limits=[worded(limit) for limit in limits(certificate)],
         warnings=shown_warnings,
         notes=[note for note in certificate.notes if note not in shown_warnings],
-        checks=checks(certificate),
+        checks=[(worded(words), passed) for words, passed in checks(certificate)],
         versions=_versions(certificate),
         date=f"{today.day} {today:%B %Y}",
+        unit=unit(certificate),
         source="" if owner is None else owner.source,
     )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
+from mottle.release.unit_words import about_rows
 from mottle.report.content import Content, Owner, gather_content
 from mottle.report.svg import meter, percent
 from mottle.schema.model import Role
@@ -56,15 +59,34 @@ def render(content: Content) -> str:
     str
         A complete HTML page.
     """
-    page = template("report.html.j2")
+    page = template("report.html.j2", content.certificate.of_rows)
     return page.render(content=content, certificate=content.certificate, Role=Role)
 
 
+class _RowsLoader(PackageLoader):
+    """Loads templates whose own words are about rows; what they insert is left alone."""
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool] | None]:
+        """Return the source of a template, its path, and whether it is up to date."""
+        source, path, current = super().get_source(environment, template)
+        parts = re.split(r"(\{\{.*?\}\}|\{%.*?%\})", source, flags=re.DOTALL)
+        worded = [
+            re.sub(r'"[^"]* [^"]*"', lambda text: about_rows(text[0]), part)
+            if part.startswith("{")
+            else about_rows(part)
+            for part in parts
+        ]
+        return "".join(worded), path, current
+
+
 @cache
-def template(name: str) -> Template:
-    """A page template of this package."""
+def template(name: str, of_rows: bool = False) -> Template:
+    """A page template of this package, in words about people or about rows."""
+    loader = _RowsLoader if of_rows else PackageLoader
     environment = Environment(
-        loader=PackageLoader("mottle.report", "templates"),
+        loader=loader("mottle.report", "templates"),
         autoescape=select_autoescape(("html", "j2")),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -17,7 +17,8 @@ from mottle.release.certificate import (
 )
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
-from mottle.schema.model import Column, Representation, Role, Schema
+from mottle.release.per_person import before_aggregation
+from mottle.schema.model import Column, PerPerson, Representation, Role, Schema, Unit
 
 
 def command_of(certificate: Certificate) -> str:
@@ -112,7 +113,11 @@ def schema_of(release: ReleaseData) -> Schema:
         if name in binned:
             details |= _bins(str(binned[name]))
         columns.append(Column(name=name, role=facts.role, weight=facts.weight or 1.0, **details))
-    return Schema(columns=tuple(columns))
+    unit = release.certificate.unit
+    if unit is not None and unit.per_person is not None:
+        return Schema(columns=tuple(before_aggregation(columns)), per_person=PerPerson.AGGREGATE)
+    rows = unit is not None and unit.protects is Unit.ROW
+    return Schema(columns=tuple(columns), unit=Unit.ROW if rows else None)
 
 
 def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:

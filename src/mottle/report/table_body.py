@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from mottle.errors import UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
@@ -12,6 +14,7 @@ from mottle.itemsets.data import ItemSets
 from mottle.methods.base import METHODS
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
+from mottle.release.per_person import original_of
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
 from mottle.report.reproduce import command_of, schema_comments, schema_of
@@ -42,7 +45,10 @@ def _original(owner: Owner, release: ReleaseData) -> Original:
             "The original must be a table, because this release was made from a table.",
             "Give the table.",
         )
-    return Original.of(owner.original, release)
+    original = owner.original
+    if isinstance(original, pa.Table):
+        original, _ = original_of(original, release.certified)
+    return Original.of(original, release)
 
 
 def _method(certificate: Certificate) -> str:
@@ -69,5 +75,8 @@ def _examples(original: Original, people: Sequence[int], release: ReleaseData) -
 
 def _toml(release: ReleaseData) -> str:
     """The text of mottle.toml without the explanations at its beginning."""
-    text = schema_of(release).to_toml(schema_comments(release.certificate))
+    schema = schema_of(release)
+    if release.reading is not None:
+        schema = schema.with_reading(release.reading)
+    text = schema.to_toml(schema_comments(release.certificate))
     return text.removeprefix(Schema(columns=()).to_toml()).strip() + "\n"

@@ -18,6 +18,7 @@ CHECKS = {
     "within caps": "No sensitive value is more frequent among the records that may be somebody's"
     " than its bound allows.",
     "anonymous": "Identifying columns are gone, and the order of the rows was drawn at random.",
+    "people": "Of the rows that a record may be, no more are one person's than promised.",
 }
 
 
@@ -36,6 +37,11 @@ def promises(certificate: Certificate, *, of_sets: bool = False) -> list[Promise
     return [_promise(part, certificate, known) for part in certificate.guarantee.each]
 
 
+def unit(certificate: Certificate) -> str:
+    """What one row is taken for; empty on certificates that do not say."""
+    return "" if certificate.unit is None else certificate.unit.statement
+
+
 _GENERALIZED = "everything that the generalized columns say about that person"
 _NOTHING = "Nothing is promised, because not all checks passed."
 
@@ -50,6 +56,11 @@ def _promise(part: GuaranteeClaim, certificate: Certificate, known: str) -> Prom
         plain = kind.text_on_matches(part.to_dict())
     else:
         plain = kind.plain_text(part.to_dict(), known)
+        if certificate.unit is not None and certificate.unit.largest_share is not None:
+            plain += (
+                " People are counted, not rows: the chance that a record is one of a person's is"
+                " that small for all rows of the person together."
+            )
     return Promise(f"{part.name}, {part.short}", plain, part.statement)
 
 
@@ -108,6 +119,12 @@ def limits(certificate: Certificate) -> Iterator[str]:
         "The promise is about this release. Several releases about the same people, taken together,"
         " can say more than each of them."
     )
+    if certificate.unit is not None and certificate.unit.largest_share is not None:
+        yield (
+            "Records that can be recognized as one person's, because only that person has a value"
+            " that is published as it is, can be taken together: fewer people fit all of them than"
+            " each of them."
+        )
     if any(column.role in (Role.SENSITIVE, Role.INSENSITIVE) for column in certificate.columns):
         yield _UNCHANGED + _singled_out(certificate)
     yield (

@@ -26,18 +26,38 @@ from mottle.schema.external_release import (
     known_word,
     unknown_option,
 )
+from mottle.schema.reading import ReadOptions
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
 Word = TypeVar("Word", bound=str)
 
 
 class Role(StrEnum):
-    """What an adversary may do with a column (ARX's four attribute types)."""
+    """What an adversary may do with a column (ARX's four attribute types), and whose row it is."""
 
     IDENTIFYING = "identifying"  # names the person: removed
+    PERSON = "person"  # says whose row it is, of people with several: removed
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
     SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
     INSENSITIVE = "insensitive"  # none of these: published unchanged
+
+    @property
+    def removed(self) -> bool:
+        """Whether columns of this role are left out of the release."""
+        return self in (Role.IDENTIFYING, Role.PERSON)
+
+
+class Unit(StrEnum):
+    """What is protected, and what k counts."""
+
+    PERSON = "person"  # people; without a person column, every row is taken for a person
+    ROW = "row"  # rows, each by itself: nothing is said about people who have several
+
+
+class PerPerson(StrEnum):
+    """What is done with several rows of a person."""
+
+    AGGREGATE = "aggregate"  # they are made into one row; see `mottle.encoding.per_person`
 
 
 class Representation(StrEnum):
@@ -149,7 +169,10 @@ class Schema(BaseModel):
     """The columns of a table, each with a role.
 
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
-    ``release`` describes how another tool wrote the release that is audited.
+    ``unit`` is "row" when rows are to be protected although people may have several, and
+    ``per_person`` is "aggregate" when one row is to be made of all rows of a person.
+    ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
+    table is read (the table ``[read]`` of mottle.toml).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -160,12 +183,18 @@ class Schema(BaseModel):
 
     columns: tuple[Column, ...]
     rest: Role | None = None
+    unit: Unit | None = None
+    per_person: PerPerson | None = None
     release: ExternalRelease | None = None
+    reading: ReadOptions = ReadOptions()
 
-    @field_validator("rest", mode="before")
+    @field_validator("rest", "unit", "per_person", mode="before")
     @classmethod
-    def _known_role(cls, value: object) -> object:
-        return parse_word(Role, value) if isinstance(value, str) else value
+    def _known_word(cls, value: object, info: Any) -> object:
+        words: type[StrEnum] = {"rest": Role, "unit": Unit, "per_person": PerPerson}[
+            info.field_name
+        ]
+        return parse_word(words, value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _each_column_once(self) -> Schema:
@@ -175,6 +204,34 @@ class Schema(BaseModel):
             raise ValueError(f"column '{twice[0]}' is given a role twice")
         return self
 
+    @model_validator(mode="after")
+    def _one_person_column(self) -> Schema:
+        named = [column.name for column in self.with_role(Role.PERSON)]
+        if len(named) > 1:
+            raise ValueError(
+                f"columns '{named[0]}' and '{named[1]}' both say whose row it is; give one of them"
+                " role = 'identifying'"
+            )
+        if self.rest is Role.PERSON:
+            raise ValueError("rest cannot be 'person': one column says whose row it is")
+        if named and self.unit is Unit.ROW:
+            raise ValueError(
+                f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
+            )
+        if self.per_person is not None and not named:
+            raise ValueError("per_person needs a column with role = 'person'")
+        return self
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, if there is one."""
+        return next((column.name for column in self.with_role(Role.PERSON)), None)
+
+    @property
+    def removed(self) -> frozenset[str]:
+        """The names of the columns that are left out of the release."""
+        return frozenset(column.name for column in self.columns if column.role.removed)
+
     @classmethod
     def of(
         cls,
@@ -183,6 +240,9 @@ class Schema(BaseModel):
         sensitive: Sequence[str] = (),
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
+        person: str | None = None,
+        unit: Unit | str | None = None,
+        per_person: PerPerson | str | None = None,
         rest: Role | str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -205,6 +265,14 @@ class Schema(BaseModel):
             Columns that name a person; they are removed.
         insensitive : sequence of str, optional
             Other columns that are published unchanged.
+        person : str, optional
+            The column that says whose row it is, where people have several rows. It is removed,
+            and k is counted in people.
+        unit : {"person", "row"}, optional
+            "row" if rows are to be protected, although an identifying column repeats; "person" if
+            every row is another person's all the same.
+        per_person : {"aggregate"}, optional
+            "aggregate" to make one row of all rows of a person.
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
@@ -230,8 +298,8 @@ class Schema(BaseModel):
         Returns
         -------
         Schema
-            The schema, with its columns in the order of the roles: identifying, quasi-identifying,
-            sensitive, insensitive.
+            The schema, with its columns in the order of the roles: identifying, person,
+            quasi-identifying, sensitive, insensitive.
 
         Raises
         ------
@@ -243,6 +311,7 @@ class Schema(BaseModel):
         details: dict[str, dict[str, Any]] = {}
         for role, names in (
             (Role.IDENTIFYING, identifying),
+            (Role.PERSON, () if person is None else (person,)),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
             (Role.INSENSITIVE, insensitive),
@@ -270,7 +339,8 @@ class Schema(BaseModel):
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
-        return _validated("the schema", {"columns": details, "rest": rest}, folder=Path())
+        content = {"columns": details, "rest": rest, "unit": unit, "per_person": per_person}
+        return _validated("the schema", content, folder=Path())
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
@@ -351,8 +421,13 @@ class Schema(BaseModel):
         lines = [_toml_header()]
         if self.rest is not None:
             lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+        if self.unit is not None:
+            lines.append(f"unit = {_quoted(self.unit)}  # what is protected, and what k counts\n")
+        if self.per_person is not None:
+            lines.append(f"per_person = {_quoted(self.per_person)}  # one row of all their rows\n")
         if self.release is not None:
             lines += self.release.to_toml()
+        lines += self.reading.to_toml()
         for column in self.columns:
             comment = (comments or {}).get(column.name, "")
             lines += [f"# {line}" for line in comment.splitlines()]
@@ -402,10 +477,52 @@ class Schema(BaseModel):
         SchemaError
             There is no such role.
         """
+        return self._with(rest=rest)
+
+    def with_unit(
+        self, unit: Unit | str | None = None, per_person: PerPerson | str | None = None
+    ) -> Schema:
+        """Return a copy that states what one row is taken for.
+
+        Parameters
+        ----------
+        unit : Unit or str, optional
+            As for `of`; what the schema says already if it is left out.
+        per_person : PerPerson or str, optional
+            As for `of`; what the schema says already if it is left out.
+
+        Returns
+        -------
+        Schema
+            The copy.
+
+        Raises
+        ------
+        SchemaError
+            There is no such word, or it contradicts the column that says whose row it is.
+        """
+        return self._with(unit=unit or self.unit, per_person=per_person or self.per_person)
+
+    def with_reading(self, reading: ReadOptions) -> Schema:
+        """Return a copy that states how the table is read.
+
+        Parameters
+        ----------
+        reading : ReadOptions
+            The options, instead of those of the schema.
+
+        Returns
+        -------
+        Schema
+            The copy.
+        """
+        return self._with(reading=reading)
+
+    def _with(self, **entries: object) -> Schema:
         try:
-            return self.model_copy(update={"rest": parse_word(Role, rest)})
-        except ValueError as error:
-            raise SchemaError(f"rest: {error}.") from None
+            return Schema.model_validate({**dict(self), **entries})
+        except ValidationError as error:
+            raise SchemaError(f"{_first_problem(error)}.") from None
 
     def with_role(self, role: Role) -> tuple[Column, ...]:
         """Return the columns that have a role.
@@ -455,7 +572,13 @@ class Schema(BaseModel):
         for name in without_role:
             assert self.rest is not None
             listed[name] = Column(name=name, role=self.rest)
-        complete = Schema(columns=tuple(listed[name] for name in names), release=self.release)
+        complete = Schema(
+            columns=tuple(listed[name] for name in names),
+            unit=self.unit,
+            per_person=self.per_person,
+            release=self.release,
+            reading=self.reading,
+        )
         if not complete.with_role(Role.QUASI_IDENTIFYING):
             raise SchemaError(
                 "No column is quasi-identifying, so there is nothing to generalize.",
@@ -525,13 +648,21 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             f"In {source}, [release]: unknown option '{option}'.",
             did_you_mean(option, EXTERNAL_OPTIONS),
         )
+    reading = ReadOptions.of_toml(content.get("read", {}), source)
     try:
-        return Schema(columns=tuple(validated), rest=content.get("rest"), release=external)
+        return Schema(
+            columns=tuple(validated),
+            rest=content.get("rest"),
+            unit=content.get("unit"),
+            per_person=content.get("per_person"),
+            release=external,
+            reading=reading,
+        )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "release")
+_ENTRIES = ("columns", "rest", "unit", "per_person", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
@@ -586,6 +717,7 @@ _TOML_HEADER = """\
 # What each column is. mottle reads this file with --schema.
 #
 # role: identifying        removed from the release (names, numbers that name a person)
+#       person             removed; says whose row it is, of people with several: k counts people
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
@@ -594,4 +726,6 @@ _TOML_HEADER = """\
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5
+# [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
+#       --decimal, --thousands, --date-format
 """

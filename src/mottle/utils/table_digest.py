@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -175,10 +175,27 @@ class Fingerprint:
         bool
             Whether names, types, cells and the order of the rows are the same.
         """
-        if not set(self.columns) <= set(table.column_names):
-            return False
-        found = Fingerprint.of(self.columns, digest_of(table, self.columns), self.key)
-        return found == self
+        return self.fits_batches([table])
+
+    def fits_batches(self, batches: Iterable[pa.Table]) -> bool:
+        """Tell whether it was made from a table with this content, which is read in parts.
+
+        Parameters
+        ----------
+        batches : iterable of pyarrow.Table
+            All rows, in their order.
+
+        Returns
+        -------
+        bool
+            As `fits`.
+        """
+        digest = TableDigest(self.columns)
+        for rows in batches:
+            if not set(self.columns) <= set(rows.column_names):
+                return False
+            digest.add(rows)
+        return Fingerprint.of(self.columns, digest.digest(), self.key) == self
 
     def to_json(self) -> str:
         """Return the fingerprint as text.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from mottle.methods.buckets.margins import _SPREADS, Local, Margins, chance_of_excess
+from mottle.methods.buckets.margins import _SPREADS, Local, Margins, chance_of_excess, depth_of
 
 
 def cuts_with(spread: float, cuts: int, codes: int, seed: int = 0):
@@ -30,7 +30,7 @@ def learned(spreads: dict[int, float], codes: int = 6, cuts: int = 12) -> Margin
     margins = Margins(2, codes)
     for code in range(codes):
         for share, found in cuts_with(spreads.get(code, spreads[-1]), cuts, 1, seed=code):
-            margins.learn(0, np.array([code]), np.array([3000.0]), share, found, np.array([0.0]))
+            margins.learn(0, np.array([code]), np.array([3000.0]), share, found, np.zeros(1), 1.0)
     return margins
 
 
@@ -58,7 +58,7 @@ def test_one_wild_cut_of_a_code_teaches_more_about_it_than_about_others():
     margins = learned({-1: 0.05})
     before = spread_of(margins)
     margins.learn(
-        0, np.array([0]), np.array([3000.0]), np.array([0.5]), np.array([2600.0]), np.array([0.0])
+        0, np.array([0]), np.array([3000.0]), np.array([0.5]), np.array([2600.0]), np.zeros(1), 1.0
     )
     after = spread_of(margins)
     assert after[0] > 3 * before[0]
@@ -68,11 +68,12 @@ def test_one_wild_cut_of_a_code_teaches_more_about_it_than_about_others():
 def test_rare_codes_teach_nothing():
     margins = Margins(1, 1)
     before = margins.chances()
-    margins.learn(0, np.array([0]), np.array([9.0]), np.array([0.5]), np.array([9.0]), np.zeros(1))
+    nothing = np.zeros(1)
+    margins.learn(0, np.array([0]), np.array([9.0]), np.array([0.5]), np.array([9.0]), nothing, 1.0)
     assert np.array_equal(margins.chances(), before)
 
 
-def excess(counts, share, left, right, doubt=0.0, chances=None, apart=1.0, local=None) -> float:
+def excess(counts, share, left, right, doubt=0.0, chances=None, depth=1.0, local=None) -> float:
     """`chance_of_excess` of one cut."""
     counts = np.asarray(counts)
     shape = (1, len(counts))
@@ -86,7 +87,7 @@ def excess(counts, share, left, right, doubt=0.0, chances=None, apart=1.0, local
         np.asarray(right).reshape(shape),
         np.full(shape, doubt),
         chances,
-        apart,
+        depth,
         nothing if local is None else local,
     )
     return float(found)
@@ -123,8 +124,8 @@ def test_the_chance_rises_with_the_predicted_share_and_with_doubt():
 
 @pytest.mark.parametrize("limit", [110, 120, 130])
 def test_without_doubt_the_chance_is_that_of_independent_records(limit):
-    """``apart=0``: the node is the whole table, in which effects have no spread."""
-    found = excess([400], [0.28], [limit], [400], apart=0.0)
+    """``depth=0``: the node is the whole table, in which effects have no spread."""
+    found = excess([400], [0.28], [limit], [400], depth=0.0)
     assert found == pytest.approx(binom.sf(limit, 400, 0.28), abs=0.02)
 
 
@@ -139,3 +140,23 @@ def test_what_the_wave_shows_in_the_node_itself_moves_the_prediction():
         return Local(np.full((1, 1), 30.0), np.full((1, 1), residual))
 
     assert of(-8.0) < of(0.0) < of(8.0)
+
+
+def test_what_the_wave_shows_of_a_node_speaks_for_a_wide_spread():
+    """Records found far from the prediction say that effects differ here."""
+    chances = np.full((1, 1, len(_SPREADS)), 1 / len(_SPREADS))
+    information = np.full((1, 1), 20.0)
+    as_predicted = Local(information, np.zeros((1, 1)))
+    far_off = Local(information, np.full((1, 1), -20.0))  # one unit of log-odds too few
+    given = {"counts": [1000], "share": [0.5], "left": [620], "right": [1000], "chances": chances}
+    assert excess(**given, local=far_off) < excess(**given, local=as_predicted)
+    mirrored = given | {"left": [1000], "right": [620]}
+    assert excess(**mirrored, local=far_off) > 0.5 > excess(**mirrored, local=as_predicted)
+
+
+def test_spreads_count_more_in_smaller_nodes():
+    chances = np.full((1, 1, len(_SPREADS)), 1 / len(_SPREADS))
+    given = {"counts": [1000], "share": [0.5], "left": [620], "right": [1000], "chances": chances}
+    found = [excess(**given, depth=depth_of(size, 10_000)) for size in (10_000, 5000, 1000)]
+    assert found == sorted(found)
+    assert found[0] < 1e-6 < found[1] < found[2]

@@ -17,11 +17,13 @@ from mottle.methods.buckets.association import Association
 from mottle.methods.buckets.cut_columns import CutColumn
 from mottle.methods.buckets.plan import SensitiveValues
 from mottle.methods.buckets.tree import (
+    RISK,
     Cut,
     CutError,
     Knowledge,
     Node,
     Scope,
+    gain_by_code,
     gain_by_prefix,
     grow,
     ordered_gain,
@@ -160,8 +162,8 @@ def test_copied_knowledge_decides_as_the_original(copied):
     shares = known.association.predicted(known.association.indices(table.codes))
     found = summary(known, table.codes, table.values, shares, table.root)
     mine, theirs = known.best_cut(found), other.best_cut(found)
-    assert (mine.gain, mine.size, mine.cut.column, mine.cut.scope) == (
-        theirs.gain,
+    assert (mine.chance, mine.size, mine.cut.column, mine.cut.scope) == (
+        theirs.chance,
         theirs.size,
         theirs.cut.column,
         theirs.cut.scope,
@@ -188,7 +190,7 @@ def test_a_cut_that_is_chosen_has_the_size_that_was_foretold():
     known = table.known
     shares = known.association.predicted(known.association.indices(table.codes))
     best = known.best_cut(summary(known, table.codes, table.values, shares, table.root))
-    left, right = table.root.halves(table.codes, known.wave, best.cut)
+    left, right = table.root.halves(table.codes, known.wave, best)
     assert len(left.rows) == best.size
     assert len(left.rows) + len(right.rows) == len(table.rows)
     assert len(left.wave) + len(right.wave) == table.first.size
@@ -256,7 +258,7 @@ def test_what_cuts_gain_in_all(records, classes, ordered, seed):
     records = np.array(records, float)
     positions = np.sort(random.random(len(records))) if ordered else None
     weight = random.dirichlet(np.ones(classes), len(records)) * records[:, None]
-    found = gain_by_prefix(records, weight, positions, 0.3, len(records), 0.0)
+    found = gain_by_prefix(records, weight, positions, 0.3, 0.0)
 
     def apart(part: slice) -> float:
         if not records[part].sum():
@@ -284,7 +286,7 @@ def test_without_an_association_only_the_distance_of_records_counts(records, ord
     records = np.array(records, float)
     positions = np.arange(len(records)) / len(records) if ordered else None
     weight = np.outer(records, [0.2, 0.5, 0.3])
-    found = gain_by_prefix(records, weight, positions, 0.3, len(records) - 1, 0.25)
+    found = gain_by_prefix(records, weight, positions, 0.3, 0.25)
     if ordered:
         expected = ordered_gain(positions, records)
     else:
@@ -292,7 +294,34 @@ def test_without_an_association_only_the_distance_of_records_counts(records, ord
             np.cumsum(records)[:-1], np.cumsum(records**2)[:-1], records
         )
     assert found[:-1] == pytest.approx(0.25 * expected, abs=1e-9)
-    assert found[-1] == 0
+    assert found[-1] == pytest.approx(0, abs=1e-9)
+
+
+@given(held, st.integers(1, 4), st.integers(0, 10**6))
+def test_cutting_off_a_code_gains_what_it_gains_as_the_first_of_an_order(records, classes, seed):
+    random = np.random.default_rng(seed)
+    records = np.array(records, float)
+    weight = random.dirichlet(np.ones(classes), len(records)) * records[:, None]
+    expected = [
+        gain_by_prefix(np.roll(records, -code), np.roll(weight, -code, axis=0), None, 0.3, 0.25)[0]
+        for code in range(len(records))
+    ]
+    assert gain_by_code(records, weight, 0.3, 0.25) == pytest.approx(expected, abs=1e-9)
+
+
+def test_cuts_take_no_more_risk_than_is_left():
+    """Every cut takes a part of what the cuts above have left to its records."""
+    table = Table(6000)
+    known = table.known
+    shares = known.association.predicted(known.association.indices(table.codes))
+    found = summary(known, table.codes, table.values, shares, table.root)
+    best = known.best_cut(found)
+    assert best.chance <= RISK * found.size / known.records
+    halves = table.root.halves(table.codes, known.wave, best)
+    assert [half.spent for half in halves] == [best.chance / found.size] * 2
+    spent = sum(half.spent * len(half.rows) for half in halves)
+    assert spent == pytest.approx(best.chance)
+    assert known.best_cut(found, RISK / known.records) is None or best.chance == 0
 
 
 def test_scopes_are_large_groups_of_unordered_columns():

@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 from mottle import KAnonymity, Schema, anonymize
 from mottle.errors import PrivacyError
 from mottle.pipeline.chunked.write import write_files
+from mottle.pipeline.destination import Outgoing
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.utils.csprng import Secret
@@ -65,4 +66,4 @@ def test_a_release_with_too_few_rows_is_refused(tmp_path: Path) -> None:
     release = anonymize(ages, Schema.of(quasi_identifying=["age"]), KAnonymity(2), seed=1)
     too_few = release.table.slice(0, 3)
     with pytest.raises(PrivacyError, match="more or fewer"):
-        write_files(iter([too_few]), release.columns, release.certificate, tmp_path)
+        write_files(iter([too_few]), release.columns, release.certificate, Outgoing(tmp_path))

@@ -30,6 +30,9 @@ OTHERS = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("own_work")
+
+
 def fill_postgresql(url: str, people: pa.Table = PEOPLE) -> str:
     with postgresql_driver.connect(url) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("people", people, mode="replace")
@@ -38,7 +41,9 @@ def fill_postgresql(url: str, people: pa.Table = PEOPLE) -> str:
 
 
 def hidden(folder: Path) -> list[Path]:
-    return sorted(folder.glob(".mottle-unfinished-*"))
+    """The work folders of runs into ``folder`` that are there."""
+    assert not list(folder.glob(".mottle-*"))
+    return sorted((folder.parent / "work").glob("mottle-work-*/run-*"))
 
 
 def interrupt_at(stage: str, share: float):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +13,11 @@ import pytest
 
 import mottle
 from mottle import KAnonymity, LDiversity, Schema, StorageError
-from mottle.io.atomic_write import resumable_folder
+from mottle.io.work_folder import run_folder, work_folder
 from mottle.pipeline.anonymize import Progress
 from mottle.pipeline.streaming import engine
+
+pytestmark = pytest.mark.usefixtures("own_work")
 
 ROWS = 6000
 KILLS = 10
@@ -49,7 +51,9 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def hidden(folder: Path) -> list[Path]:
-    return sorted(folder.glob(".mottle-unfinished-*"))
+    """The work folders of runs into ``folder`` that are there."""
+    assert not list(folder.glob(".mottle-*"))
+    return sorted((folder.parent / "work").glob("mottle-work-*/run-*"))
 
 
 def interrupt_at(stage: str, share: float):
@@ -200,34 +204,55 @@ def test_the_same_command_does_not_run_twice_at_once(people: Path, tmp_path: Pat
     check_whole(people, tmp_path / "out")
 
 
-def test_an_interrupted_renaming_is_finished_by_the_next_run(
+def test_a_run_that_was_killed_after_it_had_published_is_not_repeated(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine.Clock, "report_end", killed)
     folder = tmp_path / "out"
-    moved: list[str] = []
-    replace = os.replace
-
-    def stop_after_one(source: Path, place: Path) -> None:
-        if Path(place).parent == folder:
-            if moved:
-                raise KeyboardInterrupt
-            moved.append(Path(place).name)
-        replace(source, place)
-
-    monkeypatch.setattr(os, "replace", stop_after_one)
     with pytest.raises(KeyboardInterrupt):
         engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
     monkeypatch.undo()
-    assert moved == ["release.parquet"]
+    before = (folder / "release.csv").read_bytes()
+    assert len(hidden(folder)) == 1
     certificate = engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN).certificate
     assert certificate.rows == ROWS
+    assert (folder / "release.csv").read_bytes() == before
+    assert hidden(folder) == []
     check_whole(people, folder)
 
 
 def test_errors_remove_the_folder_and_a_failing_disk_does_not(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="ours"), resumable_folder(tmp_path / "a", "key"):
+    note = {"command": "anonymize", "target": "out"}
+    with pytest.raises(ValueError, match="ours"), run_folder(work_folder(), "a", note):
         raise ValueError("ours")
-    assert not (tmp_path / "a").exists()
-    with pytest.raises(OSError, match="full"), resumable_folder(tmp_path / "b", "key"):
+    assert not list((tmp_path / "work").iterdir())
+    with pytest.raises(OSError, match="full"), run_folder(work_folder(), "b", note):
         raise OSError("disk full")
-    assert len(hidden(tmp_path / "b")) == 1
+    assert len(hidden(tmp_path / "out")) == 1
+
+
+def test_nothing_of_the_original_is_ever_in_the_folder_that_is_published(
+    people: Path, tmp_path: Path
+) -> None:
+    """S15: a killed run leaves neither rows nor its secret inside the folder."""
+    folder = tmp_path / "out"
+    for stage, share in (("sort", 0.1), ("chunks", 0.5), ("write", 0.5)):
+        with pytest.raises(KeyboardInterrupt):
+            engine.anonymize(
+                people,
+                SCHEMA,
+                KAnonymity(5),
+                folder,
+                progress=interrupt_at(stage, share),
+                **RUN,
+            )
+        assert not folder.exists()
+        (work,) = hidden(folder)
+        for path in (work, *work.rglob("*")):
+            private = 0o700 if path.is_dir() else 0o600
+            assert stat.S_IMODE(path.lstat().st_mode) == private, path
+    engine.anonymize(people, SCHEMA, KAnonymity(5), folder, **RUN)
+    assert not list((tmp_path / "work").iterdir()), "nothing is left after success"

@@ -15,10 +15,10 @@ import mottle
 from mottle import BetaLikeness, Caps, KAnonymity, KnownRecords, LDiversity, Schema, UsageError
 from mottle.errors import DataError, GuaranteeError, StorageError
 from mottle.guarantees.base import Guarantee
-from mottle.io.batch_source import TextOptions
 from mottle.methods.buckets.tree import CutError, Knowledge, Summary
 from mottle.pipeline.streaming import engine
 from mottle.release.certificate import Certificate
+from mottle.schema.reading import ReadOptions
 
 ROWS = 3000
 QI = ["age", "sex", "education", "marital_status", "workclass"]
@@ -273,7 +273,7 @@ def test_text_files_get_the_types_they_would_get_in_memory(
         tmp_path / "out",
         method="nh",
         chunk_rows=1000,
-        text=TextOptions(missing=["none"]),
+        text=ReadOptions(missing=["none"]),
     )
     original = mottle.read_table(path, missing=["none"])
     memory = mottle.anonymize(original, schema, KAnonymity(5), method="nh")

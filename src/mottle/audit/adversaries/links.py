@@ -28,7 +28,6 @@ from mottle.audit.view import Evidence, View
 from mottle.encoding.domain import Form
 from mottle.hierarchy.tree import Hierarchy
 from mottle.release.column import PublishedColumn
-from mottle.schema.model import Role
 from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
@@ -81,7 +80,7 @@ def _identifying_columns(view: View) -> int:
     """Count columns that the certificate calls identifying but the release still contains."""
     certified = view.release.certified
     described = () if certified is None else certified.columns
-    removed = {column.name for column in described if column.role is Role.IDENTIFYING}
+    removed = {column.name for column in described if column.role.removed}
     return len(removed & {column.name for column in view.release.columns})
 
 

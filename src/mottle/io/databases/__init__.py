@@ -9,6 +9,7 @@ from mottle.io.databases.url import is_database, parse, redacted
 from mottle.io.databases.write import (
     DatabaseTable,
     check_database_target,
+    release_at,
     write_database,
     write_stored_rows,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "parse",
     "read_database",
     "redacted",
+    "release_at",
     "write_database",
     "write_stored_rows",
 ]

@@ -14,7 +14,9 @@ from mottle.io.write_release import another_draw_refused, may_replace
 from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows
 
-__all__ = ["dry_run", "publish"]
+__all__ = ["dry_run", "publish", "stored_certificate"]
+
+_CERTIFICATE = "SELECT CAST(certificate AS text) FROM {}"
 
 
 def publish(
@@ -122,6 +124,27 @@ def dry_run(
     return names
 
 
+def stored_certificate(transaction: Transaction, table: str) -> str | None:
+    """Read the certificate of the release in a database.
+
+    Parameters
+    ----------
+    transaction : Transaction
+        An open transaction, which is not committed.
+    table : str
+        ``table`` or ``schema.table``.
+
+    Returns
+    -------
+    str or None
+        JSON; None if there is no release.
+    """
+    names = ReleaseNames(transaction.qualify(TableName.parse(table)))
+    if names.certificate.name not in transaction.existing(names):
+        return None
+    return transaction.text(_CERTIFICATE.format(names.certificate.sql))
+
+
 def _drop_earlier_release(
     transaction: Transaction, names: ReleaseNames, *, overwrite: bool, another_draw: bool
 ) -> None:
@@ -155,7 +178,7 @@ def _drop_earlier_release(
 
 def _has_seed(transaction: Transaction, names: ReleaseNames) -> bool:
     """Whether the release in the database is an experiment, which its certificate says."""
-    statement = f"SELECT CAST(certificate AS text) FROM {names.certificate.sql}"
+    statement = _CERTIFICATE.format(names.certificate.sql)
     try:
         return may_replace(Certificate.from_json(transaction.text(statement) or ""), None)
     except DataError:

@@ -6,14 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mottle.io.databases.identifiers import ReleaseNames
-from mottle.io.databases.publish import dry_run, publish
+from mottle.io.databases.publish import dry_run, publish, stored_certificate
 from mottle.io.databases.url import parse, redacted
-from mottle.io.write_release import private_links
+from mottle.io.link_file import write_links
+from mottle.io.link_history import history_metadata
+from mottle.io.write_release import links_of, private_links, release_number
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.rows import Rows
 
-__all__ = ["DatabaseTable", "check_database_target", "write_database", "write_stored_rows"]
+__all__ = [
+    "DatabaseTable",
+    "check_database_target",
+    "release_at",
+    "write_database",
+    "write_stored_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,20 @@ def write_database(
     ['people', 'people_readable', 'people_certificate']
     """
     address = parse(url)
+    links = None if private is None else links_of(release)
     with (
-        private_links(release, private, overwrite=overwrite),
+        private_links(
+            private,
+            lambda path: (
+                None
+                if links is None
+                else write_links(links, path, release.reading, history_metadata(links))
+            ),
+            overwrite=overwrite,
+            place=redacted(f"{url} {table}"),
+            certificate=release.certificate,
+            current=lambda: release_at(url, table),
+        ),
         address.database.transaction(address) as transaction,
     ):
         names = publish(
@@ -146,6 +166,27 @@ def write_stored_rows(
             another_draw=another_draw,
         )
     return _written(names, two_tables=False)
+
+
+def release_at(url: str | Path, table: str) -> str:
+    """Return the number of the release in a database, as `write_release.release_number` does.
+
+    Parameters
+    ----------
+    url : str or Path
+        The database.
+    table : str
+        ``table`` or ``schema.table``.
+
+    Returns
+    -------
+    str
+        The number; empty if there is no release.
+    """
+    address = parse(url)
+    with address.database.transaction(address) as transaction:
+        certificate = stored_certificate(transaction, table)
+    return "" if certificate is None else release_number(certificate)
 
 
 def check_database_target(

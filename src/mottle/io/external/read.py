@@ -86,7 +86,7 @@ def read_external(path: Path, original: pa.Table, schema: Schema | None) -> Rele
 def _read_text(path: Path) -> pa.Table:
     """All cells as text; a column without a name (the row names of R) is left out."""
     if path.suffix.lower() in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
-        table = read_table(path)
+        table = read_table(path, allow_generalized=True)
         return pa.table({name: _as_text(table.column(name)) for name in table.column_names})
     if not path.is_file():
         raise UsageError(f"{path} is not a file.", "Give the file that the other tool wrote.")

@@ -24,25 +24,29 @@ from mottle.errors import DataError, UsageError
 from mottle.io.text.encodings import (
     HEAD_BYTES,
     Sample,
-    decode,
+    decode_and_name,
     known_encoding,
     open_bytes,
     utf8_sample,
     whole_content,
 )
 from mottle.io.text.type_inference import blank_out, infer_type
+from mottle.schema.reading import ReadOptions
 
 __all__ = [
     "BLOCK_BYTES",
     "Dialect",
     "Header",
+    "TextCells",
     "detect_dialect",
     "header_of",
     "parser_options",
     "raise_for_broken_record",
+    "read_cells",
     "read_delimited",
     "single_character",
     "spans_lines",
+    "with_types",
 ]
 
 SAMPLE_RECORDS = 200  # that detection looks at
@@ -61,6 +65,22 @@ class Dialect:
     quote: str  # around cells that hold the delimiter or line breaks
 
 
+@dataclass(frozen=True)
+class TextCells:
+    """The cells of a text file, all of them text, and how the file is written."""
+
+    table: pa.Table
+    dialect: Dialect
+    encoding: str
+
+    @property
+    def options(self) -> ReadOptions:
+        """How the file is written, as options with which it is read again."""
+        return ReadOptions(
+            delimiter=self.dialect.delimiter, quote=self.dialect.quote, encoding=self.encoding
+        )
+
+
 def read_delimited(
     path: Path,
     *,
@@ -68,6 +88,9 @@ def read_delimited(
     quote: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    date_format: Sequence[str] = (),
     typed: bool = True,
 ) -> pa.Table:
     """Read a delimited text file, compressed or not, whose first row is the header.
@@ -80,6 +103,11 @@ def read_delimited(
         How the file is written; what is not given is detected.
     missing : sequence of str
         Words that stand for a missing value, in addition to the empty cell.
+    decimal, thousands : str, optional
+        The decimal mark of numbers and what separates groups of three digits. By default a point
+        and nothing.
+    date_format : sequence of str
+        Formats of dates such as ``dd.mm.yyyy``, in addition to 2024-12-31.
     typed : bool
         Whether columns are given types; otherwise all of them stay text.
 
@@ -91,7 +119,7 @@ def read_delimited(
     Raises
     ------
     UsageError
-        The delimiter, the quote or the encoding is not valid.
+        The delimiter, the quote, the encoding, a mark or a format is not valid.
     DataError
         The file is empty, is not text, or has records that are broken.
 
@@ -100,29 +128,66 @@ def read_delimited(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
-    ...     _ = path.write_text("age;postcode\\n31;01234\\n?;98765\\n")
-    ...     read_delimited(path, missing=["?"]).to_pylist()
-    [{'age': 31, 'postcode': '01234'}, {'age': None, 'postcode': '98765'}]
+    ...     _ = path.write_text("age;code;size\\n31;012;1,75\\n?;987;1,8\\n")
+    ...     read_delimited(path, missing=["?"], decimal=",").to_pylist()
+    [{'age': 31, 'code': '012', 'size': 1.75}, {'age': None, 'code': '987', 'size': 1.8}]
     """
-    delimiter = single_character("delimiter", "\t" if delimiter == "\\t" else delimiter)
-    quote = single_character("quote", quote)
+    options = ReadOptions(
+        missing=tuple(missing),
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+        decimal=decimal,
+        thousands=thousands,
+        date_format=tuple(date_format),
+    )
+    table = read_cells(path, options).table
+    return with_types(table, options) if typed else table
+
+
+def read_cells(path: Path, options: ReadOptions) -> TextCells:
+    """Read all cells of a delimited text file as text; `with_types` gives columns their types.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    options : ReadOptions
+        How it is written; what is not given is detected.
+
+    Returns
+    -------
+    TextCells
+        The cells, with words for missing values masked, and how the file is written.
+
+    Raises
+    ------
+    UsageError
+        The delimiter, the quote or the encoding is not valid.
+    DataError
+        The file is empty, is not text, or has records that are broken.
+    """
+    given = options.delimiter
+    delimiter = single_character("delimiter", "\t" if given == "\\t" else given)
+    quote = single_character("quote", options.quote)
     if delimiter is not None and delimiter == quote:
         raise UsageError("delimiter and quote are the same character.", "Give two different ones.")
-    encoding = known_encoding(encoding)
+    encoding = known_encoding(options.encoding)
 
     sample = utf8_sample(path, encoding)
     if sample is not None:
         dialect = detect_dialect(sample, delimiter, quote)
-        table = _parse(open_bytes(path), header_of(path, sample, dialect), dialect, missing)
+        header = header_of(path, sample, dialect)
+        table = _parse(open_bytes(path), header, dialect, options.missing)
         if table is not None and not any(map(spans_lines, table.columns)):
-            return _with_types(table) if typed else table
+            return TextCells(table, dialect, encoding or "utf-8")
 
     # Not UTF-8, or something may be wrong: the slow way, which can say what and where.
-    text = decode(path, whole_content(path), encoding)
+    text, encoding = decode_and_name(path, whole_content(path), encoding)
     sample = Sample(text[:HEAD_BYTES], len(text) <= HEAD_BYTES)
     dialect = detect_dialect(sample, delimiter, quote)
     header = header_of(path, sample, dialect)
-    table = _parse(pa.BufferReader(text.encode()), header, dialect, missing)
+    table = _parse(pa.BufferReader(text.encode()), header, dialect, options.missing)
     if table is None or any(map(spans_lines, table.columns)):
         lines = io.StringIO(text, newline="")
         raise_for_broken_record(path, lines, dialect, len(header.names), len(text) + 1)
@@ -131,7 +196,7 @@ def read_delimited(
             f"{path} cannot be parsed as text delimited by {dialect.delimiter!r}.",
             "Check delimiter and quote, and that no record is longer than 4 MB.",
         )
-    return _with_types(table) if typed else table
+    return TextCells(table, dialect, encoding)
 
 
 # ---------------------------------------------------------------------------------------- options
@@ -337,8 +402,22 @@ def parser_options(header: Header, dialect: Dialect) -> dict[str, Any]:
     }
 
 
-def _with_types(table: pa.Table) -> pa.Table:
-    columns = [infer_type(column) for column in table.columns]
+def with_types(table: pa.Table, options: ReadOptions) -> pa.Table:
+    """Give the text columns of a table the narrowest types that keep their cells.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Cells that are text.
+    options : ReadOptions
+        How numbers and dates are written.
+
+    Returns
+    -------
+    pyarrow.Table
+        The same cells with types.
+    """
+    columns = [infer_type(column, options) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 

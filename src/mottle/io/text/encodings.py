@@ -18,6 +18,7 @@ __all__ = [
     "HEAD_BYTES",
     "Sample",
     "decode",
+    "decode_and_name",
     "known_encoding",
     "open_bytes",
     "utf8_sample",
@@ -39,6 +40,7 @@ GUESSED_ENCODINGS = [
     *("cp1252", "iso8859_15", "latin_1", "cp1250", "iso8859_2", "cp1251", "koi8_r", "iso8859_5"),
     *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
 ]
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 
 
@@ -156,6 +158,13 @@ def _marked_encoding(content: bytes) -> str | None:
 
 
 def _check_is_text(path: Path, head: bytes) -> None:
+    workbook = _workbook(head)
+    if workbook:
+        raise DataError(
+            f"{path} is {workbook}, not a text file.",
+            "Save the sheet as CSV there (in Excel: File, Save As, 'CSV UTF-8'), and give that"
+            " file.",
+        )
     controls = len(head) - len(head.translate(None, delete=CONTROL_CHARACTERS))
     if b"\0" in head or controls > len(head) / 50:
         raise DataError(
@@ -163,6 +172,17 @@ def _check_is_text(path: Path, head: bytes) -> None:
             "Export the table as CSV or Parquet; "
             "for text in UTF-16 without a byte order mark give encoding utf-16-le or utf-16-be.",
         )
+
+
+def _workbook(head: bytes) -> str:
+    """Name the kind of spreadsheet that a file is; empty if it is none."""
+    if head.startswith(_OLD_OFFICE):
+        return "an Excel workbook (.xls) or another old Office file"
+    if not head.startswith(b"PK\x03\x04"):
+        return ""
+    if b"application/vnd.oasis.opendocument.spreadsheet" in head[:200]:
+        return "an OpenDocument spreadsheet (.ods)"
+    return "an Excel workbook (.xlsx)" if b"xl/" in head or b"[Content_Types].xml" in head else ""
 
 
 def decode(path: Path, content: bytes, encoding: str | None) -> str:
@@ -187,9 +207,36 @@ def decode(path: Path, content: bytes, encoding: str | None) -> str:
     DataError
         The content is not text in that encoding, or no encoding can be guessed.
     """
+    return decode_and_name(path, content, encoding)[0]
+
+
+def decode_and_name(path: Path, content: bytes, encoding: str | None) -> tuple[str, str]:
+    """Decode the content of a file, and say which encoding it has.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    content : bytes
+        Its content.
+    encoding : str or None
+        As for `decode`.
+
+    Returns
+    -------
+    text : str
+        The text, without a byte order mark.
+    encoding : str
+        Its encoding: that which is given, marked or guessed.
+
+    Raises
+    ------
+    DataError
+        As for `decode`.
+    """
     named = encoding or _marked_encoding(content)
     try:
-        return content.decode(named or "utf-8").removeprefix("\ufeff")
+        return content.decode(named or "utf-8").removeprefix("\ufeff"), named or "utf-8"
     except UnicodeError as error:
         if named is not None:
             raise _undecodable(path, content, named, error) from None
@@ -208,14 +255,14 @@ def _undecodable(path: Path, content: bytes, encoding: str, error: UnicodeError)
     )
 
 
-def _decode_by_guess(path: Path, content: bytes) -> str:
+def _decode_by_guess(path: Path, content: bytes) -> tuple[str, str]:
     for encoding in _likely_encodings(content):
         try:
             text = content.decode(encoding)
         except UnicodeDecodeError:
             continue
         logger.warning("%s is not UTF-8; read as %s, which is a guess.", path, encoding)
-        return text
+        return text, encoding
     raise DataError(
         f"{path} is neither UTF-8 nor text in an encoding that can be guessed.",
         "Give its encoding, such as cp1252.",

@@ -8,8 +8,12 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.io.text.notation import check_marks, date_formats, dates_in, plain_numbers
+from mottle.schema.reading import ReadOptions
+
 __all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
 
+_PLAIN_NOTATION = ReadOptions()
 PROBED_CELLS = 500  # of a column, tried before all of them
 
 Attempt = Callable[[pa.ChunkedArray], pa.ChunkedArray | None]  # the typed cells; None: no fit
@@ -42,13 +46,15 @@ def blank_out(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
     return pc.if_else(found, pa.scalar(None, pa.string()), column)
 
 
-def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def infer_type(column: pa.ChunkedArray, options: ReadOptions = _PLAIN_NOTATION) -> pa.ChunkedArray:
     """Give a text column the narrowest type that keeps all of its cells.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
         A text column.
+    options : ReadOptions
+        How numbers and dates are written.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     # A cast that fails on many cells is slow, so a few cells from all parts are tried first.
     stride = max(1, len(cells) // PROBED_CELLS)
     probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
-    for attempt in ATTEMPTS:
+    for attempt in _attempts(options):
         if attempt(probe) is not None and (typed := attempt(cells)) is not None:
             return typed
     return column
@@ -99,15 +105,43 @@ def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[At
     return [attempt for attempt in among if attempt(cells) is not None]
 
 
-def single_types() -> list[Attempt]:
+def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     """Return one attempt for every type that `infer_type` may find.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        How numbers and dates are written.
 
     Returns
     -------
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    return [*ATTEMPTS[:-1], *(partial(_cast, kind=kind) for kind in _TIMES)]
+    attempts = _attempts(options)
+    at = attempts.index(_dates_and_times)
+    return [*attempts[:at], *(partial(_cast, kind=kind) for kind in _TIMES), *attempts[at + 1 :]]
+
+
+def _attempts(options: ReadOptions) -> list[Attempt]:
+    """All attempts for a notation; other marks than a decimal point replace it."""
+    check_marks(options.decimal, options.thousands)
+    attempts = list(ATTEMPTS)
+    if options.decimal not in (None, ".") or options.thousands is not None:
+        at = attempts.index(_decimals)
+        attempts[at : at + 1] = [
+            partial(_in_notation, options=options, attempt=_integers),
+            partial(_in_notation, options=options, attempt=_decimals),
+        ]
+    return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
+
+
+def _in_notation(
+    cells: pa.ChunkedArray, options: ReadOptions, attempt: Attempt
+) -> pa.ChunkedArray | None:
+    """Try numbers that are written with other marks."""
+    plain = plain_numbers(cells, options.decimal, options.thousands)
+    return None if plain is None else attempt(plain)
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -78,10 +78,7 @@ def arrange_in_buckets(
     records: BucketRecords, demand: Demand, context: MethodContext
 ) -> Arrangement:
     """Arrange records by the method `buckets`, for any kind of quasi-identifiers."""
-    number = len(records.matrix)
-    drawn = context.tiebreak(2 * number)  # its halves are ordered independently
-    order = records.order(drawn[drawn >= number] - number)
-    run = _Run(records, demand, drawn[drawn < number], order)
+    run = Run.of(records, demand, context)
     decision = context.bucket_decision
     matched = (
         _match_tiers(run, context) if decision is None else _match_nodes(run, context, decision)
@@ -97,7 +94,7 @@ def arrange_in_buckets(
     return Arrangement(join([part.graph() for part in parts]), facts, Draw.BUCKETS)
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """What all parts of a run share."""
 
     records: BucketRecords
@@ -106,6 +103,14 @@ class _Run(NamedTuple):
     # one that orders records with equal quasi-identifiers.
     tiebreak: Int64Array
     order: Int64Array  # keeps similar records together
+
+    @classmethod
+    def of(cls, records: BucketRecords, demand: Demand, context: MethodContext) -> Run:
+        """Draw the random order and put the records in order."""
+        number = len(records.matrix)
+        drawn = context.tiebreak(2 * number)  # its halves are ordered independently
+        order = records.order(drawn[drawn >= number] - number)
+        return cls(records, demand, drawn[drawn < number], order)
 
     def match(self, blocks: Blocks, profiles: Float64Array) -> list[_Part]:
         """Fill the buckets of every block and match them (steps 2 and 3)."""
@@ -145,13 +150,25 @@ class _Matched(NamedTuple):
     facts: dict[str, object]  # what was decided for the table
 
 
-def _match_tiers(run: _Run, context: MethodContext) -> _Matched:
-    """Match a table, tier by tier; first waves are matched and refined before the rest is cut."""
+class CutTiers(NamedTuple):
+    """A table whose first waves are matched and whose other records are cut into blocks."""
+
+    tiers: tuple[Tier, ...]
+    waves: list[_Part]
+    published: tuple[Graph, Int32Array] | None  # the first waves as released
+    blocks: list[Blocks]  # by tier
+    context: MethodContext  # with the time that is left
+
+
+def cut_tiers(run: Run, context: MethodContext) -> CutTiers:
+    """Separate tiers, publish their first waves and cut the other records (steps 0 and 1).
+
+    First waves are matched and refined before the rest is cut.
+    """
     tiers = tiers_for(run.demand)
     nothing = np.empty((len(tiers[0].counts), 0))
     waves: list[_Part] = []
-    graph: Graph | None = None
-    truth: Int32Array | None = None
+    published: tuple[Graph, Int32Array] | None = None
     blocks: list[Blocks] = []
     for tier, rows in zip(tiers, _rows_by_tier(run, tiers), strict=True):
         first, others = _separate_wave(run, tier, rows)
@@ -164,24 +181,30 @@ def _match_tiers(run: _Run, context: MethodContext) -> _Matched:
         if context.seconds is not None:
             context = replace(context, seconds=context.seconds - seconds)
         waves += parts
-        blocks_before = 0 if graph is None else len(graph.degrees)
+        blocks_before = 0 if published is None else len(published[0].degrees)
         graph = join([part.graph() for part in waves])
-        truth = context.preview(graph)
-        tables = list(published_tables(graph, truth, run.demand.values))[blocks_before:]
+        published = graph, context.preview(graph)
+        tables = list(published_tables(*published, run.demand.values))[blocks_before:]
         blocks.append(Blocks.of(tier.buckets, _cut(run, tier, first, others, tables)))
-    profiles = nothing
-    if graph is not None and truth is not None:
-        profiles = run.records.profiles_by_release(run.demand, graph, truth)
-    matched = [part for each in blocks for part in run.match(each, profiles)]
+    return CutTiers(tiers, waves, published, blocks, context)
+
+
+def _match_tiers(run: Run, context: MethodContext) -> _Matched:
+    """Match a table, tier by tier."""
+    cut = cut_tiers(run, context)
+    profiles = np.empty((len(cut.tiers[0].counts), 0))
+    if cut.published is not None:
+        profiles = run.records.profiles_by_release(run.demand, *cut.published)
+    matched = [part for each in cut.blocks for part in run.match(each, profiles)]
     facts: dict[str, object] = {
-        "tiers": [tier.described for tier in tiers],
-        "blocks": sum(len(each.starts) - 1 for each in blocks),
-        "wave": sum(part.records for part in waves),
+        "tiers": [tier.described for tier in cut.tiers],
+        "blocks": sum(len(each.starts) - 1 for each in cut.blocks),
+        "wave": sum(part.records for part in cut.waves),
     }
-    return _Matched(waves, matched, context, facts)
+    return _Matched(cut.waves, matched, cut.context, facts)
 
 
-def _match_nodes(run: _Run, context: MethodContext, decision: BucketDecision) -> _Matched:
+def _match_nodes(run: Run, context: MethodContext, decision: BucketDecision) -> _Matched:
     """Match nodes of a larger table, which is cut further as far as it is public."""
     demand = run.demand
     rows = [np.flatnonzero(decision.node == node) for node in range(len(decision.waves))]
@@ -189,13 +212,17 @@ def _match_nodes(run: _Run, context: MethodContext, decision: BucketDecision) ->
     if decision.known is not None:
         known = deepcopy(decision.known)
         codes = codes_of(known.columns, run.records.matrix)
-        nodes = [Node(*each) for each in zip(rows, decision.waves, strict=True) if len(each[0])]
+        nodes = [
+            Node(*each)
+            for each in zip(rows, decision.waves, decision.spent, strict=True)
+            if len(each[0])
+        ]
         blocks = grow(known, codes, demand.values, nodes)
     parts = run.match(Blocks.of(decision.buckets, blocks), decision.profiles)
     return _Matched([], parts, context, {"blocks": len(blocks)})
 
 
-def _rows_by_tier(run: _Run, tiers: Sequence[Tier]) -> Iterator[Int64Array]:
+def _rows_by_tier(run: Run, tiers: Sequence[Tier]) -> Iterator[Int64Array]:
     """The records of every tier, drawn by lot, along the order (step 0)."""
     values = run.demand.values
     rank = random_rank(values, run.tiebreak)
@@ -205,7 +232,7 @@ def _rows_by_tier(run: _Run, tiers: Sequence[Tier]) -> Iterator[Int64Array]:
         rank -= tier.counts[values]
 
 
-def _separate_wave(run: _Run, tier: Tier, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _separate_wave(run: Run, tier: Tier, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
     """The first wave of a tier, drawn by lot, and the other records."""
     taken = wave_counts(run.demand, tier.counts, tier.buckets)
     values = run.demand.values[rows]
@@ -215,7 +242,7 @@ def _separate_wave(run: _Run, tier: Tier, rows: Int64Array) -> tuple[Int64Array,
 
 
 def _cut(
-    run: _Run, tier: Tier, first: Int64Array, others: Int64Array, wave: Sequence[PublishedTable]
+    run: Run, tier: Tier, first: Int64Array, others: Int64Array, wave: Sequence[PublishedTable]
 ) -> list[Int64Array]:
     """Cut the records of a tier into blocks by what its first wave shows (step 1)."""
     known, codes = known_from_wave(run.records, run.demand, tier, first, wave)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mottle.methods.buckets.plan import BucketPlan, SensitiveValues, make_plan
 from mottle.typing import Int32Array, Int64Array
 
-MATCHED_TOGETHER = 400  # most records of one bucket that are matched with another's at a time
+MATCHED_TOGETHER = 600  # most records of one bucket that are matched with another's at a time
 
 
 class BucketLayout(NamedTuple):

@@ -2,10 +2,10 @@
 
 Of n records of a node that carry a code, a cut is predicted to put the share f on one side. The
 number that it does put there varies for three reasons: chance (n·f·(1 − f)); doubt about the
-effects, which shrinks with what has been seen; and effects that differ from node to node, by a
-standard deviation *spread* on the scale of log-odds. The spread of a column is not known in
-advance. It is learned, from the first wave and from the cuts that have been made, beginning with
-one prior for all columns of all tables.
+effects, which shrinks with what has been seen; and effects that differ from node to node, the more
+the smaller nodes are: by a standard deviation *spread* for every halving, on the scale of log-odds.
+The spread of a column is not known in advance. It is learned, from the first wave and from the cuts
+that have been made, beginning with one prior for all columns of all tables.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from scipy.special import ndtr
 from mottle.typing import Float64Array, Int64Array
 
 _SPREADS = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.28, 0.4, 0.6, 0.9, 1.4])
-_USUAL_SPREAD = 0.15
+_USUAL_SPREAD = 0.08
 _PRIOR_CUTS = 4.0  # how many observations the prior is worth
 _MOST_SHARED = 12.0  # how many observations of other codes a code's spread may rest on
-_OUTLIERS = 0.01  # share of codes whose spread has nothing to do with that of others
+_OUTLIERS = 0.03  # share of codes whose spread has nothing to do with that of others
 _WIDE = np.where(_SPREADS >= 0.5, 1.0, 0.0) / (_SPREADS >= 0.5).sum()
 _TAIL = 4.0  # degrees of freedom of what codes share, so that one outlier does not decide
 _LEAST_SHARE = 1e-3  # predicted shares are kept away from 0 and 1 by this much
@@ -48,18 +48,20 @@ class Margins:
         share: Float64Array,
         found: Float64Array,
         doubt: Float64Array,
+        depth: float,
         weight: float = 1.0,
     ) -> None:
         """Learn from a cut, for each of several codes.
 
         ``counts``: records in the node; ``share``: predicted for one side; ``found``: records on
-        that side; ``doubt``: variance of the log-odds of the prediction.
+        that side; ``doubt``: variance of the log-odds of the prediction; ``depth``: see
+        `depth_of`.
         """
         known = counts >= _FEWEST
         codes, counts, found, doubt = codes[known], counts[known], found[known], doubt[known]
         share = inside(share[known])
         noise = (counts * share * (1 - share))[:, None]
-        variance = noise + noise**2 * (_SPREADS**2 + doubt[:, None])
+        variance = noise + noise**2 * (_SPREADS**2 * depth + doubt[:, None])
         error = (found - counts * share)[:, None] ** 2 / variance
         scale = -0.5 * np.log(variance / noise)
         shared = scale - (_TAIL + 1) / 2 * np.log1p(error / _TAIL)
@@ -81,6 +83,18 @@ class Margins:
         return np.asarray(found / found.sum(axis=2, keepdims=True))
 
 
+def depth_of(size: int, records: int) -> float:
+    """How often a table is halved until a node of this size is left.
+
+    Effects in the whole table have no spread. With every halving they may move further away from
+    those: their variance is the square of the spread times the depth.
+
+    >>> depth_of(250, 1000)
+    2.0
+    """
+    return float(np.log2(records / max(size, 1)))
+
+
 class Local(NamedTuple):
     """What the first wave says about the very node that is cut, [cuts, codes] each."""
 
@@ -95,27 +109,36 @@ def chance_of_excess(
     most_right: Int64Array,
     doubt: Float64Array,
     chances: Float64Array,
-    apart: float,
+    depth: float,
     local: Local,
 ) -> Float64Array:
     """The chance that a cut puts too many records of some code on either side, for many cuts.
 
     ``counts`` [codes]; ``share`` [cuts, codes]: predicted for the left side; ``most_left`` and
     ``most_right`` [cuts, codes]: records that are allowed; ``doubt`` [cuts, codes]; ``chances``
-    [cuts, codes, spreads]. ``apart``: the share of the table that is outside the node; effects in
-    the whole table have no spread.
+    [cuts, codes, spreads]; ``depth``: see `depth_of`.
     """
     share = inside(share)
     noise = counts * share * (1 - share)
+    weights = _weighed_by_local(chances, depth, local)
     total = np.zeros(len(share))
-    for spread, chance in zip(_SPREADS, np.moveaxis(chances, 2, 0), strict=True):
-        variance = 1 / (1 / (spread**2 * apart + 1e-9) + local.information)
+    for spread, weight in zip(_SPREADS, weights, strict=True):
+        variance = 1 / (1 / (spread**2 * depth + 1e-9) + local.information)
         expected = counts * share + noise * np.clip(variance * local.residual, -2.0, 2.0)
         deviation = np.sqrt(np.maximum(noise, 1e-9) + noise**2 * (variance + doubt))
         for limit, mean in ((most_left, expected), (most_right, counts - expected)):
             beyond = ndtr((mean - limit - 0.5) / deviation)
-            total += np.where(counts > limit, chance * beyond, 0.0).sum(axis=1)
+            total += np.where(counts > limit, weight * beyond, 0.0).sum(axis=1)
     return total
+
+
+def _weighed_by_local(chances: Float64Array, depth: float, local: Local) -> Float64Array:
+    """[spreads, cuts, codes]: the probabilities of spreads, given what is seen in the node."""
+    information = np.maximum(local.information, 1e-9)
+    between = _SPREADS[:, None, None] ** 2 * depth * information
+    fits = -0.5 * (np.log1p(between) + local.residual**2 / (information * (1 + between)))
+    found = np.moveaxis(chances, 2, 0) * np.exp(fits - fits.max(axis=0))
+    return np.asarray(found / np.maximum(found.sum(axis=0), 1e-300))
 
 
 def inside(share: Float64Array) -> Float64Array:

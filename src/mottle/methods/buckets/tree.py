@@ -25,23 +25,23 @@ from mottle.guarantees.demand import allowed
 from mottle.methods.buckets.association import Association, WaveEvidence
 from mottle.methods.buckets.bucketization import expected_loss
 from mottle.methods.buckets.cut_columns import CutColumn
-from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, inside
+from mottle.methods.buckets.margins import Local, Margins, chance_of_excess, depth_of, inside
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
-RISK = 0.012  # chance that any cut of a table fails, as far as margins are right
-_LEVELS = 12  # the risk is divided by it, because a record passes through about as many cuts
+RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
+_SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
 _SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
 _SCOPES = 8  # groups of records that may be cut by themselves
 _UNORDERED: Float64Array = np.zeros(0)  # positions of a column without an order
 _DENSITY = 3.0  # what records that differ lose, over `expected_loss`
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
-_AT_ONCE = 24  # candidates whose chances are computed together
+_AT_ONCE = 24  # candidates whose chances are computed first
 _LEAST_INFORMATION = 1e-3
 _INFORMATION = 0.8  # of a record of the first wave, whose value is known only by a model
 _FIT_ROWS = 10_000  # records to which effects are fitted
-_PSEUDO_WEIGHT = 0.1  # of what the first wave says about spreads; its cuts overlap
+_PSEUDO_WEIGHT = 0.4  # of what the first wave says about spreads; its cuts overlap
 _FEWEST_PSEUDO = 30  # records of the first wave on either side of a cut that teaches spreads
 
 
@@ -129,6 +129,7 @@ class Knowledge:
         self.information = np.zeros((len(self.columns), codes))  # from cuts made so far
         self.told = _INFORMATION * self.wave.certainty**2
         self.in_wave = self.told * counts_by_code(self.seen, self.values)
+        self.starts = np.cumsum([0, *[column.size for column in self.columns]])
         self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
         self.cuts: list[tuple[Scope, int, list[int]]] = []  # that were made
         self.scopes = (EVERYBODY, *self._separate_groups())
@@ -167,7 +168,16 @@ class Knowledge:
                     expected = np.maximum(shares[node].sum(axis=0), 1e-9)
                     share = (shares[node[left]].sum(axis=0) / expected)[classes]
                     found = wave.held[node[left]].sum(axis=0)[classes]
-                    self.margins.learn(second, codes, counts, share, found, nothing, _PSEUDO_WEIGHT)
+                    self.margins.learn(
+                        second,
+                        codes,
+                        counts,
+                        share,
+                        found,
+                        nothing,
+                        depth_of(len(node), len(everybody)),
+                        _PSEUDO_WEIGHT,
+                    )
 
     def doubt(self, column: Int64Array | int, share: Float64Array) -> Float64Array:
         """Variance of the log-odds of predicted shares, from what has been seen."""
@@ -183,7 +193,8 @@ class Knowledge:
             found = counts_by_code(left.counts, self.values).astype(np.float64)
             share = self._shares(node, made.predicted[None])[0]
             doubt = self.doubt(column, share)
-            self.margins.learn(column, np.arange(len(counts)), counts, share, found, doubt)
+            depth = depth_of(node.size, self.records)
+            self.margins.learn(column, np.arange(len(counts)), counts, share, found, doubt, depth)
             information[column] += counts * inside(share) * (1 - inside(share))
             self.cuts.append((made.cut.scope, column, np.flatnonzero(made.cut.left).tolist()))
         self.information += information
@@ -215,48 +226,60 @@ class Knowledge:
         found = self._by_code(left)
         return Local(self.told * seen * share * (1 - share), self.told * (found - seen * share))
 
-    def best_cut(self, node: Summary) -> Candidate | None:
-        """The cut with the highest gain whose chance of failure is within the budget."""
+    def best_cut(self, node: Summary, spent: float = 0.0) -> Candidate | None:
+        """The cut with the highest gain whose chance of failure is within the budget.
+
+        ``spent``: chance of failure per record that the cuts above have taken. A cut may take a
+        part of what is left to its records, so that all cuts together stay within `RISK`.
+        """
         if node.size < 2 * self.least:
             return None
-        budget = RISK * node.size / self.records / _LEVELS
+        budget = _SPENDING * (RISK / self.records - spent) * node.size
         counts = counts_by_code(node.counts, self.values)
         riskiest = np.argsort(-counts / np.maximum(allowed(self.values.caps, node.size), 1))
-        candidates = [
-            candidate
+        families = [
+            family
             for scope, found in zip(self.scopes, node.scopes, strict=True)
+            if found.records[0].sum() >= self.least
             for number in range(len(self.columns))
             if number != scope.column
-            for candidate in self._candidates(
-                number, scope, found, node, counts, riskiest[:_RISKIEST]
-            )
+            for family in self._families(number, scope, found, node, counts, riskiest[:_RISKIEST])
         ]
-        candidates.sort(key=lambda each: -each.gain)
+        if not families:
+            return None
+        family_of = np.repeat(np.arange(len(families)), [len(each.gains) for each in families])
+        gains, sizes, predicted, in_wave, places = (
+            np.concatenate([getattr(each, name) for each in families])
+            for name in ("gains", "sizes", "predicted", "in_wave", "places")
+        )
+        column_of = np.array([each.column for each in families])[family_of]
+        order = np.argsort(-gains, kind="stable")
         chances = self.margins.chances()
-        for begin in range(0, len(candidates), _AT_ONCE):
-            tried = candidates[begin : begin + _AT_ONCE]
-            column = np.array([each.cut.column for each in tried])
-            sizes = np.array([each.size for each in tried])
-            share = self._shares(node, np.stack([each.predicted for each in tried]))
-            local = self._local(share, np.stack([each.in_wave for each in tried]), node.seen)
+        begin, end = 0, _AT_ONCE
+        while begin < len(order):
+            tried = order[begin:end]
+            column = column_of[tried]
+            share = self._shares(node, predicted[tried])
             failing = chance_of_excess(
                 counts,
                 share,
-                self._allowed(sizes),
-                self._allowed(node.size - sizes),
+                allowed(self.values.caps, sizes[tried, None]),
+                allowed(self.values.caps, node.size - sizes[tried, None]),
                 self.doubt(column, share),
                 chances[column],
-                1 - node.size / self.records,
-                local,
+                depth_of(node.size, self.records),
+                self._local(share, in_wave[tried], node.seen),
             )
-            for place in np.flatnonzero(failing <= budget).tolist():
-                return tried[place]
+            safe = np.flatnonzero(failing <= budget)
+            if len(safe):
+                best = tried[safe[0]]
+                family = families[family_of[best]]
+                cut = family.cut(int(places[best]), self.columns[family.column].size)
+                return Candidate(cut, int(sizes[best]), predicted[best], float(failing[safe[0]]))
+            begin, end = end, 3 * end
         return None
 
-    def _allowed(self, sizes: Int64Array) -> Int64Array:
-        return np.stack([allowed(self.values.caps, size) for size in sizes.tolist()])
-
-    def _candidates(
+    def _families(
         self,
         number: int,
         scope: Scope,
@@ -264,7 +287,7 @@ class Knowledge:
         node: Summary,
         counts: Int64Array,
         riskiest: Int64Array,
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[_Family]:
         """All cuts by a column inside a scope that leave halves large enough and gain something.
 
         Codes of an ordered column are cut at every border. Those of others are sorted by the
@@ -279,34 +302,57 @@ class Knowledge:
         if len(present) < (2 if whole else 1):
             return
         orders = [present]  # a cut takes codes from the front of an order
-        lengths = [len(present)]  # at most so many of them
         if column.positions is None:
             risky = self._shares(node, predicted[present])[:, riskiest] * counts[riskiest]
             by_risk = np.argsort(risky / records[present, None], axis=0, kind="stable")
             orders = list(present[by_risk].T)
-            lengths *= len(orders)
-            if whole:
-                orders += [np.roll(present, -place) for place in range(len(present))]
-                lengths += [1] * len(present)
         elif not whole:
             orders.append(present[::-1])
-            lengths *= 2
         density = _DENSITY * expected_loss(self.buckets, node.size)
-        for codes, length in zip(orders, lengths, strict=True):
+        for codes in orders:
             held, weight = records[codes].astype(np.float64), predicted[codes]
+            sizes = np.cumsum(held)
+            fits = self._fit(node, sizes)
+            if not fits.any():
+                continue
             if whole:
                 positions = None if column.positions is None else column.positions[codes]
-                gains = gain_by_prefix(held, weight, positions, column.step, length, density)
+                gains = gain_by_prefix(held, weight, positions, column.step, density)
             else:
                 gains = self._gain_of_separating(scope, node, held, weight, density)
-            sizes, weight = np.cumsum(held), np.cumsum(weight, axis=0)
-            waves = np.cumsum(in_wave[codes], axis=0)
-            fits = (sizes >= self.least) & (node.size - sizes >= self.least) & (gains > 0)
-            for place in np.flatnonzero(fits[:length]).tolist():
-                left = np.zeros(column.size, np.bool_)
-                left[codes[: place + 1]] = True
-                cut, size = Cut(number, left, scope), int(sizes[place])
-                yield Candidate(gains[place], cut, size, weight[place], waves[place])
+            places = np.flatnonzero(fits & (gains > 0))
+            yield _Family(
+                number,
+                scope,
+                codes,
+                False,
+                places,
+                gains[places],
+                sizes[places].astype(np.int64),
+                np.cumsum(weight, axis=0)[places],
+                np.cumsum(in_wave[codes], axis=0)[places],
+            )
+        fits = self._fit(node, records[present])
+        if column.positions is None and whole and fits.any():
+            held, weight = records[present].astype(np.float64), predicted[present]
+            gains = gain_by_code(held, weight, column.step, density)
+            places = np.flatnonzero(fits & (gains > 0))
+            codes = present[places]
+            yield _Family(
+                number,
+                scope,
+                present,
+                True,
+                places,
+                gains[places],
+                records[codes],
+                predicted[codes],
+                in_wave[codes],
+            )
+
+    def _fit(self, node: Summary, sizes: Int64Array | Float64Array) -> BoolArray:
+        """Whether halves of these sizes, and what is left of the node, are large enough."""
+        return np.asarray((sizes >= self.least) & (node.size - sizes >= self.least))
 
     def _gain_of_separating(
         self,
@@ -327,13 +373,8 @@ class Knowledge:
         mine, total = records[scope.code], float((records**2).sum())
         left = total - mine**2 + (mine - size) ** 2
         spread = size + left / np.maximum(node.size - size, 1) - total / node.size
-        whole = _difference(records, predicted, _UNORDERED, step, 0, len(records))
-        gains: Float64Array = density * step * spread + whole
-        for place in range(len(held)):
-            rest, share = records.copy(), predicted.copy()
-            rest[scope.code] -= size[place]
-            share[scope.code] -= weight[place]
-            gains[place] -= _difference(rest, share, _UNORDERED, step, 0, len(rest))
+        gains: Float64Array = density * step * spread
+        _add_separation(records, predicted, scope.code, size, weight, step, gains)
         return gains
 
     def check(self, node: Summary) -> None:
@@ -342,14 +383,37 @@ class Knowledge:
             raise CutError
 
 
+class _Family(NamedTuple):
+    """Cuts of a node that take codes from the front of an order, or one code each."""
+
+    column: int
+    scope: Scope
+    codes: Int64Array  # in their order
+    alone: bool  # whether each cut takes one code
+    places: Int64Array  # [cuts]: the last code that each cut takes
+    gains: Float64Array  # [cuts]
+    sizes: Int64Array  # [cuts]: records in the left half
+    predicted: Float64Array  # [cuts, classes]: predicted for the left half
+    in_wave: Float64Array  # [cuts, classes]: of the first wave, in the left half
+
+    def cut(self, place: int, size: int) -> Cut:
+        """The cut that ends at a place; ``size``: number of codes of the column."""
+        left = np.zeros(size, np.bool_)
+        left[self.codes[place if self.alone else 0 : place + 1]] = True
+        return Cut(self.column, left, self.scope)
+
+
 class Candidate(NamedTuple):
     """A cut that may be made."""
 
-    gain: float
     cut: Cut
     size: int  # records in the left half
     predicted: Float64Array  # [classes]: predicted for the left half
-    in_wave: Float64Array  # [classes]: of the first wave, in the left half
+    chance: float  # that a half breaks a cap
+
+    def spent(self, before: float, size: int) -> float:
+        """Chance of failure per record after the cut of a node with ``size`` records."""
+        return before + self.chance / size
 
 
 def gain_by_prefix(
@@ -357,10 +421,9 @@ def gain_by_prefix(
     weight: Float64Array,
     positions: Float64Array | None,
     step: float,
-    length: int,
     density: float,
 ) -> Float64Array:
-    """What cuts after each of the first ``length`` codes gain; 0 for the others.
+    """What cuts after each of the codes gain.
 
     Two things make boxes wide. Values go with the column, so that buckets do not hold the same
     codes: that part of the loss counts in full. And records differ; most of that part is avoided
@@ -370,14 +433,22 @@ def gain_by_prefix(
     ordered column, ``step`` of others.
     """
     gains = np.zeros(len(held))
-    places = _UNORDERED if positions is None else positions
-    _set_gains(held, weight, places, step, length, gains)
-    size = np.cumsum(held)[:length]
+    _set_gains(held, weight, _UNORDERED if positions is None else positions, step, gains)
     if positions is None:
-        spread = step * unordered_gain(size, np.cumsum(held**2)[:length], held)
+        spread = step * unordered_gain(np.cumsum(held), np.cumsum(held**2), held)
     else:
-        spread = np.append(ordered_gain(positions, held), 0.0)[:length]
-    gains[:length] += density * spread
+        spread = np.append(ordered_gain(positions, held), 0.0)
+    return np.asarray(gains + density * spread)
+
+
+def gain_by_code(
+    held: Float64Array, weight: Float64Array, step: float, density: float
+) -> Float64Array:
+    """What it gains to cut off each code of an unordered column; see `gain_by_prefix`."""
+    gains: Float64Array = density * step * unordered_gain(held, held**2, held)
+    for code in range(len(held)):
+        alone = slice(code, code + 1)
+        _add_separation(held, weight, code, held[alone], weight[alone], step, gains[alone])
     return gains
 
 
@@ -387,15 +458,34 @@ def _set_gains(
     weight: Float64Array,
     positions: Float64Array,
     step: float,
-    length: int,
     gains: Float64Array,
 ) -> None:
     """Set how much less classes differ by the column inside the halves than in the whole."""
     size = len(held)
     whole = _difference(held, weight, positions, step, 0, size)
-    for end in range(1, length + 1):
+    for end in range(1, size + 1):
         left = _difference(held, weight, positions, step, 0, end)
         gains[end - 1] = whole - left - _difference(held, weight, positions, step, end, size)
+
+
+@njit(cache=True, nogil=True)
+def _add_separation(
+    records: Float64Array,
+    predicted: Float64Array,
+    code: int,
+    size: Float64Array,
+    weight: Float64Array,
+    step: float,
+    gains: Float64Array,
+) -> None:
+    """Add how much less classes differ by a column once some records of a code are separated."""
+    unordered = np.zeros(0)
+    whole = _difference(records, predicted, unordered, step, 0, len(records))
+    rest, share = records.copy(), predicted.copy()
+    for place in range(len(size)):
+        rest[code] = records[code] - size[place]
+        share[code] = predicted[code] - weight[place]
+        gains[place] += whole - _difference(rest, share, unordered, step, 0, len(rest))
 
 
 @njit(cache=True, nogil=True)
@@ -474,12 +564,17 @@ class Node(NamedTuple):
 
     rows: Int64Array
     wave: Int64Array  # records of the first wave in the same part
+    spent: float = 0.0  # chance of failure per record that the cuts above have taken
 
-    def halves(self, codes: Int32Array, wave: WaveEvidence, cut: Cut) -> tuple[Node, Node]:
+    def halves(self, codes: Int32Array, wave: WaveEvidence, made: Candidate) -> tuple[Node, Node]:
         """Cut the node; ``codes`` [columns, n]."""
-        left = cut.sides(codes[:, self.rows])
-        first = cut.sides(wave.codes[:, self.wave])
-        return Node(self.rows[left], self.wave[first]), Node(self.rows[~left], self.wave[~first])
+        left = made.cut.sides(codes[:, self.rows])
+        first = made.cut.sides(wave.codes[:, self.wave])
+        spent = made.spent(self.spent, len(self.rows))
+        return (
+            Node(self.rows[left], self.wave[first], spent),
+            Node(self.rows[~left], self.wave[~first], spent),
+        )
 
 
 def grow(
@@ -516,6 +611,8 @@ def grow(
     node_of = np.zeros(len(values), np.int32)
     blocks: list[Int64Array] = []
     nodes = list(nodes)
+    refused: list[Node] = []  # no cut was safe; tried again when more is known
+    learned = False  # since the first of them was refused
     while True:
         shares = known.association.predicted(indices)
         made: list[tuple[Summary, Candidate, Summary]] = []
@@ -525,21 +622,25 @@ def grow(
                 blocks.append(node.rows)
                 continue
             found = summary(known, codes, values, shares, node)
-            best = known.best_cut(found)
+            best = known.best_cut(found, node.spent)
             if best is None:
-                following.append(node)
+                refused.append(node)
                 continue
-            halves = node.halves(codes, known.wave, best.cut)
+            halves = node.halves(codes, known.wave, best)
             counted = [Summary.counted(known, values[half.rows]) for half in halves]
             for half in counted:
                 known.check(half)
             made.append((found, best, counted[0]))
             following += halves
+        leaves = [*blocks, *[node.rows for node in (*refused, *following)]]
         nodes = following
         if not made:
-            return [*blocks, *[node.rows for node in nodes]]
+            if not learned:
+                return leaves
+            nodes, refused, learned = refused, [], False
+            continue
         known.learn(made)
-        leaves = [*blocks, *[node.rows for node in nodes]]
+        learned = learned or bool(refused)
         for number, rows in enumerate(leaves):
             node_of[rows] = number
         counts = [np.bincount(values[rows], minlength=len(known.seen)) for rows in leaves]
@@ -584,36 +685,35 @@ def _histograms(
     in_wave: Int64Array,
 ) -> Histograms:
     """Histograms of some rows and of some records of the first wave."""
-    records, predicted = [], []
-    for column, mine in zip(known.columns, codes, strict=True):
-        held = np.zeros(column.size, np.int64)
-        weight = np.zeros((column.size, shares.shape[1]))
-        _add_up(rows, mine, shares, held, weight)
-        records.append(held)
-        predicted.append(weight)
+    held = np.zeros(known.starts[-1], np.int64)
+    weight = np.zeros((known.starts[-1], shares.shape[1]))
+    _add_up(rows, codes, shares, known.starts, held, weight)
+    borders = known.starts[1:-1]
+    records, predicted = np.split(held, borders), np.split(weight, borders)
     return Histograms(tuple(records), tuple(predicted), wave_histogram(known, in_wave))
 
 
 def wave_histogram(known: Knowledge, places: Int64Array) -> tuple[Float64Array, ...]:
     """By column, [codes, classes]: what is known about some records of the first wave."""
-    found = []
-    for column, codes in zip(known.columns, known.wave.codes, strict=True):
-        seen = np.zeros((column.size, known.wave.held.shape[1]))
-        np.add.at(seen, codes[places], known.wave.held[places])
-        found.append(seen)
-    return tuple(found)
+    held = np.zeros(known.starts[-1], np.int64)
+    seen = np.zeros((known.starts[-1], known.wave.held.shape[1]))
+    _add_up(places, known.wave.codes, known.wave.held, known.starts, held, seen)
+    return tuple(np.split(seen, known.starts[1:-1]))
 
 
 @njit(cache=True, nogil=True)
 def _add_up(
     rows: Int64Array,
     codes: Int32Array,
-    shares: Float32Array,
+    shares: Float32Array | Float64Array,
+    starts: Int64Array,
     held: Int64Array,
     weight: Float64Array,
 ) -> None:
-    for row in rows:
-        code = codes[row]
-        held[code] += 1
-        for c in range(shares.shape[1]):
-            weight[code, c] += shares[row, c]
+    """Count rows by the codes of every column; those of a column begin at its start."""
+    for column in range(len(codes)):
+        for row in rows:
+            code = starts[column] + codes[column, row]
+            held[code] += 1
+            for c in range(shares.shape[1]):
+                weight[code, c] += shares[row, c]

@@ -26,10 +26,10 @@ from mottle.typing import Int32Array, Int64Array
     "nh",
     title="every record generalized with its k - 1 neighbours in a ring",
     paper="NH10",
-    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS,
+    offers=Capability.K_ANONYMITY | Capability.EQUAL_CAPS | Capability.PEOPLE,
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
-    chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY),
+    chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY | Capability.PEOPLE),
     decides_by=DecidesBy.BOTH,
     mixed_decision="a partition is split only if its parts are ℓ-diverse",
 )
@@ -43,11 +43,17 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     With ℓ-diversity (§6) any ℓ consecutive records carry different values. The assignment is then
     one rotation of the whole ring, so that an individual's matches carry consecutive values; the
     paper's random walk mixes rotations, and an adversary who sees a value repeated can rule it out.
+
+    Where people have several rows, any k consecutive records are those of k people, in the same
+    way; the assignment is drawn as without, because the ring does not depend on sensitive values.
     """
     if demand.capped:
         demand.one_column("nh")
         return _diverse_rings(codes, demand, context)
-    members, starts = lexicographic_partitions(codes, demand.degree)
+    if demand.people is None:
+        members, starts = lexicographic_partitions(codes, demand.degree)
+    else:
+        members, starts = rings_of_people(codes, demand)
     degrees = np.full(len(starts) - 1, demand.degree, np.int32)
     return Arrangement(Graph.rings(members, starts, degrees))
 
@@ -67,6 +73,21 @@ def _diverse_rings(codes: Codes, demand: Demand, context: MethodContext) -> Arra
     graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
     facts = {"partitions": len(partitions.starts) - 1, "rings": len(rings.degrees)}
     return Arrangement(graph, facts, Draw.ROTATION)
+
+
+def rings_of_people(codes: Codes, demand: Demand) -> tuple[Int32Array, Int64Array]:
+    """Rows ring after ring, any k consecutive ones of different people, and where rings begin.
+
+    Partitions, splits and rings of §6, with the person in the place of the sensitive value and k in
+    that of ℓ: nobody has more than a k-th part of a partition.
+    """
+    assert demand.people is not None
+    order, rows = _sorted_rows(codes)
+    people, k = demand.people[order], demand.degree
+    partitions = Partitions(*diverse_partitions(rows, people, int(people.max()) + 1, k, k))
+    split = split_huge(partitions, people, k, k)
+    rings = order_rings(split, people, np.arange(len(people)), k, k)
+    return order[rings.places].astype(np.int32), rings.starts
 
 
 def _sorted_rows(codes: Codes) -> tuple[Int64Array, Int32Array]:

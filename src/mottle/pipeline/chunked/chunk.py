@@ -20,10 +20,12 @@ import pyarrow as pa
 from mottle import methods
 from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.encode import encode_in
+from mottle.encoding.people import person_keys
 from mottle.encoding.sensitive import SensitiveValues, as_counted, codes_among
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
+from mottle.guarantees.people import people_of_keys
 from mottle.methods.base import BucketDecision
 from mottle.methods.buckets import records
 from mottle.methods.buckets.buckets import wave_seconds
@@ -46,7 +48,8 @@ from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.csprng import Purpose, Secret
 
-TIEBREAK, CHUNK, SLOT = "tiebreak", "chunk", "slot"  # columns in addition to the coded ones
+# Columns in addition to the coded ones.
+TIEBREAK, CHUNK, SLOT, PERSON = "tiebreak", "chunk", "slot", "person"
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class RowCodec:
     sensitive: tuple[tuple[Column, SensitiveValues], ...]  # empty when values are not capped
     unchanged: tuple[PublishedColumn, ...]
     numbered: bool = False  # whether rows carry their number in the input, for the owner's links
+    people: bool = False  # whether rows carry a number of their person, of people with several
 
     @property
     def packing(self) -> Packing:
@@ -90,6 +94,7 @@ class RowCodec:
                 *[(name, pa.int32()) for name in self.values],
                 *zip(self.kept, types, strict=True),
                 *([(ROW, pa.int64())] if self.numbered else []),
+                *([(PERSON, pa.int64())] if self.people else []),
             ]
         )
 
@@ -121,6 +126,9 @@ class RowCodec:
             kept = rows.column(column.name).cast(column.value_type)
             columns.append(as_counted(kept) if column.role is Role.SENSITIVE else kept)
         columns += [np.arange(first, first + rows.num_rows)] if self.numbered else []
+        if self.people:
+            assert self.schema.person is not None
+            columns.append(person_keys(rows.column(self.schema.person)))
         return pa.table(columns, schema=self.fields)
 
     def value_numbers(self, codes: list[Int32Array]) -> Int64Array:
@@ -242,7 +250,7 @@ class ChunkedPlan:
         values = len(codes_by_value(self.demand))
         nowhere = np.zeros(rows.num_rows, np.int64)
         uncut = BucketDecision(
-            buckets, np.empty((values, 0)), None, nowhere, (np.empty(0, np.int64),)
+            buckets, np.empty((values, 0)), None, nowhere, (np.empty(0, np.int64),), (0.0,)
         )
         seconds = wave_seconds(self.settings.effort)
         done = self._publish(number, rows, uncut, seconds, lambda _: None)
@@ -364,6 +372,9 @@ class ChunkedPlan:
 
     def _demand(self, rows: pa.Table) -> Demand:
         demand = self.demand
+        if self.codec.people:
+            keys = rows.column(PERSON).to_numpy()
+            demand = replace(demand, people=people_of_keys(keys, demand.degree))
         if not demand.capped:
             return demand
         return replace(demand, sensitive_codes=self.sensitive_codes(rows))

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from mottle import methods
+from mottle.encoding.people import check_named
 from mottle.encoding.sensitive import SensitiveValues, join_counts
 from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
@@ -36,6 +37,7 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
 from mottle.pipeline.settings import Settings, check_schema
+from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
 from mottle.release.value_totals import Totals, least_total
 from mottle.schema.model import Schema
@@ -46,8 +48,11 @@ from mottle.utils.csprng import Secret
 class Engine(Protocol):
     """Moves the rows of a table that is worked on in chunks."""
 
-    def survey(self, schema: Schema) -> DomainSurvey:
-        """Read all rows once to find the domains and how often sensitive values occur."""
+    def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
+        """Read all rows to find the domains and how often sensitive values occur.
+
+        The values of the columns ``to_count`` are counted as `DomainSurvey.repeats`.
+        """
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
         """Code all rows and store them so that they can be read along the locality order.
@@ -103,6 +108,12 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         The method does not work in chunks, or does not give the guarantee.
     """
     check_schema(schema)
+    if schema.per_person is not None:
+        raise UsageError(
+            "One row per person is made in memory only.",
+            "Leave out --memory and --engine, or make one row per person before, for instance by"
+            " GROUP BY in a database.",
+        )
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
     if chosen.name != "auto" and not chosen.gives_in_chunks(guarantee):
@@ -137,6 +148,7 @@ def drive(
     secret: Secret,
     clock: Clock,
     *,
+    to_count: Sequence[str] = (),
     numbered: bool = False,
 ) -> ChunkedRun:
     """Anonymize a table chunk by chunk.
@@ -155,6 +167,8 @@ def drive(
         Key of the whole run.
     clock : Clock
         Times the stages.
+    to_count : sequence of str
+        The columns that may name people; see `mottle.pipeline.unit.columns_to_count`.
     numbered : bool
         Whether rows carry their number in the input, for the owner's links.
 
@@ -165,20 +179,24 @@ def drive(
 
     Raises
     ------
+    UsageError
+        An identifying column repeats, and nothing says what one row is.
     GuaranteeError
         The table cannot have the guarantee.
     PrivacyError
         An invariant does not hold.
     """
     with clock.stage("survey"):
-        survey = engine.survey(schema)
+        survey = engine.survey(schema, to_count)
         guarantee.check_feasible(survey.rows)
+        people = _check_unit(schema, guarantee, settings, survey)
         codec = RowCodec(
             schema,
             survey.domains(settings.representation),
             survey.sensitive_columns(),
             survey.unchanged_columns(),
             numbered,
+            people is not None and people.repeated,
         )
         warn_about(survey.unchanged)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
@@ -213,6 +231,20 @@ def drive(
     return ChunkedRun(
         plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
     )
+
+
+def _check_unit(
+    schema: Schema, guarantee: Guarantee, settings: Settings, survey: DomainSurvey
+) -> Repeats | None:
+    """Check what one row is taken for; returns how often people occur, if a column names them."""
+    check_repeats(schema, survey.repeats)
+    if schema.person is None:
+        return None
+    (people,) = survey.repeats
+    check_named(people.column, survey.rows - people.rows, survey.rows)
+    method = methods.get(settings.method)
+    check_people(people.column, people.most, survey.rows, guarantee, method)
+    return people
 
 
 def _decide(engine: Engine, plan: ChunkedPlan) -> ChunkedPlan:
@@ -328,6 +360,7 @@ def _certify(
         facts["wave"] = plan.decision.wave
         facts["blocks"] -= plan.decision.first_chunk  # every first wave is a chunk and no block
     chosen = methods.get(settings.method)
+    people = survey.repeats[0] if codec.schema.person is not None else None
     return certify(
         total,
         settings,
@@ -348,5 +381,11 @@ def _certify(
         seconds=clock.seconds,
         least_total=least_total(plan.demand) if settings.totals else None,
         unchanged=survey.unchanged,
+        unit=unit_facts(
+            codec.schema,
+            people=people,
+            largest_share=total.people.get("largest_share"),
+            k=plan.demand.degree,
+        ),
         engine=engine,
     )

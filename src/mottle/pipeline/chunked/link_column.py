@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mottle.io.link_file import BLOCKS, private_file, recognizing
+from mottle.io.link_file import BLOCKS, about_original, private_file
 from mottle.release.links import Links
+from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils.table_digest import Fingerprint
 
@@ -56,7 +57,11 @@ class LinkWriter:
     """Writes the link file while the rows of a release are written in their order."""
 
     def __init__(
-        self, path: Path, blocks: Sequence[int], fingerprint: Fingerprint | None = None
+        self,
+        path: Path,
+        blocks: Sequence[int],
+        fingerprint: Fingerprint | None = None,
+        reading: ReadOptions | None = None,
     ) -> None:
         """Create the file; ``blocks`` are the numbers of blocks of all chunks."""
         path.unlink(missing_ok=True)  # left by an earlier attempt
@@ -67,7 +72,7 @@ class LinkWriter:
         self._packer = zlib.compressobj()
         self._packed: list[bytes] = []
         self._file = pq.ParquetWriter(path, Links.SCHEMA, compression="zstd")
-        self._file.add_key_value_metadata(recognizing(fingerprint))
+        self._file.add_key_value_metadata(about_original(fingerprint, reading))
 
     def add(self, links: pa.ChunkedArray, examples: int) -> None:
         """Write the links of more rows; the true originals of the first ``examples`` are kept."""

@@ -20,6 +20,7 @@ from mottle.encoding.encode import comparable, encode_column, encode_in, kind_of
 from mottle.encoding.sensitive import SensitiveValues, count_values, with_breaks
 from mottle.errors import DataError, UsageError
 from mottle.kinds.columns import SchemaColumn
+from mottle.pipeline.unit import Repeats
 from mottle.release.column import PublishedColumn
 from mottle.release.publish import check_publishable
 from mottle.release.unchanged import unchanged_of
@@ -46,6 +47,8 @@ class DomainSurvey:
     orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
     missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
     some_rows: list[pa.Table] = field(default_factory=list)  # see `keep_some`
+    # How often the values of columns occur that may name people; see `mottle.pipeline.unit`.
+    repeats: tuple[Repeats, ...] = ()
 
     def __post_init__(self) -> None:
         check_publishable(self.types.empty_table(), self.schema)
@@ -63,7 +66,7 @@ class DomainSurvey:
         check_publishable(rows, self.schema)
         for column in self.schema.columns:
             values = rows.column(column.name)
-            if pa.types.is_dictionary(values.type) and column.role is not Role.IDENTIFYING:
+            if pa.types.is_dictionary(values.type) and not column.role.removed:
                 order = tuple(dictionary_order(values, column.name).to_pylist())
                 self.orders.setdefault(column.name, {})[order] = None
             if column.role is Role.QUASI_IDENTIFYING:

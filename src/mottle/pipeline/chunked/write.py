@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -20,13 +19,14 @@ from mottle.io.write_release import (
     write_secretly,
 )
 from mottle.pipeline.chunked.link_column import LinkWriter
-from mottle.pipeline.destination import INTERNAL, LINK_FILE, Companions
+from mottle.pipeline.destination import INTERNAL, LINK_FILE, Companions, Outgoing
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.rows import StoredRows
 from mottle.report.body import EXAMPLES
 from mottle.report.report import page_of
+from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
 
 
@@ -34,12 +34,13 @@ def write_files(
     tables: Iterable[pa.Table],
     columns: tuple[PublishedColumn, ...],
     certificate: Certificate,
-    folder: Path,
+    outgoing: Outgoing,
     *,
     companions: Companions | None = None,
     original: Source | None = None,
     blocks: Sequence[int] = (),
     fingerprint: Fingerprint | None = None,
+    reading: ReadOptions | None = None,
     text: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Certificate:
@@ -54,8 +55,8 @@ def write_files(
         The published columns.
     certificate : Certificate
         The certificate without checksums.
-    folder : Path
-        The folder of the files.
+    outgoing : Outgoing
+        Where the files go; it gets the certificate.
     companions : Companions, optional
         What is written in addition; by default nothing.
     original : Source, optional
@@ -64,6 +65,8 @@ def write_files(
         The number of blocks of the graph of every chunk, for the links.
     fingerprint : Fingerprint, optional
         By which the original is recognized, for the links.
+    reading : ReadOptions, optional
+        How the original was read, for the links and the reports.
     text : bool
         Whether a CSV file is written.
     on_progress : callable
@@ -80,7 +83,9 @@ def write_files(
         There are more or fewer rows than the certificate states.
     """
     companions = companions or Companions(report=False)
-    links = LinkWriter(folder / LINK_FILE, blocks, fingerprint) if companions.numbered else None
+    folder, links = outgoing.folder, None
+    if companions.numbered:
+        links = LinkWriter(outgoing.owner[LINK_FILE], blocks, fingerprint, reading)
     schema = pa.schema([column.field() for column in columns])
     began = time.perf_counter()
     release = ReleaseData(schema.empty_table(), columns)
@@ -102,8 +107,10 @@ def write_files(
         sha256={name: sha256_of(folder / name) for name in names},
     )
     people = [] if links is None else links.examples
-    _write_reports(folder, columns, certificate, companions, original, people)
+    release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate, reading=reading)
+    _write_reports(outgoing, release, companions, original, people)
     write_certificate(certificate, folder)
+    outgoing.certificate = certificate
     return certificate
 
 
@@ -115,19 +122,17 @@ def _without_links(tables: Iterable[pa.Table], links: LinkWriter) -> Iterator[pa
 
 
 def _write_reports(
-    folder: Path,
-    columns: tuple[PublishedColumn, ...],
-    certificate: Certificate,
+    outgoing: Outgoing,
+    release: ReleaseData,
     companions: Companions,
     original: Source | None,
     people: Sequence[int],
 ) -> None:
     """Write the public report and the owner's, from the rows that have been written."""
-    release = ReleaseData(StoredRows(folder / PARQUET), columns, certificate)
+    certificate = release.certificate
     if companions.report:
-        (folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
+        (outgoing.folder / REPORT).write_text(page_of(release)(certificate), encoding="utf-8")
     if companions.internal is not None:
         assert original is not None
         owner = companions.internal.owner_of(original, people)
-        (folder / INTERNAL).unlink(missing_ok=True)  # left by an earlier attempt
-        write_secretly(page_of(release, owner)(certificate), folder / INTERNAL)
+        write_secretly(page_of(release, owner)(certificate), outgoing.owner[INTERNAL])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import pickle
 import secrets
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ import pyarrow.dataset
 
 from mottle.errors import PrivacyError, UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.guarantees.people import ChunkShareError
 from mottle.io.batch_source import ROWS_PER_BATCH
 from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.decision import WaveRelease
@@ -52,6 +53,7 @@ from mottle.pipeline.spark.tasks import (
     publish_wave,
     published_fields,
 )
+from mottle.pipeline.unit import Repeats, columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.schema.model import Role, Schema
 from mottle.typing import Int64Array
@@ -199,7 +201,8 @@ def anonymize_owned(
         if owned is not None:
             cut = {"name": "spark", "rows": chunk_rows}
             secret = owned.secret(covering, guarantee, settings, cut)
-        done = drive(engine, covering, guarantee, settings, secret, clock)
+        to_count = columns_to_count(schema, arrow_schema(df))
+        done = drive(engine, covering, guarantee, settings, secret, clock, to_count=to_count)
         with clock.stage("shuffle"):
             released = engine.shuffle(done.plan)
     clock.report_end()
@@ -237,7 +240,7 @@ class SparkEngine:
         self.waves: list[DataFrame] = []
         self._known_parts: SparkParts | None = None
 
-    def survey(self, schema: Schema) -> DomainSurvey:
+    def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
         """Count how often values occur, by one aggregation over all columns that matter."""
         from pyspark.sql import functions as sql
 
@@ -262,8 +265,23 @@ class SparkEngine:
                 survey.rows = int(times.sum())
             else:
                 survey.add_counts(column.name, values, times)
+        survey.repeats = tuple(self._repeats(name) for name in to_count)
         self.types, self.rows = survey.types, survey.rows
         return survey
+
+    def _repeats(self, name: str) -> Repeats:
+        """Count the different values of a column, and how often the most frequent one occurs."""
+        from pyspark.sql import functions as sql
+
+        column = sql.col(named(name))
+        counted = (
+            self.df.where(column.isNotNull())
+            .groupBy(column)
+            .agg(sql.count(sql.lit(1)).alias(_TIMES))
+        )
+        times = sql.col(named(_TIMES))
+        found = counted.agg(sql.sum(times), sql.count(times), sql.max(times)).first()
+        return Repeats(name, *(int(number or 0) for number in found or (0, 0, 0)))
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
         """Code all rows and count combinations of sensitive codes."""
@@ -318,8 +336,9 @@ class SparkEngine:
         try:
             self.published = self.keep("chunks", made)
         except PythonException as failed:
-            if CutError.__name__ in str(failed):  # workers can only pass text on
-                raise CutError from failed
+            for error in (CutError, ChunkShareError):
+                if error.__name__ in str(failed):  # workers can only pass text on
+                    raise error from failed
             raise
         for wave in self.waves:
             self.published = self.published.union(wave)

@@ -15,10 +15,12 @@ import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import hidden_folder, translating_os_errors
-from mottle.io.batch_source import TextOptions, copied, open_source, parquet_source
-from mottle.io.databases import DatabaseTable
+from mottle.io.atomic_write import translating_os_errors
+from mottle.io.batch_source import copied, open_source, parquet_source
+from mottle.io.changing_input import InputState
+from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
+from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Progress
@@ -26,6 +28,7 @@ from mottle.pipeline.release import Release
 from mottle.pipeline.spark.engine import anonymize_owned
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.utils.option_values import check_key
 
 if TYPE_CHECKING:
@@ -39,13 +42,14 @@ def anonymize_file(
     output: str | Path | DatabaseTable,
     *,
     master: str = "local[*]",
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     key: str | Path | bytes | None = None,
     overwrite: bool = False,
     another_draw: bool = False,
     report: bool = True,
     internal: InternalReport | None = None,
+    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Release:
@@ -63,7 +67,7 @@ def anonymize_file(
         A folder, or a table of a database.
     master : str
         The cluster: ``spark://…``, ``yarn``, ``k8s://…`` or ``local[*]``.
-    text : TextOptions, optional
+    text : ReadOptions, optional
         Delimiter, quote, encoding and missing values of a text file.
     source : str
         A name for ``data``, for messages and reports.
@@ -78,6 +82,8 @@ def anonymize_file(
         As for `Release.save`.
     internal : InternalReport, optional
         As for `Release.save`, without examples.
+    work : str or Path, optional
+        As for `mottle.anonymize_stream`. A cluster needs one that all its machines can reach.
     progress : callable, optional
         As for `mottle.anonymize`.
     **options : object
@@ -91,7 +97,8 @@ def anonymize_file(
     Raises
     ------
     UsageError
-        Spark is not installed, or the internal report asks for examples.
+        Spark is not installed, the internal report asks for examples, or a cluster has no place
+        for intermediate rows.
     """
     if internal is not None and internal.examples:
         raise UsageError(
@@ -103,12 +110,23 @@ def anonymize_file(
         "another_draw": another_draw,
         "report": report,
     }
+    if not master.startswith("local") and work is None and VARIABLE not in os.environ:
+        raise UsageError(
+            "The machines of a cluster need a common folder for intermediate rows.",
+            "Name one that all of them can reach with --work DIR.",
+        )
     check_key(key, options.get("seed"), options.get("effort"))
     destination = Destination.of(output, private=None, internal=internal, key=key, **written)
     destination.check()
-    folder = destination.folder
-    with translating_os_errors(folder), hidden_folder(folder) as stage:
-        rows = _as_parquet(data, stage, text or TextOptions(), source)
+    root = work_folder(work, published=destination.published)
+    note = {
+        "command": f"anonymize {redacted(source) or 'rows'} to {destination.named} on Spark",
+        "target": destination.named,
+    }
+    with translating_os_errors(root), temporary_run_folder(root, note) as stage:
+        before = None if isinstance(data, pa.RecordBatchReader) else InputState(Path(data))
+        reading = (text or ReadOptions()).over(schema.reading)
+        rows = _as_parquet(data, stage, reading, source)
         owned = None
         if key is not None:
             opened = parquet_source(rows, source)
@@ -129,13 +147,16 @@ def anonymize_file(
             if internal is not None:
                 owner = internal.owner_of(parquet_source(rows, source), ())
                 internal = replace(internal, owner=owner)
+            if before is not None:
+                before.check()
+            release = replace(release, reading=reading)
             certificate = release.save(output, internal=internal, **written)
     stored = destination.rows(release.stored.schema, certificate)
     return Release(stored, release.columns, certificate)
 
 
 def _as_parquet(
-    data: str | Path | pa.RecordBatchReader, stage: Path, text: TextOptions, name: str
+    data: str | Path | pa.RecordBatchReader, stage: Path, text: ReadOptions, name: str
 ) -> Path:
     """Return a path that Spark can read: that of the input, or of a copy."""
     copy = stage / "input.parquet"

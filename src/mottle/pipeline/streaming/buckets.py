@@ -16,6 +16,7 @@ from mottle.methods.buckets.partitioned.shares import RegionRows, Result, RowSha
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan
 from mottle.pipeline.streaming.external_sort import SortedRows
 from mottle.typing import Int64Array
+from mottle.utils.private_folders import new_private_file
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class ChunkRows:
             partitions = StreamedPartitions(self._plan, self._rows, tier.share)
             rows = self._plan.with_slots(tier, section, partitions.read(section))
             chunks, first = np.unique(rows.column(CHUNK).to_numpy(), return_index=True)
+            new_private_file(path)
             with (
                 pa.OSFile(str(path), "wb") as file,
                 pa.ipc.new_file(

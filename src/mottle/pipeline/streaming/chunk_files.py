@@ -20,6 +20,7 @@ from mottle.errors import PrivacyError
 from mottle.io.atomic_write import write_atomic
 from mottle.pipeline.measurements import Measurements
 from mottle.utils.csprng import Purpose, Secret
+from mottle.utils.private_folders import new_private_file
 
 
 class ChunkFiles:
@@ -43,6 +44,7 @@ class ChunkFiles:
         by_partition = table.take(pa.array(np.argsort(partition, kind="stable")))
         ends = np.cumsum(np.bincount(partition, minlength=self._partitions))
         path = self._path(number, "arrow")
+        new_private_file(path)
         with pa.OSFile(str(path), "wb") as file:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             with pa.ipc.new_file(file, table.schema, options=options) as writer:

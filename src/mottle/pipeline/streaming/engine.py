@@ -1,7 +1,8 @@
 """The streaming engine: survey, sort on disk, anonymize chunk by chunk, shuffle all rows.
 
-All files are in one hidden folder until the release is complete. If a run is interrupted, finished
-chunks and the run's secret stay there, and the same command resumes from them.
+Rows and the run's secret are in the private work folder (`io/work_folder.py`), outside the folder
+that is published. If a run is interrupted, they stay there, and the same command resumes from the
+finished chunks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -20,26 +21,20 @@ import numpy as np
 import pyarrow as pa
 
 from mottle._version import __version__
-from mottle.errors import DataError
 from mottle.guarantees.base import Guarantee
-from mottle.io.atomic_write import (
-    empty_folder,
-    finish_interrupted,
-    resumable_folder,
-    translating_os_errors,
-    write_atomic,
-)
+from mottle.io.atomic_write import translating_os_errors, write_atomic
 from mottle.io.batch_source import (
     Source,
-    TextOptions,
     content_hash,
     copied,
     open_source,
     rows_hash,
 )
-from mottle.io.databases import DatabaseTable
+from mottle.io.changing_input import InputState
+from mottle.io.databases import DatabaseTable, redacted
 from mottle.io.owner_key import owner_key
 from mottle.io.read_release import load_release
+from mottle.io.work_folder import empty_folder, run_folder, work_folder
 from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
@@ -49,16 +44,19 @@ from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
 from mottle.pipeline.measurements import Measurements
-from mottle.pipeline.owner import OwnedTable, described_columns
+from mottle.pipeline.owner import OwnedTable, described_columns, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.streaming.buckets import ChunkRows, StreamedPartitions
 from mottle.pipeline.streaming.chunk_files import ChunkFiles
 from mottle.pipeline.streaming.external_sort import SortedRows, sort_to_parquet
+from mottle.pipeline.streaming.value_counts import count_values
+from mottle.pipeline.unit import columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
+from mottle.schema.reading import ReadOptions
 from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
@@ -78,7 +76,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     key: str | Path | bytes | None = None,
-    text: TextOptions | None = None,
+    text: ReadOptions | None = None,
     source: str = "",
     chunk_rows: int | None = None,
     totals: bool = True,
@@ -87,6 +85,7 @@ def anonymize(
     report: bool = True,
     private: str | Path | None = None,
     internal: InternalReport | None = None,
+    work: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Release:
     """Anonymize a table that does not fit into memory.
@@ -104,7 +103,7 @@ def anonymize(
     guarantee : Guarantee
         As for `mottle.anonymize`.
     output : str, Path or DatabaseTable
-        A folder, or `DatabaseTable(url, table)`; then the run works in the current folder.
+        A folder, or `DatabaseTable(url, table)`.
     memory : str or int
         The memory that the process may use, such as ``"4GB"``. It determines how many rows are
         worked on at once, as docs/scale.md describes.
@@ -121,8 +120,8 @@ def anonymize(
         As for `mottle.anonymize`.
     key : str, Path or bytes, optional
         As for `mottle.anonymize`. Memory and rows per chunk are among the options that decide.
-    text : TextOptions, optional
-        Delimiter, quote, encoding and missing values of a text file.
+    text : ReadOptions, optional
+        How a file is read, completed by the options of the schema.
     source : str
         A name for ``data`` when it is a reader, by which an interrupted run is recognized.
     chunk_rows : int, optional
@@ -139,6 +138,9 @@ def anonymize(
         As for `Release.save`.
     internal : InternalReport, optional
         As for `Release.save`; its owner does not have to name the original.
+    work : str or Path, optional
+        Where the private folder for intermediate rows is made, instead of ``$MOTTLE_WORK``, the
+        user's cache or the folder for temporary files (docs/files.md).
     progress : callable, optional
         As for `mottle.anonymize`; in addition, with the share of a stage's rows that are done.
 
@@ -154,7 +156,7 @@ def anonymize(
     SchemaError, DataError, GuaranteeError
         As for `mottle.anonymize`.
     StorageError
-        Files exist already or cannot be written.
+        Files exist already or cannot be written, or there is no place for intermediate rows.
 
     Examples
     --------
@@ -179,6 +181,7 @@ def anonymize(
         key=key,
     )
     check_chunked(schema, guarantee, settings)
+    reading = (text or ReadOptions()).over(schema.reading)
     limit = memory_bytes(memory)
     destination = Destination.of(
         output,
@@ -189,7 +192,6 @@ def anonymize(
         another_draw=another_draw,
         key=key,
     )
-    target = destination.folder
     named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
     command = _key(
         named,
@@ -198,19 +200,26 @@ def anonymize(
         settings,
         limit,
         chunk_rows,
-        text or TextOptions(),
+        reading,
         destination.named,
         destination.companions.numbered,
     )
-    if finish_interrupted(target, command):
-        return Release.of(load_release(target, in_memory=False))
+    root = work_folder(work, published=destination.published)
+    note = {
+        "command": f"anonymize {redacted(named) or 'rows'} to {destination.named}",
+        "target": destination.named,
+    }
     clock = Clock.of(progress)
-    with translating_os_errors(target), resumable_folder(target, command) as stage:
-        destination.check()
+    with translating_os_errors(root), run_folder(root, command, note) as stage:
+        is_published = destination.recover(stage)
+        if is_published and destination.published is not None:
+            return Release.of(load_release(destination.published, in_memory=False))
+        if not is_published:
+            destination.check()
         with closing(
             StreamingEngine(stage, guarantee, settings, limit, chunk_rows, clock)
         ) as engine:
-            opened = engine.open(data, text or TextOptions(), named)
+            opened = engine.open(data, reading, named)
             covering = schema.covering(opened.types.names)
             fingerprint = None
             if key is not None:
@@ -218,6 +227,8 @@ def anonymize(
                 cut = {"name": "streaming", "memory": limit, "rows": chunk_rows}
                 engine.use_secret(owned.secret(covering, guarantee, settings, cut))
                 fingerprint = owned.fingerprint(engine.secret)
+            elif private is not None:
+                fingerprint = fingerprint_of(covering, opened.read(), engine.secret)
             done = drive(
                 engine,
                 covering,
@@ -225,21 +236,27 @@ def anonymize(
                 settings,
                 engine.secret,
                 clock,
+                to_count=columns_to_count(schema, opened.types),
                 numbered=destination.companions.numbered,
             )
-        certificate = write_files(
-            engine.rows_in_order(done.plan),
-            done.plan.columns,
-            done.certificate,
-            stage,
-            companions=destination.companions,
-            original=opened,
-            blocks=[part.blocks for part in done.parts],
-            fingerprint=fingerprint,
-            text=not isinstance(destination.output, DatabaseTable),
-            on_progress=partial(clock.report_share, "write", done.plan.rows),
-        )
-        destination.publish(stage, certificate)
+        if is_published:  # and its run was killed before it ended
+            certificate = done.certificate
+        else:
+            with destination.publishing(stage) as outgoing:
+                certificate = write_files(
+                    engine.rows_in_order(done.plan),
+                    done.plan.columns,
+                    done.certificate,
+                    outgoing,
+                    companions=destination.companions,
+                    original=opened,
+                    blocks=[part.blocks for part in done.parts],
+                    fingerprint=fingerprint,
+                    reading=reading,
+                    text=destination.published is not None,
+                    on_progress=partial(clock.report_share, "write", done.plan.rows),
+                )
+                engine.check_input()  # an internal report has read it again
         clock.report_end()
     return Release(destination.rows(done.plan.fields, certificate), done.plan.columns, certificate)
 
@@ -247,12 +264,13 @@ def anonymize(
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
     """Identify the command of an interrupted run; the input's content is compared later."""
     columns = described_columns(schema, [column.name for column in schema.columns])
-    words = [__version__, named, columns, schema.rest, repr(guarantee), repr(options)]
+    stated = [schema.rest, schema.unit]
+    words = [__version__, named, columns, stated, repr(guarantee), repr(options)]
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 
 
 class StreamingEngine:
-    """Moves rows on one machine: sorted on disk, read chunk by chunk, all in a hidden folder."""
+    """Moves rows on one machine: sorted on disk, read chunk by chunk, all in a private folder."""
 
     def __init__(
         self,
@@ -270,6 +288,7 @@ class StreamingEngine:
         self.chunk_rows = chunk_rows
         self.clock = clock
         self.rows: SortedRows | None = None
+        self.input: InputState | None = None  # None for rows that came once and were copied
 
     def close(self) -> None:
         """Close the file of sorted rows."""
@@ -278,18 +297,24 @@ class StreamingEngine:
 
     # ------------------------------------------------------------------------------------- input
 
-    def open(self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str) -> Source:
+    def check_input(self) -> None:
+        """Raise `DataError` if the input file has changed since it was opened."""
+        if self.input is not None:
+            self.input.check()
+
+    def open(self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str) -> Source:
         """Open the input; discard an earlier attempt if the content has changed."""
         with self.clock.stage("read"):
             self.source = self._open(data, text, name)
         return self.source
 
     def _open(
-        self, data: str | Path | pa.RecordBatchReader, text: TextOptions, name: str
+        self, data: str | Path | pa.RecordBatchReader, text: ReadOptions, name: str
     ) -> Source:
         copy = self.stage / "input.parquet"
         if isinstance(data, (str, Path)):
             path = Path(data)
+            self.input = InputState(path)
             self._forget_unless(content_hash(path))
             return open_source(path, copy, text)
         arriving = self.stage / "arriving.parquet"
@@ -300,7 +325,7 @@ class StreamingEngine:
             arriving.unlink()  # the same rows; a database may send them in another order
         else:
             os.replace(arriving, copy)
-        return open_source(copy, copy, TextOptions(missing=text.missing))
+        return open_source(copy, copy, text)
 
     def _forget_unless(self, content: str, spare: Path | None = None) -> None:
         """Empty the folder unless it was made from the same content and holds the secret."""
@@ -336,20 +361,24 @@ class StreamingEngine:
 
     # ------------------------------------------------------------------------------- moving rows
 
-    def survey(self, schema: Schema) -> DomainSurvey:
-        """Read all rows once to find the domains and how often sensitive values occur."""
+    def survey(self, schema: Schema, to_count: Sequence[str]) -> DomainSurvey:
+        """Read all rows to find the domains and how often sensitive values occur."""
         source = self.source
         survey = DomainSurvey(schema, source.types, self.guarantee.about_values)
+        survey.repeats = count_values(
+            source.read() if to_count else iter(()),
+            source.types,
+            to_count,
+            memory=(self.memory - BASE_BYTES) // 2,
+            threads=parallel.thread_count(),
+            folder=self.stage,
+        )
         step = -(-source.rows // MOST_ROWS)
         for table in source.read():
             survey.keep_some(table, step)
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
-        if survey.rows != source.rows:
-            raise DataError(
-                f"{source.name} changed while it was read.",
-                "Make sure that it is not modified, and run the command again.",
-            )
+        self.check_input()
         return survey
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
@@ -369,11 +398,7 @@ class StreamingEngine:
         content = json.loads(note.read_text(encoding="utf-8"))
         combinations, counts = np.array(content, np.int64).reshape(-1, 2).T
         self.rows = SortedRows(ordered, codec.fields)
-        if self.rows.rows != self.source.rows:
-            raise DataError(
-                "The input changed while it was read.",
-                "Make sure that it is not modified, and run the command again.",
-            )
+        self.check_input()
         return combinations, counts
 
     def _coded(self, codec: RowCodec, secret: Secret, counted: Counter[int]) -> Iterator[pa.Table]:

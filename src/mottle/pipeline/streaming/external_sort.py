@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mottle.errors import StorageError
+from mottle.utils.private_folders import new_private_file
 
 ROWS_PER_GROUP = 122_880  # DuckDB's own unit
 
@@ -68,12 +69,14 @@ def sort_to_parquet(
         "preserve_insertion_order": False,
     }
     order = ", ".join(f'"{key}"' for key in keys)
+    new_private_file(partial)
     with duckdb.connect(config=settings) as connection:
         connection.register("coded", reader)
         try:
             connection.execute(
                 f"COPY (SELECT * FROM coded ORDER BY {order}) TO {_quoted(partial)}"
-                f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_PER_GROUP})"
+                f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_PER_GROUP},"
+                " USE_TMP_FILE false)"
             )
         except duckdb.Error as error:
             if failed:

@@ -33,7 +33,7 @@ from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.methods.buckets.plan import SensitiveValues, values_of
 from mottle.methods.buckets.records import TableRecords
 from mottle.methods.buckets.tiers import Tier
-from mottle.methods.buckets.tree import Cut, CutError, Knowledge, Scope
+from mottle.methods.buckets.tree import Candidate, Cut, CutError, Knowledge, Scope
 from mottle.methods.buckets.waves import published_tables, random_rank
 from mottle.schema.model import Representation
 from mottle.utils.csprng import Secret
@@ -109,6 +109,7 @@ class Table:
             None,
             np.zeros(len(rows), np.int64),
             (np.empty(0, np.int64),),
+            (0.0,),
         )
         graph = buckets(codes, demand, MethodContext(0, bucket_decision=uncut)).graph
         truth = assign(graph, SECRET, "buckets")
@@ -292,17 +293,25 @@ def test_a_node_that_breaks_a_cap_ends_the_decision(monkeypatch):
         table_of().decide(1500)
 
 
+def made(cut: Cut) -> Candidate:
+    """A cut with a chance of failure of 1 %."""
+    return Candidate(cut, 1, np.empty(0), 0.01)
+
+
 def test_leaves_are_found_by_the_cuts_that_lead_to_them():
     codes = np.array([[0, 1, 2, 2, 0, 1], [0, 0, 0, 1, 1, 1]], np.int32)
     tree = CutTree()
     assert tree.leaf_of(codes).tolist() == [0] * 6
-    left, right = tree.cut(0, Cut(0, np.array([True, False, False])))
+    left, right = tree.cut(0, made(Cut(0, np.array([True, False, False]))), 6)
     assert tree.leaf_of(codes).tolist() == [left, right, right, right, left, right]
-    near, far = tree.cut(right, Cut(1, np.array([True, False])))
+    near, far = tree.cut(right, made(Cut(1, np.array([True, False]))), 4)
     assert tree.leaf_of(codes).tolist() == [left, near, near, far, left, far]
-    scoped, others = tree.cut(left, Cut(0, np.array([True, True, True]), scope=Scope(1, 1)))
+    scope = Scope(1, 1)
+    scoped, others = tree.cut(left, made(Cut(0, np.array([True, True, True]), scope=scope)), 2)
     assert tree.leaf_of(codes).tolist() == [others, near, near, far, scoped, far]
     assert sorted(tree.leaves) == sorted([near, far, scoped, others])
+    assert tree.spent[right] == tree.spent[left] == pytest.approx(0.01 / 6)
+    assert tree.spent[near] == pytest.approx(0.01 / 6 + 0.01 / 4)
 
 
 def test_parts_of_a_node_are_even_and_within_the_caps():

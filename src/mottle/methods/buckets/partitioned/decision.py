@@ -55,11 +55,14 @@ class CutTree:
 
     cuts: dict[int, tuple[Cut, int, int]] = field(default_factory=dict)
     leaves: list[int] = field(default_factory=lambda: [0])
+    # By node: chance of failure per record that the cuts above have taken.
+    spent: dict[int, float] = field(default_factory=lambda: {0: 0.0})
 
-    def cut(self, node: int, cut: Cut) -> tuple[int, int]:
-        """Cut a leaf; return its halves."""
+    def cut(self, node: int, made: Candidate, size: int) -> tuple[int, int]:
+        """Cut a leaf with ``size`` records; return its halves."""
         first = 2 * len(self.cuts) + 1
-        self.cuts[node] = (cut, first, first + 1)
+        self.cuts[node] = (made.cut, first, first + 1)
+        self.spent |= dict.fromkeys((first, first + 1), made.spent(self.spent[node], size))
         self.leaves.remove(node)
         self.leaves += [first, first + 1]
         return first, first + 1
@@ -87,6 +90,7 @@ class TierDecision:
     homes: dict[int, list[tuple[int, int]]]  # by leaf: chunk and slot, of every part of it
     lots: dict[int, Int32Array]  # by leaf in several parts: [regions, values, parts]
     waves: dict[tuple[int, int], Int64Array]  # by chunk and slot: records of the wave in the node
+    spent: dict[tuple[int, int], float]  # by chunk and slot: see `Node.spent`
 
     def place(self, region: RegionRows, tiebreak: Int64Array) -> tuple[Int64Array, Int64Array]:
         """The chunk of every row of a region, and its slot: the node in the chunk."""
@@ -112,7 +116,8 @@ class TierDecision:
         nodes = int(slots.max(initial=0)) + 1
         nothing = np.empty(0, np.int64)
         waves = tuple(self.waves.get((chunk, node), nothing) for node in range(nodes))
-        return BucketDecision(self.buckets, self.profiles, self.known, slots, waves)
+        spent = tuple(self.spent.get((chunk, node), 0.0) for node in range(nodes))
+        return BucketDecision(self.buckets, self.profiles, self.known, slots, waves, spent)
 
 
 @dataclass(frozen=True)
@@ -241,6 +246,7 @@ def _decide_tier(
     homes: dict[int, list[tuple[int, int]]] = {}
     lots: dict[int, Int32Array] = {}
     waves: dict[tuple[int, int], Int64Array] = {}
+    spent: dict[tuple[int, int], float] = {}
     in_wave = None if known is None else tree.leaf_of(known.wave.codes)
     for place, leaf in enumerate(tree.leaves):
         here = counted[:, place]
@@ -249,13 +255,14 @@ def _decide_tier(
             continue
         quotas = _even(here.sum(axis=0), values_of(demand), largest)
         homes[leaf] = [packer.place(int(part.sum())) for part in quotas.T]
+        spent |= dict.fromkeys(homes[leaf], tree.spent[leaf])
         if len(quotas.T) > 1:
             lots[leaf] = draw_counts(secret.part("lots of node", leaf), quotas, here)
         if in_wave is not None:
             inside = np.flatnonzero(in_wave == leaf)
             waves |= dict.fromkeys(homes[leaf], inside)
     return TierDecision(
-        tier.buckets, share, chunk, packer.count, known, profiles, tree, homes, lots, waves
+        tier.buckets, share, chunk, packer.count, known, profiles, tree, homes, lots, waves, spent
     )
 
 
@@ -278,10 +285,10 @@ def _grow_top(known: Knowledge, tree: CutTree, line: OrderedPartitions, largest:
         made, nodes = {}, {}
         for node in opened:
             known.check(total[node])
-            best = known.best_cut(total[node])
+            best = known.best_cut(total[node], tree.spent[node])
             if best is None:
                 continue
-            left, right = tree.cut(node, best.cut)
+            left, right = tree.cut(node, best, total[node].size)
             nodes |= {left: best.size, right: total[node].size - best.size}
             made[left] = (total[node], best)
 
