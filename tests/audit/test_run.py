@@ -220,5 +220,14 @@ def test_an_unknown_audit_is_refused(crowd):
 def test_two_rows_can_be_audited():
     table = pa.table({"age": [30, 40], "ill": ["a", "b"]})
     schema = Schema.of(quasi_identifying=["age"], sensitive=["ill"])
-    release = anonymize(table, schema, KAnonymity(2), seed=1, audit="full")
+    release = mottle.anonymize(table, schema, KAnonymity(2), seed=1, audit="full")
     assert release.certificate.audit.passed
+
+
+def test_full_audit_of_a_release_whose_only_quasi_identifiers_are_sets() -> None:
+    """At 8cdc187 it ended in a ValueError, and the finished release was lost."""
+    table = pa.table({"visited": [["a", "b"], ["b"], ["a"], ["c"], ["b", "c"], ["a"]]})
+    schema = Schema.of(quasi_identifying=["visited"])
+    release = mottle.anonymize(table, schema, KAnonymity(2), seed=1, audit="full")
+    assert release.certificate.audit is not None
+    assert release.certificate.audit.level == "full"

@@ -1,4 +1,4 @@
-"""Python examples of the pages about reports run as shown."""
+"""Python examples of the pages about reports and files run as shown."""
 
 from __future__ import annotations
 
@@ -17,3 +17,10 @@ def test_examples_of_the_report_page_run(tmp_path: Path, monkeypatch: pytest.Mon
         exec(compile(code, "report.md", "exec"), names)
     assert (tmp_path / "released" / "report.html").exists()
     assert "Anonymization report" in str(names["html"])
+
+
+def test_examples_of_the_page_about_files_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "files.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(compile(code, "files.md", "exec"), {})

@@ -150,9 +150,10 @@ def test_certificate_with_columns_of_another_shape_is_refused(saved: Path, colum
 def test_foreign_and_damaged_files_are_refused(tmp_path: Path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
     (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and nothing else")
-    for name in ("foreign.parquet", "damaged.parquet"):
-        with pytest.raises(DataError, match="not a release written by mottle"):
-            read_release(tmp_path / name)
+    with pytest.raises(DataError, match="not a release written by mottle"):
+        read_release(tmp_path / "foreign.parquet")
+    with pytest.raises(DataError, match=r"damaged\.parquet is damaged"):
+        read_release(tmp_path / "damaged.parquet")
 
 
 def test_csv_that_does_not_fit_its_certificate_is_refused_without_quoting_it(saved: Path):
@@ -188,7 +189,7 @@ KEPT = {
     "seconds of the day": pa.array([dt.time(1, 2, 3), None], pa.time32("s")),
     "days in milliseconds": pa.array([dt.date(2020, 2, 29), None], pa.date64()),
     "decimal32": pa.array([Decimal("-1.50"), None], pa.decimal32(9, 2)),
-    "decimal256": pa.array([Decimal("1.5"), None], pa.decimal256(60, 3)),
+    "decimal256": pa.array([Decimal("1.5"), None], pa.decimal256(30, 3)),
     "cell of 3 MB": pa.array(["x" * 3_000_000, "y"]),
     "categories": pa.array(["b", "a"]).dictionary_encode(),
     "ordered categories": pa.DictionaryArray.from_arrays(

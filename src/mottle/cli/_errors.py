@@ -16,11 +16,18 @@ from mottle.utils.redaction import redacted
 INTERRUPTED, NO_MEMORY = 130, 71
 
 
+def _without_passwords(record: logging.LogRecord) -> bool:
+    """Remove passwords from a message of the log, which may be that of a driver."""
+    record.msg, record.args = redacted(record.getMessage()), ()
+    return True
+
+
 @contextmanager
 def reporting_errors() -> Iterator[None]:
     """Print errors as what is wrong and what to do, and exit with their code."""
     err = Console(stderr=True)
     handler = RichHandler(console=err, show_time=False, show_path=False, markup=False)
+    handler.addFilter(_without_passwords)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s")
     try:
         yield

@@ -13,6 +13,7 @@ from mottle.cli.commands import Query
 from mottle.pipeline.release import read_release
 from mottle.queries.engine import FITS
 from mottle.queries.sql.answer import notes
+from mottle.release.formula_guard import guarded_table
 
 _ENDINGS = ("_low", "_high", "_error")
 _SHOWN = 1000  # rows of an answer on a terminal
@@ -96,5 +97,5 @@ def _csv(answer: pa.Table) -> str:
             for name, column in zip(answer.column_names, answer.columns, strict=True)
         }
     )
-    pyarrow.csv.write_csv(flat, text)
+    pyarrow.csv.write_csv(guarded_table(flat), text)
     return str(text.getvalue().to_pybytes(), "utf-8")

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.console import Console
 
 from mottle.audit.earlier import described_by
 from mottle.cli.commands import Report
-from mottle.errors import StorageError, UsageError
+from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
@@ -45,7 +44,10 @@ def run(command: Report) -> None:
     found = replace(found, reading=reading)
     owner = None
     if command.original is not None:
-        people = None if links is None or not command.examples else _true_originals(links, EXAMPLES)
+        rows = found.stored.num_rows
+        people = None
+        if links is not None and command.examples:
+            people = links.true_originals(EXAMPLES, rows)
         of_sets = isinstance(found, SetReleaseData)
         table = _original(command, command.original, reading, of_sets=of_sets)
         history = None if found.certified is None else found.certified.history
@@ -57,7 +59,14 @@ def run(command: Report) -> None:
             compared = original_of(table, found.certified)[0] if whole else table
             check_original(compared, found, None if links is None else links.fingerprint)
         owner = Owner(table, source=command.source.arguments(command.original), examples=people)
-    page = report_html(found, owner=owner)
+    try:
+        page = report_html(found, owner=owner)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{release}: the certificate contradicts itself or the release"
+            f" ({type(error).__name__} while the report was made).",
+            "If mottle wrote the folder and nobody changed it, please report this as a defect.",
+        ) from error
     with staged(place.parent, [place.name], overwrite=command.overwrite) as stage:
         if owner is None:
             (stage / place.name).write_text(page, encoding="utf-8")
@@ -104,13 +113,3 @@ def _original(
     if Path(original).suffix.lower() in (".parquet", ".pq"):
         return parquet_source(Path(original), original, () if reading is None else reading.missing)
     return command.source.read(original, reading)
-
-
-def _true_originals(links: LinkFile, rows: int) -> list[int]:
-    """Return the true originals of the first ``rows`` rows of the release."""
-    found: dict[int, int] = {}
-    for batch in links.batches():
-        wanted = pc.and_(batch.column("true"), pc.less(batch.column("published"), rows))
-        for link in batch.filter(wanted).to_pylist():
-            found[link["published"]] = link["original"]
-    return [found[row] for row in sorted(found)]

@@ -11,6 +11,7 @@ from mottle.errors import UsageError, did_you_mean
 from mottle.io.atomic_write import staged
 from mottle.io.set_columns_text import sets_as_text
 from mottle.pipeline.release import read_release
+from mottle.release.formula_guard import guarded_table
 
 
 def run(command: Sample) -> None:
@@ -27,7 +28,7 @@ def run(command: Sample) -> None:
     with staged(command.output, names, overwrite=command.overwrite) as stage:
         for name, table in zip(names, drawn, strict=True):
             if command.format_ == "csv":
-                pyarrow.csv.write_csv(table, stage / name)
+                pyarrow.csv.write_csv(guarded_table(table), stage / name)
             else:
                 pq.write_table(table, stage / name, compression="zstd")
     out = Console()

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import ClassVar
 
-from mottle.errors import DataError, StorageError, UsageError
+from mottle.errors import DataError, UsageError
 from mottle.utils.registry import Registry
+from mottle.utils.untrusted.text import check_text, read_bytes
 
 __all__ = ["DEFAULT_FORMAT", "FORMATS", "HierarchyFormat", "detect_format", "read_text"]
 
@@ -143,12 +144,7 @@ def read_text(path: str | PathLike[str], *, encoding: str = "utf-8-sig") -> str:
         The file is not text in that encoding.
     """
     try:
-        with open(path, encoding=encoding, newline="") as file:
-            return file.read()
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from error
+        return check_text(read_bytes(path).decode(encoding))
     except LookupError as error:
         raise UsageError(f"There is no encoding {encoding!r}.", "Try 'utf-8'.") from error
     except UnicodeError as error:
@@ -156,3 +152,7 @@ def read_text(path: str | PathLike[str], *, encoding: str = "utf-8-sig") -> str:
             f"{path} is not text in the encoding {encoding!r}.",
             "Name its encoding, for example encoding='latin-1', or save the file as UTF-8.",
         ) from error
+    except ValueError as error:
+        raise DataError(
+            f"{path} is not a hierarchy: {error}.", "Give a file with one row per value."
+        ) from None

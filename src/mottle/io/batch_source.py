@@ -41,6 +41,14 @@ from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sa
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
 from mottle.schema.reading import ReadOptions
 from mottle.utils.private_folders import new_private_file
+from mottle.utils.untrusted.arrow import (
+    arrow_batches,
+    check_batches,
+    damaged,
+    parquet_batches,
+    parquet_rows,
+    parquet_schema,
+)
 
 __all__ = [
     "ROWS_PER_BATCH",
@@ -109,7 +117,7 @@ def rows_hash(path: Path) -> str:
         SHA-256 of the columns and of order-independent sums over the rows, in hexadecimal.
     """
     duckdb = DATABASES["duckdb"].driver.load()
-    with duckdb.connect() as connection:
+    with duckdb.connect(config={"temp_directory": ""}) as connection:
         connection.read_parquet(str(path)).create_view("rows")
         columns = connection.execute("DESCRIBE rows").fetchall()
         sums = connection.execute(
@@ -150,7 +158,7 @@ def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
     if is_parquet(path, magic):
         source = parquet_source(path, str(path), text.missing)
     elif is_arrow(path, magic):
-        source = copied(lambda: _arrow_batches(path), copy, str(path), text.missing)
+        source = copied(lambda: arrow_batches(path), copy, str(path), text.missing)
     else:
         if not copy.exists():
             _copy_text(path, copy, text)
@@ -214,19 +222,19 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not paths:
         raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
-    with _reporting_damage(name):
-        rows = sum(pq.read_metadata(one).num_rows for one in paths)
-    with _reporting_damage(name), pq.ParquetFile(paths[0]) as file:
-        first = next(file.iter_batches(batch_size=1), None)
-        empty = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
-    refuse_release_metadata(empty.schema, name)
+    for one in paths:
+        check_batches(one, name, ROWS_PER_BATCH)
+    rows = sum(parquet_rows(one, name) for one in paths)
+    first = next(parquet_batches(paths[0], name, size=1), None)
+    columns = parquet_schema(paths[0], name)
+    refuse_release_metadata(columns, name)
+    empty = pa.Table.from_batches([first] if first is not None else [], columns)
     types = validate_table(_normalized(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
         for one in paths:
-            with _reporting_damage(name), pq.ParquetFile(one) as file:
-                for batch in file.iter_batches(batch_size=ROWS_PER_BATCH):
-                    yield _normalized(pa.Table.from_batches([batch]), missing)
+            for batch in parquet_batches(one, name, size=ROWS_PER_BATCH):
+                yield _normalized(pa.Table.from_batches([batch]), missing)
 
     return Source(name, types, rows, read)
 
@@ -235,30 +243,22 @@ def _normalized(table: pa.Table, missing: Sequence[str]) -> pa.Table:
     return mask_missing_markers(normalize(table), missing)
 
 
-def _arrow_batches(path: Path) -> Iterator[pa.Table]:
-    with pa.OSFile(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file) as reader:
-            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
-            for batch in batches:
-                yield pa.Table.from_batches([batch])
-
-
 def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
     """Write all batches, or no file."""
     partial = copy.with_name(f"{copy.name}.partial")
     writer: pq.ParquetWriter | None = None
     try:
-        with _reporting_damage(name):
-            for table in batches:
-                if writer is None:
-                    validate_table(table.slice(0, 1) if table.num_rows else table, name)
-                    new_private_file(partial)
-                    writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
-                writer.write_table(table)
+        for table in batches:
+            if writer is None:
+                validate_table(table.slice(0, 1) if table.num_rows else table, name)
+                new_private_file(partial)
+                writer = pq.ParquetWriter(partial, table.schema, compression="zstd")
+            writer.write_table(table)
         if writer is None:
             raise DataError(f"{name} has no rows.", "Give a table with at least one row.")
+    except pa.ArrowException:
+        partial.unlink(missing_ok=True)
+        raise damaged(name) from None
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
@@ -266,23 +266,6 @@ def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
         if writer is not None:
             writer.close()
     partial.rename(copy)
-
-
-class _reporting_damage:  # noqa: N801 - used as a context manager
-    """Turn Arrow's errors, which may quote cells, into a `DataError` that names the file."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, pa.ArrowException):
-            raise DataError(
-                f"{self.name} is damaged, incomplete or not of the type its name says.",
-                "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
-            ) from None
 
 
 # ------------------------------------------------------------------------------------------- text

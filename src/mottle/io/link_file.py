@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from mottle.errors import DataError, StorageError
 from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
+from mottle.utils.untrusted.arrow import LONGEST_TEXT, checked_schema, parquet_batches
 
 if TYPE_CHECKING:
     from mottle.release.links import Links
@@ -36,7 +37,7 @@ BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
 FINGERPRINT, READING = b"mottle.fingerprint", b"mottle.reading"
 HISTORY = b"mottle.history"
 _ROWS_PER_BATCH = 1 << 20
-_LONGEST_TEXT = 2**31 - 1  # bytes of an entry of the metadata
+_LARGEST = 1 << 33  # bytes of the numbers in the metadata: two billion rows
 
 
 def private_file(path: Path) -> None:
@@ -80,7 +81,11 @@ def unpack(packed: bytes | None) -> NDArray[np.int32] | None:
     """The numbers of `pack`; None where the file does not hold them."""
     if packed is None:
         return None
-    return np.frombuffer(zlib.decompress(b64decode(packed, validate=True)), "<i4")
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(b64decode(packed, validate=True), _LARGEST)
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise ValueError("too many numbers, or cut off")
+    return np.frombuffer(content, "<i4")
 
 
 class LinkFile:
@@ -110,8 +115,8 @@ class LinkFile:
             raise StorageError(f"There is no private link file {path}.", "Check the path.")
         self._path = path
         try:
-            with self._open() as file:
-                schema = file.schema_arrow
+            with pq.ParquetFile(path, thrift_string_size_limit=LONGEST_TEXT) as file:
+                schema = checked_schema(file.schema_arrow, str(path))
                 self.metadata = dict(file.metadata.metadata or {})
             self.blocks = unpack(self.metadata.get(BLOCKS))
             self.centres = unpack(self.metadata.get(CENTRES))
@@ -120,27 +125,59 @@ class LinkFile:
                 self.fingerprint = Fingerprint.from_json(recognized)
             if (read := self.metadata.get(READING)) is not None:
                 self.reading = ReadOptions.from_json(read)
-            is_link_file = all(name in schema.names for name in COLUMNS)
-        except (pa.ArrowException, OSError, ValueError, zlib.error):
+            rows = [len(numbers) for numbers in (self.blocks, self.centres) if numbers is not None]
+            is_link_file = set(COLUMNS) <= set(schema.names) and len(set(rows)) <= 1
+        except (DataError, pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False
         if not is_link_file:
             raise self.not_a_link_file()
 
-    def _open(self) -> pq.ParquetFile:
-        """Open the file; its metadata may be long."""
-        return pq.ParquetFile(self._path, thrift_string_size_limit=_LONGEST_TEXT)
-
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows with the columns published, original and true."""
-        try:
-            with self._open() as file:
-                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(COLUMNS)):
-                    typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
-                    if any(column.null_count for column in typed.columns):
-                        raise self.not_a_link_file()
-                    yield from typed.to_batches()
-        except (pa.ArrowException, OSError):
-            raise self.not_a_link_file() from None
+        batches = parquet_batches(self._path, size=_ROWS_PER_BATCH, columns=COLUMNS)
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
+            except (DataError, pa.ArrowException):
+                raise self.not_a_link_file() from None
+            if any(column.null_count for column in typed.columns):
+                raise self.not_a_link_file()
+            yield from typed.to_batches()
+
+    def true_originals(self, first: int, rows: int) -> list[int]:
+        """Return the true originals of the first released rows.
+
+        Parameters
+        ----------
+        first : int
+            The number of rows in question.
+        rows : int
+            The number of rows of the release.
+
+        Returns
+        -------
+        list of int
+            Row numbers of the original, in the order of the release.
+
+        Raises
+        ------
+        DataError
+            The file is not a link file, or not that of a release with as many rows.
+        """
+        found: dict[int, int] = {}
+        for batch in self.batches():
+            published, original, true = (
+                batch.column(name).to_numpy(zero_copy_only=False) for name in COLUMNS
+            )
+            for numbers in (published, original):
+                if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= rows:
+                    raise other_release()
+            wanted = true & (published < first)
+            found |= zip(published[wanted].tolist(), original[wanted].tolist(), strict=True)
+        return [found[row] for row in sorted(found)]
 
     def not_a_link_file(self) -> DataError:
         """Return the error for a file that is something else, or damaged."""
@@ -148,3 +185,11 @@ class LinkFile:
             f"{self._path} is not a private link file.",
             f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",
         )
+
+
+def other_release() -> DataError:
+    """Return the error for links that lead outside the release."""
+    return DataError(
+        "The private link file refers to rows that the release does not have.",
+        "Give the file that was written together with the release.",
+    )

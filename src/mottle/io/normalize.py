@@ -21,9 +21,10 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 def normalize(table: pa.Table) -> pa.Table:
     """Give columns uniform types, independent of the tool that wrote them.
 
-    Text becomes ``string``, bytes ``binary``, half floats ``float32``, short decimals
-    ``decimal128`` and ``date64`` days; seconds become milliseconds, which Parquet has; dictionaries
-    are decoded unless they are ordered; the unnamed index of pandas and all metadata are dropped.
+    Text becomes ``string``, bytes ``binary``, half floats ``float32``, decimals of up to 38 digits
+    ``decimal128`` without a negative scale, and ``date64`` days; seconds become milliseconds, which
+    Parquet has; dictionaries are decoded unless they are ordered; the unnamed index of pandas and
+    all metadata are dropped.
 
     Parameters
     ----------
@@ -46,12 +47,14 @@ def normalize(table: pa.Table) -> pa.Table:
     >>> normalize(pa.table({"letter": column, "__index_level_0__": [7, 8]})).schema
     letter: string
     """
-    kept = [position for position, name in enumerate(table.column_names) if not _is_index(name)]
-    names = [table.column_names[position] for position in kept]
-    columns = [
-        _uniform(table.column(position), name) for position, name in zip(kept, names, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, names=names)
+    # Arrow makes the list of all names anew whenever it is asked for it.
+    kept = {
+        position: name
+        for position, name in enumerate(table.column_names)
+        if _PANDAS_INDEX.fullmatch(name) is None
+    }
+    columns = [_uniform(table.column(position), name) for position, name in kept.items()]
+    return pa.Table.from_arrays(columns, names=list(kept.values()))
 
 
 def validate_table(table: pa.Table, source: str) -> pa.Table:
@@ -113,10 +116,6 @@ def mask_missing_markers(table: pa.Table, words: Sequence[str]) -> pa.Table:
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _is_index(name: str) -> bool:
-    return _PANDAS_INDEX.fullmatch(name) is not None
-
-
 def _uniform(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         storage = [chunk.storage for chunk in column.chunks]
@@ -164,8 +163,10 @@ def _uniform_type(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if pa.types.is_float16(kind):
         return pa.float32()
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
-        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_decimal(kind):
+        digits = kind.precision - min(kind.scale, 0)  # hundreds have two digits more than counted
+        make = pa.decimal128 if digits <= 38 else pa.decimal256
+        return make(min(digits, 76), max(kind.scale, 0))
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("ms", kind.tz)
     if pa.types.is_time32(kind):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
@@ -24,9 +23,13 @@ from mottle.io.write_release import (
 from mottle.release.cell_text import from_texts, published_type, text_columns
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
-from mottle.release.data import ReleaseData
-from mottle.release.rows import StoredRows
+from mottle.release.data import ROWS_PER_PART, ReleaseData
+from mottle.release.formula_guard import GUARD, guard_text, unguard
+from mottle.release.rows import Rows, StoredRows
+from mottle.release.validation import check_certificate, check_described, check_release
 from mottle.schema.model import Kind
+from mottle.utils.untrusted.arrow import check_batches, parquet_schema, read_parquet
+from mottle.utils.untrusted.text import read_text
 
 
 def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
@@ -58,15 +61,18 @@ def load_release(path: str | Path, *, in_memory: bool = True) -> ReleaseData:
             "Releases of sets are read by mottle.read_set_release.",
         )
     sensitive = _sensitive_table(file, certificate)
+    rows: Rows
     if file.suffix == ".csv":
         described = () if certificate is None else certificate.columns
-        table, columns = _read_csv(file, PARQUET, described, certificate)
+        rows, columns = _read_csv(file, PARQUET, described, certificate)
     elif in_memory:
-        table, columns = _read_parquet(file)
+        rows, columns = _read_parquet(file)
     else:
-        stored = StoredRows(file)
-        return ReleaseData(stored, _columns_of(stored.schema, file), certificate, None, sensitive)
-    return ReleaseData(table, columns, certificate, None, sensitive)
+        check_batches(file, size=ROWS_PER_PART)
+        rows = StoredRows(file)
+        columns = _columns_of(rows.schema, file)
+    check_release(rows.to_batches(ROWS_PER_PART), columns, certificate, str(file))
+    return ReleaseData(rows, columns, certificate, None, sensitive)
 
 
 def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
@@ -100,6 +106,8 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
         path = path / names[0]
     if not path.exists():
         raise StorageError(f"There is no file {path}.")
+    if not path.is_file():  # a pipe or device could be read for ever
+        raise StorageError(f"{path} is not a file.", "Check the path.")
     file = path.parent / CERTIFICATE
     if not file.exists():
         return path, None
@@ -111,12 +119,10 @@ def find_release(path: str | Path) -> tuple[Path, Certificate | None]:
 def read_certificate(file: Path) -> Certificate:
     """Read a ``certificate.json`` of this or an earlier format."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not valid JSON.") from None
-    except OSError as error:
-        raise StorageError(f"Cannot read {file}: {error.strerror}.") from None
-    return Certificate.from_json(text, str(file))
+        text = read_text(file)
+    except ValueError as error:
+        raise DataError(f"{file} is not a certificate: {error}.") from None
+    return check_certificate(Certificate.from_json(text, str(file)), str(file))
 
 
 def check_unchanged(path: Path, certificate: Certificate) -> None:
@@ -135,7 +141,7 @@ def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | 
     names = [name for name in (SENSITIVE_PARQUET, SENSITIVE_CSV) if name in written]
     if certificate is None or not names:
         return None
-    present = [name for name in names if (path.parent / name).exists()]
+    present = [name for name in names if (path.parent / name).is_file()]
     if not present:
         raise StorageError(
             f"{path.parent} lacks the release's table of sensitive values.",
@@ -143,29 +149,33 @@ def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | 
         )
     file = path.parent / present[0]
     check_unchanged(file, certificate)
-    if file.suffix == ".parquet":
-        return _read_parquet(file)[0]
     described = certificate.sensitive_table
-    facts = () if described is None else described.columns
-    return _read_csv(file, SENSITIVE_PARQUET, facts, certificate)[0]
+    if file.suffix == ".parquet":
+        table, columns = _read_parquet(file)
+    else:
+        facts = () if described is None else described.columns
+        table, columns = _read_csv(file, SENSITIVE_PARQUET, facts, certificate)
+    if described is not None:
+        check_described(columns, described.columns, str(file))
+    if described is None or table.num_rows != described.rows or table.num_rows == 0:
+        raise DataError(
+            f"{file} has other rows than its certificate says.", "The files do not belong together."
+        )
+    return table
 
 
 _Columns = tuple[PublishedColumn, ...]
 
 
 def _read_parquet(path: Path) -> tuple[pa.Table, _Columns]:
-    try:
-        with pq.ParquetFile(path) as file:
-            table = file.read()
-    except (pa.ArrowException, OSError):
-        raise DataError(f"{path} is not a release written by mottle.") from None
+    table = read_parquet(path)
     return table, _columns_of(table.schema, path)
 
 
 def _columns_of(schema: pa.Schema, path: Path) -> _Columns:
     try:
         return tuple(PublishedColumn.of_field(field) for field in schema)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException):
         raise DataError(f"{path} is not a release written by mottle.") from None
 
 
@@ -182,10 +192,12 @@ def _read_csv(
         for column in columns
         for name in text_columns(column.name, column.form)
     }
+    guarded = certificate is not None and certificate.formula_guard == GUARD
+    numbers = {column.name for column in columns if not _is_text(column)}
     try:
-        texts = read_texts(path, types)
+        texts = read_texts(path, types, guarded=guarded, numbers=numbers)
         arrays = [_typed(texts, column) for column in columns]
-    except (pa.ArrowException, KeyError):
+    except (pa.ArrowException, OSError, KeyError):
         raise DataError(f"{path} does not fit its certificate.") from None
     schema = pa.schema([column.field() for column in columns])
     return pa.table(arrays, schema=schema), columns
@@ -194,8 +206,39 @@ def _read_csv(
 _LONGEST_LINE = 1 << 26  # pyarrow reads blocks of bytes, and no line may be longer than a block
 
 
-def read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """Read the columns of a released CSV file; a cell is missing if it is empty and not quoted."""
+def _is_text(column: PublishedColumn) -> bool:
+    """Whether the values of a column are texts, which may begin like formulas."""
+    data_type = column.value_type
+    return bool(
+        pa.types.is_string(data_type) or pa.types.is_binary(data_type) or data_type.num_fields
+    )
+
+
+def read_texts(
+    path: Path,
+    types: dict[str, pa.DataType],
+    *,
+    guarded: bool,
+    numbers: Collection[str] = (),
+) -> pa.Table:
+    """Read the columns of a released CSV file; a cell is missing if it is empty and not quoted.
+
+    Where ``guarded``, texts that begin like formulas have an apostrophe in front, which is removed,
+    except in columns of ``numbers``.
+    """
+    names = {guard_text(name) if guarded else name: name for name in types}
+    table = _read_texts(path, {name: types[own] for name, own in names.items()})
+    table = table.select(list(names)).rename_columns(list(names.values()))
+    if not guarded:
+        return table
+    columns = [
+        unguard(column) if name not in numbers and pa.types.is_string(types[name]) else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def _read_texts(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
     return pyarrow.csv.read_csv(
         path,
         read_options=pyarrow.csv.ReadOptions(block_size=_LONGEST_LINE),
@@ -233,12 +276,9 @@ def _described_columns(
 ) -> _Columns:
     """The columns of a CSV file, from the Parquet file next to it or from the certificate."""
     typed = path.parent / parquet
-    if certificate is not None and typed.exists():
+    if certificate is not None and typed.is_file():
         check_unchanged(typed, certificate)
-        try:
-            return _columns_of(pq.read_schema(typed), typed)
-        except (pa.ArrowException, OSError):
-            raise DataError(f"{typed} is not a release written by mottle.") from None
+        return _columns_of(parquet_schema(typed), typed)
     try:
         columns = tuple(_column(facts) for facts in described if facts.type is not None)
     except ValueError:

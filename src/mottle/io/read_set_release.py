@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError
 from mottle.io.read_release import (
@@ -20,7 +19,10 @@ from mottle.release import set_cell_text
 from mottle.release.certificate import Certificate, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
+from mottle.release.formula_guard import GUARD
 from mottle.release.set_release import METADATA, SetReleaseData, set_column
+from mottle.release.validation import check_release
+from mottle.utils.untrusted.arrow import read_parquet
 
 
 def load_set_release(path: str | Path) -> SetReleaseData:
@@ -54,6 +56,8 @@ def load_set_release(path: str | Path) -> SetReleaseData:
             f"{file.parent / CERTIFICATE} is not a certificate of a release of sets.",
             "Releases of tables are read by mottle.read_release.",
         )
+    if not certificate.columns:
+        raise DataError(f"{file} does not fit its certificate.", "It names no column of sets.")
     sets, *labels = certificate.columns
     columns = (
         set_column(sets.name),
@@ -62,11 +66,13 @@ def load_set_release(path: str | Path) -> SetReleaseData:
             for each in labels
         ),
     )
-    try:
-        table = _read_csv(file, certificate) if file.suffix == ".csv" else pq.read_table(file)
-        table = table.select([column.name for column in columns])
-    except (pa.ArrowException, OSError, KeyError):
-        raise DataError(f"{file} does not fit its certificate.") from None
+    table = _read_csv(file, certificate) if file.suffix == ".csv" else read_parquet(file)
+    names = [column.name for column in columns]
+    stored = [table.schema.field(name).type for name in names if name in table.column_names]
+    if stored != [set_cell_text.TYPE, *(column.value_type for column in columns[1:])]:
+        raise DataError(f"{file} does not fit its certificate.")
+    table = table.select(names)
+    check_release([table], columns, certificate.with_changes(columns=()), str(file))
     return SetReleaseData(table, columns, certificate)
 
 
@@ -76,7 +82,11 @@ def _read_csv(path: Path, certificate: Certificate) -> pa.Table:
     parts = [f"{sets.name}.{part}" for part in set_cell_text.PARTS]
     types = {name: pa.string() for name in parts[:2]} | {parts[2]: pa.int32()}
     types |= {label.name: type_of(label.type or "") for label in labels}
-    texts = read_texts(path, types).combine_chunks()
+    try:
+        guarded = certificate.formula_guard == GUARD
+        texts = read_texts(path, types, guarded=guarded).combine_chunks()
+    except (pa.ArrowException, OSError, KeyError):
+        raise DataError(f"{path} does not fit its certificate.") from None
     typed = [
         set_cell_text.from_text(*chunks)
         for chunks in zip(*(texts.column(name).chunks for name in parts), strict=True)

@@ -14,7 +14,13 @@ import pyarrow.compute as pc
 from mottle.errors import DataError, StorageError, UsageError, did_you_mean
 from mottle.io.changing_input import refusing_changes
 from mottle.io.read_table import as_table
-from mottle.io.text.encodings import decode, known_encoding, utf8_sample, whole_content
+from mottle.io.text.encodings import (
+    check_size,
+    decode,
+    known_encoding,
+    utf8_sample,
+    whole_content,
+)
 from mottle.itemsets.arrow import is_list, of_lists, of_text
 from mottle.itemsets.data import ItemSets
 from mottle.typing import Int64Array
@@ -325,6 +331,7 @@ def _lines(path: Path, encoding: str | None) -> pa.Array:
     """The lines of a text file; a line break at its end does not begin another line."""
     try:
         utf8_sample(path, known_encoding(encoding))  # refuses binary and empty files
+        check_size(path)
         text = decode(path, whole_content(path), known_encoding(encoding))
     except FileNotFoundError:
         raise StorageError(f"{path} does not exist.", "Check the path.") from None

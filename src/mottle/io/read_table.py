@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.changing_input import refusing_changes
@@ -20,10 +19,16 @@ from mottle.io.release_input import (
 )
 from mottle.io.text.delimited import read_delimited
 from mottle.schema.reading import ReadOptions
+from mottle.utils.untrusted.arrow import (
+    ARROW_FILE_MAGIC,
+    read_arrow,
+    read_parquet,
+    reporting_damage,
+    validated,
+)
 
 __all__ = ["as_table", "first_bytes", "is_arrow", "is_parquet", "is_text_file", "read_table"]
 
-ARROW_FILE_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -89,7 +94,7 @@ def read_table(
     path = Path(path)
     refuse_release_file(path)
     binary_reader = _binary_reader(path, first_bytes(path))
-    try:
+    with reporting_damage(str(path)):  # the file could be opened, so its content is at fault
         if binary_reader is None:
             table = read_delimited(
                 path,
@@ -104,11 +109,6 @@ def read_table(
         else:
             table = binary_reader(path)
             refuse_release_metadata(table.schema, str(path))
-    except (pa.ArrowException, OSError):  # the file could be opened, so its content is at fault
-        raise DataError(
-            f"{path} is damaged, incomplete or not of the type its name says.",
-            "Write it again, or give it the suffix of its type (.csv, .parquet, .arrow).",
-        ) from None
     table = validate_table(normalize(table), str(path))
     if not allow_generalized:
         refuse_generalized_cells(table, str(path))
@@ -151,7 +151,7 @@ def as_table(data: object, options: ReadOptions | None = None) -> pa.Table:
     if isinstance(data, (str, os.PathLike)):
         return read_table(os.fspath(data), **options.model_dump())
     source = f"The {type(data).__name__}"
-    arrow = _arrow_table(data, source)
+    arrow = validated(_arrow_table(data, source), source)
     refuse_release_metadata(arrow.schema, source)
     table = validate_table(normalize(arrow), source)
     if not options.allow_generalized:
@@ -200,6 +200,8 @@ def first_bytes(path: Path) -> bytes:
         raise StorageError(
             f"{path} cannot be read: {error.strerror}.", "Check path and permissions."
         ) from error
+    except ValueError:
+        raise StorageError("A path holds a NUL character.", "Check the path.") from None
 
 
 def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | None:
@@ -210,9 +212,9 @@ def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | Non
     if suffix in BINARY_READERS:
         return BINARY_READERS[suffix]
     if magic.startswith(PARQUET_MAGIC):
-        return _read_parquet
+        return read_parquet
     if magic.startswith(ARROW_FILE_MAGIC):
-        return _read_arrow
+        return read_arrow
     return None
 
 
@@ -249,7 +251,7 @@ def is_parquet(path: Path, magic: bytes) -> bool:
     bool
         Whether the file is read as Parquet.
     """
-    return _binary_reader(path, magic) is _read_parquet
+    return _binary_reader(path, magic) is read_parquet
 
 
 def is_arrow(path: Path, magic: bytes) -> bool:
@@ -267,31 +269,16 @@ def is_arrow(path: Path, magic: bytes) -> bool:
     bool
         Whether the file is read as Arrow IPC.
     """
-    return _binary_reader(path, magic) is _read_arrow
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    # Not read_table: it would turn a folder named year=2020 into a column.
-    with pq.ParquetFile(path) as file:
-        return file.read()
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    with pa.OSFile(str(path)) as file:
-        is_file_format = file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC
-        file.seek(0)
-        open_reader = pa.ipc.open_file if is_file_format else pa.ipc.open_stream
-        with open_reader(file) as reader:
-            return reader.read_all()
+    return _binary_reader(path, magic) is read_arrow
 
 
 TEXT_SUFFIXES = {".csv", ".tsv", ".tab", ".txt"}
 BINARY_READERS: dict[str, Callable[[Path], pa.Table]] = {
-    ".parquet": _read_parquet,
-    ".pq": _read_parquet,
-    ".arrow": _read_arrow,
-    ".feather": _read_arrow,
-    ".ipc": _read_arrow,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
+    ".ipc": read_arrow,
 }
 
 

@@ -28,8 +28,10 @@ from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
+from mottle.release.formula_guard import GUARD, guard, guard_text
 from mottle.release.links import Links
 from mottle.utils import parallel
+from mottle.utils.untrusted.text import read_text
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
 SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
@@ -267,8 +269,8 @@ def check_replaceable(
     if another_draw or not file.is_file():
         return
     try:
-        old = Certificate.from_json(file.read_text(encoding="utf-8"))
-    except (DataError, OSError, UnicodeDecodeError):
+        old = Certificate.from_json(read_text(file))
+    except (DataError, StorageError, ValueError):
         old = None
     if old is not None and continued and dict(continued) == dict(old.sha256):
         return
@@ -307,7 +309,7 @@ def _write_files(release: ReleaseData, stage: Path, report: Page | None) -> Cert
         _write_sensitive(release.sensitive, stage)
         written += [SENSITIVE_PARQUET, SENSITIVE_CSV]
     checksums = {name: sha256_of(stage / name) for name in written}
-    certificate = release.certificate.with_changes(sha256=checksums)
+    certificate = release.certificate.with_changes(formula_guard=GUARD, sha256=checksums)
     if report is not None:
         (stage / REPORT).write_text(report(certificate), encoding="utf-8")
     write_certificate(certificate, stage)
@@ -358,10 +360,11 @@ def write_rows(
         csv = opened.enter_context(open(folder / CSV, "wb")) if text else None
         if csv is not None:
             csv.write(_header(text_of(schema.empty_table())))
+        numbers = frozenset(field.name for field in schema if not _holds_text(field.type))
         for table in tables:
             parquet.write_table(table, row_group_size=ROWS_PER_GROUP)
             if csv is not None:
-                _append_csv(table, text_of, csv)
+                _append_csv(table, text_of, csv, numbers)
             written += table.num_rows
             on_progress(written)
     return written
@@ -373,20 +376,47 @@ def _write_sensitive(table: pa.Table, folder: Path) -> None:
     )
     with open(folder / SENSITIVE_CSV, "wb") as file:
         file.write(_header(table))
-        _append_csv(table, lambda rows: rows, file)
+        numbers = frozenset(field.name for field in table.schema if not _holds_text(field.type))
+        _append_csv(table, lambda rows: rows, file, numbers)
 
 
 def _header(texts: pa.Table) -> pa.Buffer:
-    names = pa.array(texts.column_names)
+    names = pa.array([guard_text(name) for name in texts.column_names])
     return _lines([names.slice(place, 1) for place in range(len(names))])
 
 
-def _append_csv(table: pa.Table, text_of: Callable[[pa.Table], pa.Table], file: IO[bytes]) -> None:
-    """Write cells as text, a batch at a time so that memory stays bounded."""
+def _holds_text(data_type: pa.DataType) -> bool:
+    """Whether cells may hold any text, and not only numbers or dates."""
+    if pa.types.is_dictionary(data_type):
+        return _holds_text(data_type.value_type)
+    if data_type.num_fields:
+        return any(
+            _holds_text(data_type.field(place).type) for place in range(data_type.num_fields)
+        )
+    return bool(pa.types.is_string(data_type) or pa.types.is_binary(data_type))
+
+
+def _append_csv(
+    table: pa.Table,
+    text_of: Callable[[pa.Table], pa.Table],
+    file: IO[bytes],
+    numbers: frozenset[str],
+) -> None:
+    """Write cells as text, a batch at a time so that memory stays bounded.
+
+    Columns of ``numbers`` are those whose text cannot be a formula: -5 stays -5.
+    """
 
     def lines(first: int) -> pa.Buffer:
         texts = text_of(table.slice(first, _ROWS_PER_BATCH))
-        return _lines([column.combine_chunks() for column in texts.columns])
+        return _lines(
+            [
+                texts.column(name).combine_chunks()
+                if name in numbers
+                else _guarded(texts.column(name).combine_chunks())
+                for name in texts.column_names
+            ]
+        )
 
     for part in parallel.in_turn(lines, range(0, table.num_rows, _ROWS_PER_BATCH)):
         file.write(part)
@@ -403,6 +433,12 @@ def _lines(columns: list[pa.Array]) -> pa.Buffer:
     return content.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)]))
 
 
+def _guarded(column: pa.Array) -> pa.Array:
+    """Texts that do not begin like a formula; other values as they are."""
+    is_text = pa.types.is_string(column.type) or pa.types.is_binary(column.type)
+    return guard(pc.cast(column, pa.large_string())) if is_text else column
+
+
 def _text(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
@@ -410,13 +446,33 @@ def _text(text: str) -> pa.Scalar:
 def _quoted(column: pa.Array) -> pa.Array:
     """Fields of CSV; also quoted where a reader would take U+FEFF for a byte order mark."""
     texts = pc.cast(column, pa.large_string())
-    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        texts = _with_whole_offsets(column, texts)
+    elif any(is_text(column.type) for is_text in _TEXTS):
         doubled = pc.replace_substring(texts, '"', '""')
         needed = pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, '^\ufeff|[,"\r\n]'))
         texts = pc.if_else(
             needed, pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text("")), texts
         )
     return pc.fill_null(texts, "")
+
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+
+
+def _with_whole_offsets(column: pa.Array, texts: pa.Array) -> pa.Array:
+    """Points in time in their own zone, or in UTC where its offset is not of whole minutes.
+
+    Before the zones of today clocks followed the sun (Amsterdam: +00:19:32). Such an offset cannot
+    be written in ISO 8601, and without its seconds another point in time would be read back.
+    """
+    utc = pc.cast(column, pa.timestamp(column.type.unit, "UTC"))
+    minute = {"s": 60, "ms": 60_000, "us": 60 * 10**6, "ns": 60 * 10**9}[column.type.unit]
+    offset = pc.subtract(
+        pc.cast(pc.local_timestamp(column), pa.int64()), pc.cast(column, pa.int64())
+    )
+    minutes = pc.multiply(pc.divide(offset, minute), minute)
+    return pc.if_else(pc.equal(minutes, offset), texts, pc.cast(utc, pa.large_string()))
 
 
 def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> None:

@@ -28,6 +28,7 @@ from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.typing import Float64Array, Int32Array
 from mottle.utils.registry import Registry
+from mottle.utils.untrusted.text import texts_of
 
 
 class KindFamily(Family):
@@ -472,7 +473,7 @@ class Kind(Registered, metaclass=KindFamily):
             The tree; None where the metadata holds none.
         """
         rows = facts.get("hierarchy")
-        return Hierarchy.from_rows(rows, name=name) if rows else None
+        return Hierarchy.from_rows([texts_of(row) for row in rows], name=name) if rows else None
 
     def schema_options(self, column: ReleasedColumn) -> dict[str, Any]:
         """Return the options of a schema that makes a published column again.

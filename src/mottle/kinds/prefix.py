@@ -31,6 +31,7 @@ from mottle.kinds.codes import codes_of_distinct, plain_values
 from mottle.kinds.columns import SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.typing import Int32Array
+from mottle.utils.untrusted.text import distinct_texts
 
 _MASKS = "*•○"  # tried in this order, then characters of Unicode's private use area
 _PRIVATE_USE = 0xE000
@@ -213,7 +214,12 @@ class Prefix(Kind):
 
     def tree_of_facts(self, facts: Mapping[str, Any], name: str) -> Hierarchy | None:
         """The tree of the values."""
-        return prefix_tree(facts["codes"]) if "codes" in facts else None
+        if "codes" not in facts:
+            return None
+        codes = distinct_texts(facts["codes"])
+        if list(codes) != sorted(codes):
+            raise ValueError("codes ascend")
+        return prefix_tree(codes)
 
     def describe_cells(self, form: Form) -> str:
         """Nodes are prefixes."""

@@ -36,6 +36,7 @@ from mottle.release.certificate import (
     UnitFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.formula_guard import GUARD
 from mottle.release.unchanged import certified, warnings_about
 from mottle.release.unit_words import about_rows
 from mottle.schema.model import Role, Schema, Unit
@@ -196,6 +197,7 @@ def certify(
                 *_limits_of_buckets(method),
             )
         ),
+        formula_guard=GUARD,
         sha256={},
         seconds=dict(seconds),
         **entries,

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role, Unit
+from mottle.utils.untrusted.text import parse_json
 
 __all__ = [
     "AUDITS",
@@ -323,6 +324,8 @@ class Certificate(_Facts):
     checks: tuple[Check, ...]
     audit: AuditSummary | None = None
     notes: tuple[str, ...] = ()
+    # What stands before texts of the CSV files that begin like formulas; None: nothing does.
+    formula_guard: str | None = None
     sha256: Mapping[str, str] = Field(default_factory=dict)  # of the files, by name
     seconds: Mapping[str, float] = Field(default_factory=dict)  # by stage
 
@@ -383,9 +386,10 @@ class Certificate(_Facts):
             The text is not JSON, is not a certificate, or has a later format.
         """
         try:
-            content = json.loads(text)
-        except ValueError:
-            raise DataError(f"{source} is not valid JSON.") from None
+            content = parse_json(text)
+        except ValueError as error:
+            reason = "" if isinstance(error, json.JSONDecodeError) else f": {error}"
+            raise DataError(f"{source} is not valid JSON{reason}.") from None
         return cls.from_dict(content, source)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from mottle.release.certificate import ColumnFacts
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
+from mottle.utils.untrusted.text import distinct_texts, parse_json, texts_of
 
 METADATA_KEY = b"mottle"
 
@@ -82,17 +84,49 @@ class PublishedColumn:
     @classmethod
     def of_field(cls, described: pa.Field) -> PublishedColumn:
         """Read the description of a column from its field's metadata."""
-        facts = json.loads((described.metadata or {})[METADATA_KEY])
+        facts = parse_json((described.metadata or {})[METADATA_KEY])
+        if not isinstance(facts, Mapping):
+            raise TypeError("not a description of a column")
         form = None if facts["form"] is None else Form(facts["form"])
         kind = None if facts["kind"] is None else Kind(facts["kind"])
-        return cls(
+        column = cls(
             name=described.name,
             role=Role(facts["role"]),
             kind=kind,
             form=form,
             value_type=described.type if form is None else form.value_type(described.type),
-            order=tuple(facts["order"]) if "order" in facts else None,
+            order=distinct_texts(facts["order"]) if "order" in facts else None,
             hierarchy=None if kind is None else kind.tree_of_facts(facts, described.name),
-            separator=facts.get("separator"),
+            separator=None if facts.get("separator") is None else texts_of([facts["separator"]])[0],
             totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
         )
+        return column.checked(described.type)
+
+    def checked(self, stored: pa.DataType) -> PublishedColumn:
+        """Check that the parts of a description belong together.
+
+        Parameters
+        ----------
+        stored : pa.DataType
+            The type of the column in its file.
+
+        Returns
+        -------
+        PublishedColumn
+            The same.
+
+        Raises
+        ------
+        TypeError or ValueError or pa.ArrowException
+            They do not.
+        """
+        if (self.form is None) != (self.kind is None):
+            raise ValueError("a kind without a form")
+        if self.form is not None and stored != self.form.arrow_type(self.value_type):
+            raise TypeError("cells of another type than the form has")
+        if self.order is not None:
+            pc.cast(pa.array(self.order, pa.string()), self.value_type)
+        if self.totals is not None and self.form is not None:
+            ascending = self.form.has_intervals and self.order is None
+            self.totals.check(self.value_type, ranges=self.form.has_intervals, ascending=ascending)
+        return self

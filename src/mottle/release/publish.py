@@ -17,26 +17,30 @@ from mottle.release.links import Links
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role, Schema
 from mottle.typing import Int32Array
-from mottle.utils.arrow import as_text, is_plain
+from mottle.utils.arrow import as_days, as_text, check_numbers, is_plain
 
 _ROWS_PER_CHUNK = 1 << 16
 
 
 def check_publishable(table: pa.Table, schema: Schema) -> None:
-    """Raise `SchemaError` for columns that cannot be published.
+    """Raise `SchemaError` or `DataError` for columns that cannot be published.
 
-    These are columns to be published unchanged that cannot be written as text, and columns that
-    have the name of a part of another column.
+    These are columns to be published unchanged that cannot be written as text, or that hold dates
+    outside the years 1 to 9999, and columns that have the name of a part of another column.
     """
+    names = set(table.column_names)
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
         kind = column.kind or Kind.of_type(table.column(column.name).type)
         for name in kind.form.text_columns(column.name):
-            if name != column.name and name in table.column_names:
+            if name != column.name and name in names:
                 raise SchemaError(
                     f"Column '{name}' has the name of a part of column '{column.name}', as its"
                     " sets are published.",
                     "Rename one of them.",
                 )
+    for column in schema.columns:
+        if column.role is not Role.IDENTIFYING:
+            check_numbers(table.column(column.name), column.name)
     for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
         values = table.column(column.name)
         if not is_plain(values.type):
@@ -47,6 +51,8 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
             )
         if pa.types.is_binary(values.type):
             as_text(values, column.name)
+        if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+            as_days(values, column.name)
 
 
 def publish(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mottle.errors import UsageError
+from mottle.utils.untrusted.arrow import parquet_batches, parquet_rows, parquet_schema
 
 __all__ = ["Rows", "RowsElsewhere", "StoredRows", "tables_of"]
 
@@ -50,7 +50,7 @@ class StoredRows:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"age": [20, 30, 40]}), f"{folder}/ages.parquet")
+    ...     pa.parquet.write_table(pa.table({"age": [20, 30, 40]}), f"{folder}/ages.parquet")
     ...     rows = StoredRows(Path(folder, "ages.parquet"))
     ...     rows.num_rows, [batch.num_rows for batch in rows.to_batches(2)]
     (3, [2, 1])
@@ -61,12 +61,12 @@ class StoredRows:
     @cached_property
     def schema(self) -> pa.Schema:
         """Names, types and metadata of the columns."""
-        return pq.read_schema(self.path)
+        return parquet_schema(self.path)
 
     @cached_property
     def num_rows(self) -> int:
         """Number of rows."""
-        return int(pq.read_metadata(self.path).num_rows)
+        return parquet_rows(self.path)
 
     def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
         """Yield all rows in batches.
@@ -81,8 +81,7 @@ class StoredRows:
         pyarrow.RecordBatch
             The rows, in the order of the file.
         """
-        with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(max_chunksize)
+        yield from parquet_batches(self.path, size=max_chunksize)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Domain
 from mottle.guarantees.demand import Demand
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.untrusted.text import distinct_texts
 
 MOST_GROUPS = 1000
 LEAST_TOTAL = 5  # fewest records of a count, as is usual in official statistics
@@ -69,8 +70,25 @@ class Totals:
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> Totals:
-        """Read totals from the entries in the metadata."""
-        return cls(tuple(facts["values"]), tuple(facts["counts"]), int(facts["missing"]))
+        """Read totals from the entries in the metadata; raise ValueError for odd ones."""
+        counts = facts["counts"]
+        if any(type(count) is not int or not 0 <= count < 2**53 for count in counts):
+            raise ValueError("a count that is none")
+        return cls(distinct_texts(facts["values"]), tuple(counts), int(facts["missing"]))
+
+    def check(self, value_type: pa.DataType, *, ranges: bool, ascending: bool) -> None:
+        """Check that there is one count for each group; raise ValueError or an error of Arrow."""
+        named = pc.cast(pa.array(self.values, pa.string()), value_type)
+        others = 0 if ranges else 1  # a group of all values that are not named
+        groups = len(named) + others
+        if len(self.counts) not in (groups, groups + 1) or not -1 <= self.missing < len(
+            self.counts
+        ):
+            raise ValueError("as many counts as groups are needed")
+        if ascending and not pc.sort_indices(named).equals(
+            pa.array(range(len(named)), pa.uint64())
+        ):
+            raise ValueError("groups of ranges ascend")
 
 
 @dataclass(frozen=True)

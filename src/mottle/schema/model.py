@@ -6,7 +6,7 @@ import json
 import os
 import re
 import textwrap
-import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise
@@ -27,6 +27,7 @@ from mottle.schema.external_release import (
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
+from mottle.utils.untrusted.text import parse_toml, read_text
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
 Word = TypeVar("Word", bound=str)
@@ -198,8 +199,8 @@ class Schema(BaseModel):
 
     @model_validator(mode="after")
     def _each_column_once(self) -> Schema:
-        names = [column.name for column in self.columns]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(column.name for column in self.columns)
+        twice = sorted(name for name, count in counts.items() if count > 1)
         if twice:
             raise ValueError(f"column '{twice[0]}' is given a role twice")
         return self
@@ -365,13 +366,12 @@ class Schema(BaseModel):
         """
         path = Path(path)
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
+            content = parse_toml(read_text(path))
+        except StorageError as error:
             raise StorageError(
-                f"Cannot read the schema {path}: {error.strerror}.",
-                "'mottle inspect DATA' writes one.",
+                f"The schema cannot be read: {error.problem}", "'mottle inspect DATA' writes one."
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise SchemaError(f"{path} is not valid TOML: {error}.") from None
         return _validated(str(path), content, folder=path.parent)
 
@@ -559,8 +559,9 @@ class Schema(BaseModel):
             quasi-identifying.
         """
         listed = {column.name: column for column in self.columns}
+        present = set(names)
         for name in listed:
-            if name not in names:
+            if name not in present:
                 raise SchemaError(f"The table has no column '{name}'.", _which_column(name, names))
         without_role = [name for name in names if name not in listed]
         if without_role and self.rest is None:

@@ -12,7 +12,16 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 
-__all__ = ["as_days", "as_text", "dictionary_order", "is_plain", "merged_order"]
+__all__ = [
+    "as_days",
+    "as_text",
+    "check_numbers",
+    "dictionary_order",
+    "is_plain",
+    "merged_order",
+]
+
+LARGEST_FLOAT = 1e150  # of a published number: its square is finite
 
 
 def is_plain(data_type: pa.DataType) -> bool:
@@ -125,6 +134,38 @@ def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             "Replace them by missing values or by a bound.",
         )
     return days
+
+
+def check_numbers(values: pa.ChunkedArray, name: str) -> None:
+    """Refuse numbers that no report and no query could compute with.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+        A column of any type.
+    name : str
+        The column, for the message.
+
+    Raises
+    ------
+    DataError
+        It holds decimals of more than 38 digits, or floats beyond ±1e150.
+    """
+    if pa.types.is_decimal256(values.type):
+        raise DataError(
+            f"Column '{name}' holds {values.type} values: decimals of more than 38 digits cannot"
+            " be published.",
+            "Round them to fewer digits, or turn them into text.",
+        )
+    if not pa.types.is_floating(values.type):
+        return
+    huge = pc.and_(pc.is_finite(values), pc.greater(pc.abs(values), LARGEST_FLOAT))
+    if pc.any(huge).as_py():
+        raise DataError(
+            f"Column '{name}' has numbers beyond ±{LARGEST_FLOAT:g}, with which nobody can compute:"
+            " their squares are infinite.",
+            "Replace them by missing values or by a bound, or turn them into text.",
+        )
 
 
 _TICKS_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.utils.arrow import dictionary_order, merged_order
+from mottle.utils.untrusted.text import parse_json
 
 __all__ = ["Fingerprint", "TableDigest", "digest_of"]
 
@@ -227,11 +228,16 @@ class Fingerprint:
         ValueError
             The text is something else.
         """
-        content = json.loads(text)
+        content = parse_json(text)
         if not isinstance(content, Mapping):
             raise ValueError("This is not a fingerprint.")
         try:
             columns, key, value = (content[name] for name in ("columns", "key", "value"))
-            return cls(tuple(columns), bytes.fromhex(key), bytes.fromhex(value))
+            if not all(isinstance(name, str) for name in columns):
+                raise TypeError
+            found = cls(tuple(columns), bytes.fromhex(key), bytes.fromhex(value))
         except (KeyError, TypeError):
             raise ValueError("This is not a fingerprint.") from None
+        if len(found.key) > hashlib.blake2b.MAX_KEY_SIZE:
+            raise ValueError("This is not a fingerprint.")
+        return found

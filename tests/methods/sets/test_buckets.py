@@ -92,3 +92,17 @@ def test_the_papers_draw_runs_only_when_asked_for_and_says_that_it_leaks(baskets
     (within,) = (check for check in release.certificate.checks if check.invariant == 4)
     assert not within.passed
     assert any("UNSAFE" in note for note in release.certificate.notes)
+
+
+def test_greedy_walks_refuse_more_matches_than_they_give() -> None:
+    """At 8cdc187 the run ended with exit code 70, as if a promise had been broken."""
+    labels = pa.chunked_array([[str(row % 6) for row in range(60)]])
+    data = ItemSets.of([["a"], ["b"], ["a", "b"]] * 20).with_labels(labels, "label")
+    with pytest.raises(GuaranteeError, match="ℓ = 2 matches, and k = 5"):
+        anonymize_sets(
+            data,
+            KAnonymity(5) & LDiversity(2),
+            method="closed-walk-greedy",
+            unsafe_paper_randomization=True,
+            seed=1,
+        )

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from mottle.audit.containment.coded_columns import offsets_of
-from mottle.errors import DataError, UsageError
-from mottle.io.link_file import COLUMNS, LinkFile
+from mottle.errors import UsageError
+from mottle.io.link_file import COLUMNS, LinkFile, other_release
 from mottle.release.links import Links
 from mottle.typing import BoolArray, Int32Array, Int64Array
 
@@ -172,13 +172,11 @@ def read_edges(private: object, rows: int, seed: int = 0) -> Edges:
         )
     degrees = _count(source, rows)
     strange = any(part is not None and len(part) != rows for part in (blocks, centres))
-    if centres is not None and not strange:
-        strange = bool(np.any((centres < 0) | (centres >= rows)))
+    for part in (blocks, centres):
+        if part is not None and not strange:
+            strange = bool(np.any((part < 0) | (part >= rows)))
     if degrees is None or strange:
-        raise DataError(
-            "The private link file refers to rows that the release does not have.",
-            "Give the file that was written together with the release.",
-        )
+        raise other_release()
     kept = None
     if blocks is not None and degrees.sum() > MOST_EDGES:
         kept = _sample_blocks(degrees, blocks, seed)

@@ -24,6 +24,7 @@ from mottle.errors import DataError, UsageError
 from mottle.io.text.encodings import (
     HEAD_BYTES,
     Sample,
+    check_size,
     decode_and_name,
     known_encoding,
     open_bytes,
@@ -173,6 +174,7 @@ def read_cells(path: Path, options: ReadOptions) -> TextCells:
     if delimiter is not None and delimiter == quote:
         raise UsageError("delimiter and quote are the same character.", "Give two different ones.")
     encoding = known_encoding(options.encoding)
+    check_size(path)
 
     sample = utf8_sample(path, encoding)
     if sample is not None:

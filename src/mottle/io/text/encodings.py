@@ -13,10 +13,12 @@ import charset_normalizer
 import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
+from mottle.utils.untrusted.memory import available_memory, check_fits
 
 __all__ = [
     "HEAD_BYTES",
     "Sample",
+    "check_size",
     "decode",
     "decode_and_name",
     "known_encoding",
@@ -28,6 +30,11 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 1 << 20  # what detection looks at; the header has to fit into it
+_BLOCK_BYTES = 1 << 24
+_PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its value once it is typed
+_MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
+_BORDERS = (b"\n", b",", b";", b"\t", b"|")
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br"}  # suffixes that pyarrow knows
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -97,6 +104,31 @@ def open_bytes(path: Path) -> pa.NativeFile:
         A stream of bytes.
     """
     return pa.input_stream(str(path), compression="detect")
+
+
+def check_size(path: Path) -> None:
+    """Check that the content of a file, decompressed and as columns, fits into memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    DataError
+        It does not: a small compressed file can have any content, and a cell of one digit takes
+        many times its size in memory.
+    """
+    limit, compressed = available_memory(), path.suffix.lower() in _COMPRESSED
+    if not compressed and path.stat().st_size * _MOST_PER_BYTE < limit:
+        return
+    needed = 0
+    with open_bytes(path) as stream:
+        while needed <= limit and (block := bytes(stream.read(_BLOCK_BYTES))):
+            cells = sum(block.count(border) for border in _BORDERS)
+            needed += 2 * len(block) + _PER_CELL * cells
+    check_fits(needed, str(path))
 
 
 def whole_content(path: Path) -> bytes:

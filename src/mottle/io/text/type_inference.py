@@ -1,4 +1,10 @@
-"""Types of text columns: the narrowest type that keeps every cell as it was written."""
+"""Types of text columns: the narrowest type that keeps every cell as it was written.
+
+A column of numbers has a type only if the release would print every cell as it was written, apart
+from spaces around it: whole numbers (``-5``, not ``+5`` or ``007``), numbers in their shortest
+notation (``2.5``, not ``2.50``), or numbers that all have the same number of decimals (``250.00``).
+Points in time are the exception: they are known by ISO 8601 and printed in one notation.
+"""
 
 from __future__ import annotations
 
@@ -67,15 +73,20 @@ def infer_type(column: pa.ChunkedArray, options: ReadOptions = _PLAIN_NOTATION) 
     DataType(int64)
     >>> infer_type(pa.chunked_array([["01234", "98765"]])).type
     DataType(string)
+    >>> infer_type(pa.chunked_array([["1.50", "12.25"]])).type
+    Decimal128Type(decimal128(38, 2))
     """
     if column.null_count == len(column):
         return column
     cells = pc.ascii_trim_whitespace(column)
     # A cast that fails on many cells is slow, so a few cells from all parts are tried first.
-    stride = max(1, len(cells) // PROBED_CELLS)
-    probe = cells.take(pa.array(range(0, len(cells), stride), pa.int64()))
+    stride = len(cells) // PROBED_CELLS
+    places = pa.array(range(0, len(cells), max(stride, 1)), pa.int64())
+    probe = cells.take(places) if stride > 1 else None
     for attempt in _attempts(options):
-        if attempt(probe) is not None and (typed := attempt(cells)) is not None:
+        if probe is not None and attempt(probe) is None:
+            continue
+        if (typed := attempt(cells)) is not None:
             return typed
     return column
 
@@ -101,6 +112,8 @@ def possible_types(column: pa.ChunkedArray, among: Sequence[Attempt]) -> list[At
     >>> [attempt(cells).type for attempt in possible_types(cells, single_types())]
     [DataType(double)]
     """
+    if column.null_count == len(column):
+        return list(among)
     cells = pc.ascii_trim_whitespace(column)
     return [attempt for attempt in among if attempt(cells) is not None]
 
@@ -119,8 +132,14 @@ def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
         In the order in which `infer_type` tries them.
     """
     attempts = _attempts(options)
-    at = attempts.index(_dates_and_times)
-    return [*attempts[:at], *(partial(_cast, kind=kind) for kind in _TIMES), *attempts[at + 1 :]]
+    for several, single in (
+        (_decimals, [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]),
+        (_dates_and_times, [partial(_cast, kind=kind) for kind in _TIMES]),
+    ):
+        if several in attempts:
+            at = attempts.index(several)
+            attempts[at : at + 1] = single
+    return attempts
 
 
 def _attempts(options: ReadOptions) -> list[Attempt]:
@@ -128,10 +147,10 @@ def _attempts(options: ReadOptions) -> list[Attempt]:
     check_marks(options.decimal, options.thousands)
     attempts = list(ATTEMPTS)
     if options.decimal not in (None, ".") or options.thousands is not None:
-        at = attempts.index(_decimals)
-        attempts[at : at + 1] = [
+        at = attempts.index(_floats)
+        attempts[at : at + 2] = [
             partial(_in_notation, options=options, attempt=_integers),
-            partial(_in_notation, options=options, attempt=_decimals),
+            partial(_in_notation, options=options, attempt=_any_numbers),
         ]
     return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
 
@@ -139,17 +158,12 @@ def _attempts(options: ReadOptions) -> list[Attempt]:
 def _in_notation(
     cells: pa.ChunkedArray, options: ReadOptions, attempt: Attempt
 ) -> pa.ChunkedArray | None:
-    """Try numbers that are written with other marks."""
+    """Try numbers that are written with other marks; the release prints them with a point."""
     plain = plain_numbers(cells, options.decimal, options.thousands)
     return None if plain is None else attempt(plain)
 
 
-def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    typed = _cast(cells, pa.int64())
-    return None if typed is None or _any_matches(cells, r"^-?0[0-9xX]") else typed
-
-
-def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+def _any_numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
     typed = _cast(cells, pa.float64())
     if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
@@ -157,9 +171,41 @@ def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
 
 
+def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    typed = _cast(cells, pa.int64())
+    return typed if typed is not None and _prints_back(cells, typed) else None
+
+
+def _floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Refuse what is not printed as it was written, infinities and NaN."""
+    typed = _cast(cells, pa.float64())
+    if typed is None or _any_matches(cells, r"^-?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
+        return None
+    if pc.any(pc.invert(pc.is_finite(typed))).as_py():
+        return None
+    return typed if _prints_back(cells, typed) else None
+
+
+def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Numbers that all have the same number of decimals, such as 250.00."""
+    if cells.null_count == len(cells):
+        return _fixed(cells, 1)
+    first = cells.drop_null()[0].as_py()
+    scale = len(first) - first.find(".") - 1
+    return _fixed(cells, scale) if "." in first and 1 <= scale <= MOST_DECIMALS else None
+
+
+def _fixed(cells: pa.ChunkedArray, scale: int) -> pa.ChunkedArray | None:
+    pattern = rf"^-?(?:0|[1-9][0-9]*)\.[0-9]{{{scale}}}$"
+    if cells.null_count == len(cells) or not _all_match(cells, pattern):
+        return None if cells.null_count < len(cells) else _cast(cells, pa.decimal128(38, scale))
+    typed = _cast(cells, pa.decimal128(38, scale))
+    return typed if typed is not None and _prints_back(cells, typed) else None
+
+
 def _booleans(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     typed = _cast(cells, pa.bool_())
-    return None if typed is None or _any_matches(cells, "[01]") else typed
+    return typed if typed is not None and _prints_back(cells, typed) else None
 
 
 def _dates_and_times(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -167,16 +213,17 @@ def _dates_and_times(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return next((typed for kind in _TIMES if (typed := _cast(cells, kind)) is not None), None)
 
 
+MOST_DECIMALS = 18
 _TIMES = [pa.date32()] + [
     pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
 ]
 
-ATTEMPTS: tuple[Attempt, ...] = (
-    _integers,
-    _decimals,
-    _booleans,
-    _dates_and_times,
-)
+ATTEMPTS: tuple[Attempt, ...] = (_integers, _floats, _decimals, _booleans, _dates_and_times)
+
+
+def _prints_back(cells: pa.ChunkedArray, typed: pa.ChunkedArray) -> bool:
+    """Whether the release would show every cell as it was written."""
+    return bool(pc.all(pc.equal(pc.cast(typed, pa.string()), cells)).as_py() in (True, None))
 
 
 def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
@@ -188,3 +235,7 @@ def _cast(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
 
 def _any_matches(cells: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _all_match(cells: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())

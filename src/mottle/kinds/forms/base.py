@@ -601,6 +601,24 @@ class Form(Registered, metaclass=FormFamily):
         """
         raise NotImplementedError
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Say what is wrong with cells that others may have written.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Cells of the type `arrow_type`, whose buffers are valid.
+        column : ReleasedColumn
+            The column as the release describes it.
+
+        Returns
+        -------
+        str or None
+            What is wrong with at least one cell, such as ``a range that ends before it begins``;
+            None if all of them are cells that this form may publish.
+        """
+        raise NotImplementedError
+
     # ------------------------------------------------------------------- databases and analysis
 
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
@@ -749,6 +767,8 @@ _DISTANCE_OF_HALVES = 0.5  # approximate distance of two halves of a column, as 
 
 def cast_originals(values: pa.Array, target: pa.DataType, name: str) -> pa.Array:
     """Convert originals to the type of the release; a time becomes its day, NaN is missing."""
+    if pa.types.is_string(values.type) and not pa.types.is_string(target):
+        values = pc.replace_substring_regex(pc.ascii_trim_whitespace(values), r"^\+", "")
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

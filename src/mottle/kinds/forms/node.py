@@ -154,6 +154,14 @@ class Node(Form):
         """Labels from text."""
         return pa.array([single(member) for (member,) in map(parse_cell, texts)], pa.string())
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Labels that the tree does not have."""
+        if column.hierarchy is None:
+            return None
+        labels = pa.array(column.hierarchy.labels, pa.string())
+        found = pc.is_in(cells.drop_null(), value_set=labels)
+        return None if pc.all(found).as_py() in (True, None) else "a label that its tree lacks"
+
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As text."""
         return layout.store_text(column)

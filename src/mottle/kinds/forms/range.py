@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mottle.errors import UsageError
-from mottle.kinds._arrow import pa, pc
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
@@ -171,6 +171,32 @@ class Range(Form):
             fields=list(self.arrow_type(value_type)),
         )
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Ends that are missing, infinite, unknown or in the wrong order."""
+        lowest, highest, missing = cells.flatten()
+        if cells.null_count or missing.null_count:
+            return "a cell that says nothing"
+        unknown = pc.is_null(lowest)
+        if not unknown.equals(pc.is_null(highest)) or not _all(pc.or_(missing, pc.invert(unknown))):
+            return "a range without an end"
+        if pa.types.is_floating(lowest.type):
+            if not all(_all(pc.fill_null(pc.is_finite(end), True)) for end in (lowest, highest)):
+                return "a range without an end"
+            for end in (lowest, highest):
+                arrow.check_numbers(end, column.name)
+        elif pa.types.is_null(lowest.type):
+            return None
+        if column.kind is not None and column.kind.has_order:
+            if column.order is None:
+                return None
+            order = pc.cast(pa.array(column.order, pa.string()), lowest.type)
+            lowest, highest = (pc.index_in(end, value_set=order) for end in (lowest, highest))
+            if lowest.null_count + highest.null_count > 2 * pc.sum(unknown).as_py():
+                return "a value that the order of the column does not have"
+        if not _all(pc.fill_null(pc.less_equal(lowest, highest), True)):
+            return "a range that ends before it begins"
+        return None
+
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As a range, where the database has such a type."""
         return layout.store_range(column)
@@ -219,6 +245,10 @@ class Range(Form):
 
 
 _NOTHING: Member = (None, None)
+
+
+def _all(flags: pa.Array) -> bool:
+    return bool(pc.all(flags).as_py() in (True, None))  # None: there are none
 
 
 def _at_most(smaller: pa.Array, larger: pa.Array, column: ReleasedColumn) -> BoolArray:

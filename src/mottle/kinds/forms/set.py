@@ -115,6 +115,24 @@ class ValueSet(Form):
         values = cast_texts(members, value_type)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Sets without a member, or with the same one twice."""
+        sizes = pc.fill_null(pc.list_value_length(cells), 0).to_numpy()
+        if (sizes == 0).any():
+            return "an empty set"
+        members, row_of = members_of(cells)
+        if pa.types.is_null(members.type):
+            return "a member twice in one set" if (sizes > 1).any() else None
+        if pa.types.is_floating(members.type) and pc.any(pc.is_nan(members)).as_py():
+            return "a member that is not a number"
+        known = pc.unique(members).drop_null()
+        known = known.take(pc.sort_indices(known))
+        codes = pc.fill_null(pc.index_in(members, value_set=known), len(known)).to_numpy()
+        keys = row_of * (len(known) + 1) + codes
+        if (np.diff(keys) <= 0).any() and len(np.unique(keys)) < len(keys):
+            return "a member twice in one set"
+        return None
+
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """As a list."""
         return layout.store_list(column)

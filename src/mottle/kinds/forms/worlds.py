@@ -294,6 +294,24 @@ class Worlds(Form):
             fields=list(self.arrow_type(value_type)),
         )
 
+    def flaw(self, cells: pa.Array, column: ReleasedColumn) -> str | None:
+        """Parts that do not belong together; in releases of sets no set may be missing."""
+        base, uncertain, distance, *flags = cells.flatten()
+        unknown = base.is_null()
+        possible = flags[0] if flags else pa.scalar(False)
+        if cells.null_count or any(flag.null_count for flag in flags):
+            return "a cell that says nothing"
+        if pc.any(pc.and_(unknown, pc.invert(possible))).as_py():
+            return "a set without a base"
+        if not all(unknown.equals(part.is_null()) for part in (uncertain, distance)):
+            return "a set without its uncertain items or their number"
+        if any(pc.list_flatten(part).null_count for part in (base, uncertain)):
+            return "an item without a name"
+        excess = pc.less(pc.list_value_length(uncertain), distance)
+        if pc.any(pc.or_(pc.less(distance, 0), excess)).as_py():
+            return "more differing items than uncertain ones"
+        return None
+
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
         """In its parts, where the database has no such type."""
         return layout.store_worlds(column)

@@ -45,8 +45,14 @@ _PATIENCE = 20  # steps per record after which a walk is abandoned
 )
 def closed_walk_greedy(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """An ℓ-regular graph in which the postimages of every record have different own labels."""
-    order = gray_tsp_order(sets, context.seed)
     records, diversity = sets.records, demand.diversity
+    if demand.degree > diversity:
+        raise GuaranteeError(
+            f"Method 'closed-walk-greedy' gives every record ℓ = {diversity} matches, and k ="
+            f" {demand.degree} are asked for.",
+            "Choose k at most ℓ, or another method.",
+        )
+    order = gray_tsp_order(sets, context.seed)
     matches = np.full((records, diversity), _NONE, np.int32)
     state = np.array([context.seed | 1], np.uint64)
     labels = demand.values[order]

@@ -23,6 +23,7 @@ from mottle.pipeline.destination import INTERNAL, LINK_FILE, Companions, Outgoin
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
+from mottle.release.formula_guard import GUARD
 from mottle.release.rows import StoredRows
 from mottle.report.body import EXAMPLES
 from mottle.report.report import page_of
@@ -104,6 +105,7 @@ def write_files(
     names = [PARQUET, CSV] if text else []
     certificate = certificate.with_changes(
         seconds={**certificate.seconds, "write": round(time.perf_counter() - began, 4)},
+        formula_guard=GUARD,
         sha256={name: sha256_of(folder / name) for name in names},
     )
     people = [] if links is None else links.examples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -264,49 +265,76 @@ def _interval_atoms(
         )
     grid = on_grid(lowest, highest, value_type)
     if grid is not None:
-        unit, low, high = grid
+        low, high = grid.low, grid.high
         starts = np.unique(np.concatenate([low, low + 1, high, high + 1]))
-        atoms = DiscreteIntervals(column.name, value_type, unit, starts)
+        atoms = DiscreteIntervals(column.name, value_type, grid.unit, starts, grid.origin)
         low, high = low[:ranges], high[:ranges]
         return atoms, np.searchsorted(starts, low), np.searchsorted(starts, high + 1)
     floats = [as_floats(part) for part in (lowest, highest)]
     ends = np.unique(np.concatenate(floats))
     begin, end = (2 * np.searchsorted(ends, part[:ranges]) for part in floats)
-    return RealIntervals(column.name, value_type, ends), begin, end + 1
+    exact = pa.types.is_floating(value_type)
+    return RealIntervals(column.name, value_type, ends, exact), begin, end + 1
+
+
+class Grid(NamedTuple):
+    """The ends of ranges as steps of a grid."""
+
+    unit: Fraction  # the width of a step
+    low: Int64Array
+    high: Int64Array
+    origin: int = 0  # the step of the grid that is numbered 0
 
 
 def on_grid(
-    lowest: pa.Array, highest: pa.Array, value_type: pa.DataType
-) -> tuple[Fraction, Int64Array, Int64Array] | None:
-    """Return the width of a grid step and the ends of ranges in steps; None without a grid."""
+    lowest: pa.Array, highest: pa.Array, value_type: pa.DataType, origin: int | None = None
+) -> Grid | None:
+    """Return the ends of ranges on a grid, None without one; by default its origin is found."""
     unit = Fraction(1)
     if pa.types.is_date(value_type):
         days = [pc.cast(part, pa.date32()).cast(pa.int32()) for part in (lowest, highest)]
         low, high = (part.to_numpy(zero_copy_only=False).astype(np.int64) for part in days)
-        return unit, low, high
+        return Grid(unit, low, high)
     if pa.types.is_decimal(value_type):
         unit = Fraction(10) ** -value_type.scale
         steps = [
             [int(value / unit) for value in map(Fraction, part.to_pylist())]
             for part in (lowest, highest)
         ]
-        if any(abs(step) >= _WIDEST for part in steps for step in part):
+        if origin is None:
+            origin = _origin(min(map(min, steps), default=0), max(map(max, steps), default=0))
+        if origin is None:
             return None
-        return unit, np.array(steps[0], np.int64), np.array(steps[1], np.int64)
+        low, high = (np.array([step - origin for step in part], np.int64) for part in steps)
+        return Grid(unit, low, high, origin)
     if pa.types.is_floating(value_type):
         floats = [as_floats(part) for part in (lowest, highest)]
         if any(((part != np.floor(part)) | (np.abs(part) > _WHOLE)).any() for part in floats):
             return None
-        return unit, floats[0].astype(np.int64), floats[1].astype(np.int64)
+        return Grid(unit, floats[0].astype(np.int64), floats[1].astype(np.int64))
     if pa.types.is_integer(value_type):
-        try:
-            integers = [pc.cast(part, pa.int64()).to_numpy() for part in (lowest, highest)]
-        except pa.ArrowInvalid:  # beyond 2^63
+        if origin is None:
+            ends = [pc.min_max(part).as_py() for part in (lowest, highest)]
+            origin = _origin(min(end["min"] for end in ends), max(end["max"] for end in ends))
+        if origin is None:
             return None
-        if any((np.abs(part.astype(np.float64)) >= _WIDEST).any() for part in integers):
-            return None
-        return unit, integers[0], integers[1]
+        wide = np.uint64 if pa.types.is_unsigned_integer(value_type) else np.int64
+        moved = np.uint64(origin % 2**64)  # subtracted modulo 2^64: the difference is small
+        low, high = (
+            (part.to_numpy(zero_copy_only=False).astype(wide).astype(np.uint64) - moved).astype(
+                np.int64
+            )
+            for part in (lowest, highest)
+        )
+        return Grid(unit, low, high, origin)
     return None
+
+
+def _origin(lowest: int, highest: int) -> int | None:
+    """The step from which others are counted in 64 bits; None if they are too far apart."""
+    if max(abs(lowest), abs(highest)) < _WIDEST:
+        return 0
+    return lowest if highest - lowest < _WIDEST else None
 
 
 def as_floats(values: pa.Array) -> Float64Array:

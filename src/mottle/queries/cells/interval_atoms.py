@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context
 from fractions import Fraction
 
 import numpy as np
@@ -29,12 +29,16 @@ _FARTHEST = 2**62  # grid positions are 64-bit integers
 
 @dataclass(frozen=True)
 class DiscreteIntervals:
-    """Intervals of a grid: interval i has the steps ``starts[i] .. starts[i + 1] - 1``."""
+    """Intervals of a grid: interval i has the steps ``starts[i] .. starts[i + 1] - 1``.
+
+    Step s is the value (origin + s)·unit, computed exactly: numbers near 2^64 stay apart.
+    """
 
     name: str
     value_type: pa.DataType
     unit: Fraction  # the width of a step
     starts: Int64Array  # [atoms + 1]
+    origin: int = 0
 
     missing_measure = 1.0
 
@@ -64,13 +68,14 @@ class DiscreteIntervals:
         if listed is not None:
             return self._of_listed(listed)
         count = np.maximum(last - first + 1, 0).astype(np.float64)
-        middle = (first.astype(np.float64) + last) / 2
+        first, last = self._numbers(first), self._numbers(last)
+        middle = (first + last) / 2
         total = count * middle
         squares = count * (middle**2 + (count**2 - 1) / 12)
         if len(excluded):
             count -= self._tally(excluded)
-            total -= self._tally(excluded, excluded)
-            squares -= self._tally(excluded, excluded.astype(np.float64) ** 2)
+            total -= self._tally(excluded, self._numbers(excluded))
+            squares -= self._tally(excluded, self._numbers(excluded) ** 2)
         unit, count = float(self.unit), np.maximum(count, 1)
         return Numbers(total / count * unit, squares / count * unit**2, first * unit, last * unit)
 
@@ -87,13 +92,19 @@ class DiscreteIntervals:
         """Draw a step of each interval, all equally likely."""
         return self._values(random.integers(self.starts[atoms], self.starts[atoms + 1]))
 
+    def _numbers(self, steps: Int64Array) -> Float64Array:
+        """Convert steps to multiples of the unit, rounded."""
+        numbers: Float64Array = steps.astype(np.float64) + float(self.origin)
+        return numbers
+
     def _values(self, steps: Int64Array) -> pa.Array:
         """Convert steps to values of the column."""
         if pa.types.is_decimal(self.value_type):
-            scale = self.value_type.scale
-            return pa.array(
-                [Decimal(step).scaleb(-scale) for step in steps.tolist()], self.value_type
-            )
+            scale, exact = self.value_type.scale, Context(prec=80)
+            values = [exact.scaleb(self.origin + step, -scale) for step in steps.tolist()]
+            return pa.array(values, self.value_type)
+        if self.origin:
+            return pa.array([self.origin + step for step in steps.tolist()], self.value_type)
         if pa.types.is_date32(self.value_type):
             return pc.cast(pa.array(steps.astype(np.int32)), self.value_type)
         return pc.cast(pa.array(steps), self.value_type)
@@ -135,13 +146,16 @@ class DiscreteIntervals:
         exact = exact_number(value, self.value_type, self.name)
         if isinstance(exact, float):
             return _FARTHEST if sign * exact > 0 else -_FARTHEST
-        position = sign * exact / self.unit
+        position = sign * (exact / self.unit - self.origin)
         step = math.floor(position) + 1 if is_open else math.ceil(position)
         return max(-_FARTHEST, min(_FARTHEST, step))
 
     def _on_grid(self, values: tuple[object, ...]) -> set[int]:
         """The steps of those values that lie on the grid."""
-        steps = [exact_number(value, self.value_type, self.name) / self.unit for value in values]
+        steps = [
+            exact_number(value, self.value_type, self.name) / self.unit - self.origin
+            for value in values
+        ]
         return {
             int(step)
             for step in steps
@@ -163,11 +177,12 @@ class DiscreteIntervals:
         place = np.searchsorted(self.starts, listed, side="right") - 1
         lowest = np.zeros(len(self.starts) - 1)
         highest = np.zeros(len(self.starts) - 1)
-        highest[place] = listed * unit
-        lowest[place[::-1]] = listed[::-1] * unit
+        numbers = self._numbers(listed) * unit
+        highest[place] = numbers
+        lowest[place[::-1]] = numbers[::-1]
         return Numbers(
-            self._tally(listed, listed * unit) / count,
-            self._tally(listed, (listed * unit) ** 2) / count,
+            self._tally(listed, numbers) / count,
+            self._tally(listed, numbers**2) / count,
             lowest,
             highest,
         )
@@ -184,6 +199,7 @@ class RealIntervals:
     name: str
     value_type: pa.DataType
     ends: Float64Array  # ascending, distinct
+    exact: bool = True  # False: ends are rounded, so that what is near one is certain of nothing
 
     missing_measure = 0.0  # the missing value has no measure that compares with a length
 
@@ -223,7 +239,26 @@ class RealIntervals:
             touched[1::2] = (low < stops) & (high > starts)
             full[1::2] = (low <= starts) & (high >= stops) & ~self._holds_one(excluded)
         share[::2] = full[::2] = touched[::2] = points & (not empty)
+        if not self.exact:
+            self._doubt(full, touched, low, high, listed)
         return Covered(share, full, touched)
+
+    def _doubt(
+        self,
+        full: BoolArray,
+        touched: BoolArray,
+        low: float,
+        high: float,
+        listed: Float64Array | None,
+    ) -> None:
+        """Make atoms that end next to a rounded number possible and not certain."""
+        borders = np.array([low, high] if listed is None else [low, high, *listed])
+        below, above = np.nextafter(borders, -np.inf), np.nextafter(borders, np.inf)
+        first = np.searchsorted(np.nextafter(self.ends, np.inf), below, side="left")
+        last = np.searchsorted(np.nextafter(self.ends, -np.inf), above, side="right")
+        for begin, end in zip(first, last, strict=True):
+            atoms = slice(max(2 * begin - 1, 0), 2 * end)  # the ends next to it, and what they end
+            full[atoms], touched[atoms] = False, True
 
     def takes_missing(self, condition: Condition) -> bool:
         """Return whether it does: only if the condition says so."""

@@ -49,10 +49,9 @@ def _by_start(cells: CellDistribution, values: pa.Array) -> Int64Array:
     """[atoms]: the group of each, where groups begin at ``values``; no atom lies in two groups."""
     atoms = cells.atoms
     if isinstance(atoms, DiscreteIntervals):
-        grid = on_grid(values, values, atoms.value_type)
+        grid = on_grid(values, values, atoms.value_type, atoms.origin)
         assert grid is not None
-        begin, starts = grid[1], atoms.starts[:-1]
-        return _last_before(begin, starts)
+        return _last_before(grid.low, atoms.starts[:-1])
     if isinstance(atoms, RealIntervals):
         points = np.repeat(atoms.ends, 2)[:-1]  # an interval begins at the point before it
         return _last_before(as_floats(values), points)

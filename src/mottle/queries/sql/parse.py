@@ -101,10 +101,15 @@ def parse_query(sql: str, columns: Sequence[str]) -> SelectQuery:
 
 def _syntax_tree(sql: str) -> Node:
     """The syntax tree of one SELECT statement, by DuckDB."""
-    with duckdb.connect(config={"enable_external_access": "false"}) as connection:
+    with duckdb.connect(
+        config={"enable_external_access": "false", "temp_directory": ""}
+    ) as connection:
         row = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
     assert row is not None
-    tree = json.loads(row[0])
+    try:
+        tree = json.loads(row[0])
+    except RecursionError:
+        raise UsageError("The SQL is nested too deeply.", f"{_EXAMPLE}.") from None
     if tree["error"]:
         message = str(tree["error_message"]).removesuffix(".").replace("!", "")
         raise UsageError(f"The SQL cannot be read: {message}.", f"{_EXAMPLE}.")

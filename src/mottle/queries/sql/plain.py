@@ -26,27 +26,37 @@ CREATE MACRO share_of(cell, value) AS
     CASE WHEN list_contains(cell, value) THEN 1.0 / len(cell) ELSE 0.0 END;
 """
 
+# Without external access DuckDB still uses its folder for temporary files, ./.tmp by default: it
+# could be read, written and attached there.
+_ISOLATED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "temp_directory": "",
+    "python_enable_replacements": False,
+    "python_scan_all_frames": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+}
+
 
 def query_plain(table: pa.Table, sensitive: pa.Table | None, sql: str) -> pa.Table:
     """Run SQL on the tables ``release`` and ``sensitive`` (if given), and on nothing else."""
-    with duckdb.connect() as connection:
-        for name, contents in ((TABLE, table), ("sensitive", sensitive)):
-            if contents is not None:
-                connection.register("published", contents)
-                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM published")
-                connection.unregister("published")
-        connection.execute(_MACROS)
-        for setting in (
-            "python_enable_replacements = false",
-            "enable_external_access = false",
-            "lock_configuration = true",
-        ):
-            connection.execute(f"SET {setting}")
+    with duckdb.connect(config=_ISOLATED) as connection:
         try:
+            for name, contents in ((TABLE, table), ("sensitive", sensitive)):
+                if contents is not None:
+                    connection.register("published", contents)
+                    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM published")
+                    connection.unregister("published")
+            connection.execute(_MACROS)
+            connection.execute("SET lock_configuration = true")
             answer = connection.sql(sql)
             return pa.table({}) if answer is None else answer.to_arrow_table()
         except duckdb.Error as error:
             message = str(error).splitlines()[0].rstrip(".!")
+            if isinstance(error, duckdb.DataError):  # these quote cells
+                message = "a value does not have the type, format or size that is needed"
             raise UsageError(
                 f"DuckDB cannot answer: {message}.",
                 f"The table is '{TABLE}'; DESCRIBE {TABLE} shows its columns.",
