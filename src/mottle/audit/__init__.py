@@ -15,12 +15,14 @@ from mottle.audit.containment.effective_matches import (
     match_different_assignments,
     verify,
 )
+from mottle.audit.earlier import EarlierRelease
 from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.audit.run import audit_release
 
 __all__ = [
     "Adversary",
     "AuditReport",
+    "EarlierRelease",
     "Finding",
     "Matches",
     "Outcome",

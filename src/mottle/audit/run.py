@@ -13,6 +13,7 @@ import pyarrow as pa
 from mottle.audit.base import select_adversaries
 from mottle.audit.containment.assignment_graph import check_rows
 from mottle.audit.decisions import Replay
+from mottle.audit.earlier import described_by, read_series
 from mottle.audit.links.edges import Edges, read_edges
 from mottle.audit.report import FOR_OWNER, WARNINGS, AuditReport, Finding
 from mottle.audit.view import build_view_and_evidence
@@ -25,7 +26,6 @@ from mottle.io.original import check_fingerprint, check_original, remembered_rea
 from mottle.io.read_set_release import holds_sets, load_any_release
 from mottle.io.read_sets import as_sets
 from mottle.io.read_table import as_table
-from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.links import Links
 from mottle.release.per_person import original_of
@@ -47,6 +47,8 @@ def audit_release(
     replay: Replay | str | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
+    earlier: Sequence[object] = (),
+    same: str | None = None,
 ) -> AuditReport:
     """Play adversaries against a release.
 
@@ -80,6 +82,12 @@ def audit_release(
         The maximum number of people to examine. Larger tables are sampled, and findings say so.
     seed : int
         Seed for choosing the sample and the people whose records are assumed to be known.
+    earlier : sequence of EarlierRelease, ReleaseData or path-like, optional
+        Earlier releases of the same people, which the adversary ``intersection`` compares. One that
+        was made from another table has to be an `EarlierRelease`, which names it.
+    same : str, optional
+        The column of the originals that says who is who in several releases. Without it, links of
+        releases over time say it, or else row numbers.
 
     Returns
     -------
@@ -111,22 +119,31 @@ def audit_release(
         raise UsageError("The sample must be at least one person.")
     if isinstance(schema, str | os.PathLike):
         schema = Schema.read(schema)
-    table, released, schema = _read(original, release, schema, private)
-    _check_original(table, released, private, in_memory=isinstance(release, ReleaseData))
+    if isinstance(earlier, str | os.PathLike | ReleaseData):
+        raise UsageError("The earlier releases must be a list.", "Write [RELEASE].")
+    given, table, released, schema = _read(original, release, schema, private)
+    _check_original(given, released, private, in_memory=isinstance(release, ReleaseData))
     claim = None if released.certified is None else released.certified.guarantee.to_dict()
     promised, notes = guarantee_on({"guarantee": claim})
     if guarantee is not None:
         promised, notes = guarantee, ()
+    edges = _read_links(private, released, int(seed))
+    series = None
+    if earlier:
+        links = released.links if private is None else private
+        read = _read_sets if isinstance(released, SetReleaseData) else as_table
+        series = read_series(given, released, links, edges, earlier, same, int(seed), read)
     view, evidence = build_view_and_evidence(
         table,
         released,
         schema=schema,
         guarantee=promised,
-        edges=_read_links(private, released, int(seed)),
+        edges=edges,
         insider_bound=_certified_bound(released) if insider_bound is None else insider_bound,
         replay=replay,
         sample=int(sample),
         seed=int(seed),
+        series=series,
     )
     findings: list[Finding] = []
     seconds: dict[str, float] = {}
@@ -152,8 +169,11 @@ def audit_release(
 
 def _read(
     original: object, release: object, schema: Schema | None, private: object
-) -> tuple[pa.Table, ReleaseData, Schema | None]:
-    """Return the original as a table, the release and the schema, reading files if necessary."""
+) -> tuple[pa.Table, pa.Table, ReleaseData, Schema | None]:
+    """Return the original, the rows that the release describes, the release and the schema.
+
+    Files are read if necessary. Releases over time may describe other rows than the original.
+    """
     reading = remembered_reading(schema, private)
     if isinstance(release, ReleaseData):
         released = release
@@ -161,7 +181,7 @@ def _read(
         path = Path(release)
         if not holds_sets(path) and is_external(path, schema):
             table = as_table(original, reading)
-            return table, read_external(path, table, schema), schema
+            return table, table, read_external(path, table, schema), schema
         released = load_any_release(path)
     else:
         raise UsageError(
@@ -170,16 +190,18 @@ def _read(
         )
     of_sets = isinstance(released, SetReleaseData)
     if of_sets:
-        table = _table_of_sets(as_sets(original))
+        table = _read_sets(original)
     else:
         table = as_table(original, reading or released.reading)
         table, schema = original_of(table, released.certified, schema)
-    check_rows(table.num_rows, released.table.num_rows)
-    return table, released, schema
+    described = described_by(table, released.links if private is None else private)
+    check_rows(described.num_rows, released.table.num_rows)
+    return table, described, released, schema
 
 
-def _table_of_sets(data: ItemSets) -> pa.Table:
+def _read_sets(original: object) -> pa.Table:
     """Sets as a table: a column of lists, and their labels if there are any."""
+    data = as_sets(original)
     items = data.names.take(pa.array(data.items))
     lists = pa.LargeListArray.from_arrays(pa.array(data.starts), items)
     labels = {} if data.labels is None else {data.label_name: data.labels}

@@ -17,6 +17,7 @@ import pyarrow as pa
 from mottle.audit.containment.coded_columns import CodedColumn, code_columns, quasi_identifiers
 from mottle.audit.containment.index import ContainmentIndex, build_index
 from mottle.audit.decisions import Replay
+from mottle.audit.earlier import Series
 from mottle.audit.links.edges import Edges, Subgraph, kept_subgraph
 from mottle.audit.sensitive.published_values import SensitiveAttribute, read_sensitive_attributes
 from mottle.errors import DataError
@@ -126,6 +127,7 @@ class Evidence:
     insider_bound: int | None = None  # others whose value one known record may reveal
     replay: Replay | None = None  # repeats the method's decisions on other worlds
     no_replay: str = ""  # why there is none
+    series: Series | None = None  # this release with earlier ones, if there are any
 
     @property
     def k(self) -> int | None:
@@ -170,6 +172,7 @@ def build_view_and_evidence(
     replay: Replay | str | None,
     sample: int,
     seed: int,
+    series: Series | None = None,
 ) -> tuple[View, Evidence]:
     """Separate what adversaries know from what only the owner knows."""
     group_column = [] if release.sensitive is None else [release.sensitive.column_names[0]]
@@ -184,4 +187,6 @@ def build_view_and_evidence(
     whose = _whose(original, release, schema)
     view = View(release, original.select(known), attributes, sample, seed, whose)
     repeated, why = (None, replay) if isinstance(replay, str) else (replay, "")
-    return view, Evidence(original, guarantee, own_codes, edges, insider_bound, repeated, why)
+    return view, Evidence(
+        original, guarantee, own_codes, edges, insider_bound, repeated, why, series
+    )

@@ -20,8 +20,8 @@ import typer
 from typer.models import OptionInfo, ParameterInfo
 
 DATA, COLUMNS, GUARANTEE = "Data", "Columns", "Guarantee"
-EFFORT, OUTPUT, SCALE = "Effort", "Output", "Scale"
-PANELS = (DATA, COLUMNS, GUARANTEE, EFFORT, OUTPUT, SCALE)
+EFFORT, OUTPUT, OVER_TIME, SCALE = "Effort", "Output", "Over time", "Scale"
+PANELS = (DATA, COLUMNS, GUARANTEE, EFFORT, OUTPUT, OVER_TIME, SCALE)
 
 
 class OptionGroup:

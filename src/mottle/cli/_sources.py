@@ -89,6 +89,7 @@ class Target:
         another_draw: bool = False,
         internal: Path | None = None,
         key: Path | None = None,
+        previous: Path | None = None,
     ) -> None:
         """Raise before a long run the errors that `save` would raise after it."""
         if self.folder is not None:
@@ -99,6 +100,7 @@ class Target:
                 another_draw=another_draw,
                 internal=internal,
                 key=key,
+                previous=previous,
             )
             return
         if internal is not None:

@@ -6,11 +6,13 @@ import time
 
 import typer
 
+from mottle.audit.earlier import described_by
 from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
 from mottle.pipeline.anonymize import anonymize
+from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
@@ -25,6 +27,8 @@ def run(command: Anonymize) -> None:
         {
             "--audit full": command.audit == "full",
             "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
+            "--same": command.over_time.same,
+            "--previous": command.over_time.previous,
         },
         command.scale.work,
     )
@@ -56,6 +60,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
         another_draw=command.another_draw,
         internal=command.reports.internal_report,
         key=command.effort.key,
+        previous=command.over_time.previous,
     )
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
@@ -75,6 +80,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
             audit=command.audit,
             totals=not command.no_totals,
+            same=command.over_time.same,
+            previous=command.over_time.previous,
+            leavers=command.over_time.leavers or LEAVERS[0],
+            changed=command.over_time.changed or CHANGED[0],
+            least_newcomers=command.over_time.least_newcomers,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.gcp))
@@ -84,7 +94,9 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
             overwrite=command.overwrite,
             another_draw=command.another_draw,
             report=not command.reports.no_report,
-            internal=command.reports.internal(original, source, command.typed),
+            internal=command.reports.internal(
+                described_by(original, release.links), source, command.typed
+            ),
         )
 
 

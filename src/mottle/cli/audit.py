@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mottle.audit import AuditReport, Finding
+from mottle.audit import AuditReport, EarlierRelease, Finding
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
 from mottle.io.link_file import LinkFile
@@ -27,7 +27,7 @@ def run(command: Audit) -> None:
     """Run adversaries against a release; exit code 6 if its guarantee is broken."""
     schema = command.columns.schema if command.columns.given else None
     report = audit_and_replay(
-        _original(command),
+        _original(command, command.original),
         command.release,
         schema=schema,
         private=command.private,
@@ -35,6 +35,8 @@ def run(command: Audit) -> None:
         adversaries=command.adversary or None,
         sample=command.sample,
         seed=command.seed,
+        earlier=_earlier(command),
+        same=command.earlier.same,
     )
     if command.as_json:
         print(report.to_json())
@@ -44,12 +46,27 @@ def run(command: Audit) -> None:
         raise typer.Exit(BROKEN)
 
 
-def _original(command: Audit) -> pa.Table | ItemSets:
+def _earlier(command: Audit) -> list[EarlierRelease]:
+    """Read the tables of earlier releases as the original is read."""
+    options = command.earlier
+    return [
+        EarlierRelease(
+            release,
+            _original(command, options.earlier_original[place])
+            if options.earlier_original
+            else None,
+            options.earlier_private[place] if options.earlier_private else None,
+        )
+        for place, release in enumerate(options.earlier or [])
+    ]
+
+
+def _original(command: Audit, original: str) -> pa.Table | ItemSets:
     """Read what the release was made from."""
     sets = command.sets
     if holds_sets(command.release):
         return read_sets(
-            command.original,
+            original,
             column=sets.column,
             record=sets.record,
             item=sets.item,
@@ -63,7 +80,7 @@ def _original(command: Audit) -> pa.Table | ItemSets:
             " sets, and this is a release of a table.",
             "Leave them out.",
         )
-    return command.source.read(command.original, _remembered(command))
+    return command.source.read(original, _remembered(command))
 
 
 def _remembered(command: Audit) -> ReadOptions | None:

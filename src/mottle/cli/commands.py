@@ -38,6 +38,7 @@ from mottle.cli._options import (
     Work,
     check_word,
 )
+from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
 
@@ -137,11 +138,13 @@ class Anonymize(Command):
     overwrite: Overwrite = False
     another_draw: AnotherDraw = False
     as_json: AsJson = False
+    over_time: OverTimeOptions
     scale: ScaleOptions
 
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
+        self.over_time.check_private(self.private)
         check_method(self.method)
         check_word("audit", self.audit, ("basic", "full"))
 
@@ -222,6 +225,7 @@ class Audit(Command):
         ),
     ] = 1_000_000
     seed: Annotated[int, typer.Option(help="For choosing the sample.", rich_help_panel=EFFORT)] = 0
+    earlier: EarlierOptions
     as_json: AsJson = False
 
     def check(self) -> None:

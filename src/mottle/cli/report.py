@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 from rich.console import Console
 
+from mottle.audit.earlier import described_by
 from mottle.cli.commands import Report
-from mottle.errors import DataError, StorageError
+from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import staged
 from mottle.io.batch_source import Source, parquet_source
 from mottle.io.link_file import LinkFile
@@ -49,7 +50,11 @@ def run(command: Report) -> None:
             people = links.true_originals(EXAMPLES, rows)
         of_sets = isinstance(found, SetReleaseData)
         table = _original(command, command.original, reading, of_sets=of_sets)
-        if not isinstance(table, ItemSets):
+        history = None if found.certified is None else found.certified.history
+        if history is not None and history.release > 1:
+            read = command.source.read(command.original, reading)
+            table = described_by(read, _needed(command.private))
+        elif not isinstance(table, ItemSets):
             whole = isinstance(table, pa.Table)
             compared = original_of(table, found.certified)[0] if whole else table
             check_original(compared, found, None if links is None else links.fingerprint)
@@ -69,6 +74,16 @@ def run(command: Report) -> None:
             write_secretly(page, stage / place.name)
     kind = "" if owner is None else " It is for the owner only: keep it secret."
     Console().print(f"Wrote {place}.{kind}", highlight=False, soft_wrap=True)
+
+
+def _needed(private: Path | None) -> Path:
+    """Return the link file of a release that describes other rows than the table has."""
+    if private is None:
+        raise UsageError(
+            "The release continues earlier ones, and describes rows that only its links have.",
+            "Give --private with the link file.",
+        )
+    return private
 
 
 def _reading(command: Report, links: LinkFile | None) -> ReadOptions | None:

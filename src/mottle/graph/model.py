@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from mottle.errors import PrivacyError
-from mottle.typing import Int32Array, Int64Array
+from mottle.typing import BoolArray, Int32Array, Int64Array
 from mottle.utils import parallel
 
 
@@ -117,6 +117,38 @@ def join(graphs: Sequence[Graph]) -> Graph:
         np.concatenate([graph.degrees for graph in graphs]),
         np.concatenate([graph.edges for graph in graphs]),
     )
+
+
+def with_edges(graph: Graph) -> Graph:
+    """Return the same graph with all its edges, also if it consists of rings.
+
+    >>> ring = Graph.rings(np.arange(3), np.array([0, 3]), np.array([2]))
+    >>> with_edges(ring).edges.tolist()
+    [0, 1, 1, 2, 2, 0]
+    """
+    if graph.edges.size:
+        return graph
+    parts = [
+        (np.arange(size)[:, None] + np.arange(degree)[None, :]).ravel() % size
+        for size, degree in zip(graph.sizes.tolist(), graph.degrees.tolist(), strict=True)
+    ]
+    return Graph.explicit(graph.members, graph.starts, graph.degrees, np.concatenate(parts))
+
+
+def restricted(graph: Graph, kept: BoolArray) -> tuple[Graph, Int64Array]:
+    """Return some of the blocks with all their edges, and the positions that they had, ascending.
+
+    >>> rings = Graph.rings(np.array([4, 2, 0, 1, 3]), np.array([0, 2, 5]), np.array([2, 2]))
+    >>> graph, positions = restricted(rings, np.array([False, True]))
+    >>> graph.members.tolist(), positions.tolist()
+    ([0, 1, 3], [2, 3, 4])
+    """
+    explicit = with_edges(graph)
+    positions = np.flatnonzero(np.repeat(kept, graph.sizes))
+    starts = np.concatenate([[0], np.cumsum(graph.sizes[kept])]).astype(np.int64)
+    edges = explicit.edges[np.repeat(kept, graph.sizes * graph.degrees)]
+    part = Graph.explicit(graph.members[positions], starts, graph.degrees[kept], edges)
+    return part, positions
 
 
 def _edge_starts(starts: Int64Array, degrees: Int32Array) -> Int64Array:

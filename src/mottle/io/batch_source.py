@@ -227,8 +227,8 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     rows = sum(parquet_rows(one, name) for one in paths)
     first = next(parquet_batches(paths[0], name, size=1), None)
     columns = parquet_schema(paths[0], name)
+    refuse_release_metadata(columns, name)
     empty = pa.Table.from_batches([first] if first is not None else [], columns)
-    refuse_release_metadata(empty.schema, name)
     types = validate_table(_normalized(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:

@@ -5,7 +5,8 @@ graph's layers. The file's metadata hold two numbers for every released row. Its
 are made once per block, and what one known link reveals then depends on the block. Its *centre*,
 the input row around which it was generalized: it tells whether anything was permuted at all.
 The metadata also say how the original was read, and have a keyed fingerprint of it, so that other
-commands read it in the same way and refuse another table.
+commands read it in the same way and refuse another table. Releases over time add what the next one
+needs (`mottle.io.link_history`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from mottle.errors import DataError, StorageError
 from mottle.schema.reading import ReadOptions
 from mottle.utils.table_digest import Fingerprint
-from mottle.utils.untrusted.arrow import parquet_batches, parquet_schema
+from mottle.utils.untrusted.arrow import LONGEST_TEXT, checked_schema, parquet_batches
 
 if TYPE_CHECKING:
     from mottle.release.links import Links
@@ -34,6 +35,7 @@ COLUMNS = ("published", "original", "true")
 _TYPES = pa.schema(zip(COLUMNS, (pa.int64(), pa.int64(), pa.bool_()), strict=True))
 BLOCKS, CENTRES = b"mottle.blocks", b"mottle.centres"
 FINGERPRINT, READING = b"mottle.fingerprint", b"mottle.reading"
+HISTORY = b"mottle.history"
 _ROWS_PER_BATCH = 1 << 20
 _LARGEST = 1 << 33  # bytes of the numbers in the metadata: two billion rows
 
@@ -51,23 +53,32 @@ def about_original(
     return recognized | ({} if reading is None else {READING: reading.to_json().encode()})
 
 
-def write_links(links: Links, path: Path, reading: ReadOptions | None = None) -> None:
-    """Write the link file, readable by its owner only; ``reading`` says how the table was read."""
+def write_links(
+    links: Links,
+    path: Path,
+    reading: ReadOptions | None = None,
+    further: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write the link file, readable by its owner only.
+
+    ``reading`` says how the table was read; ``further`` are more entries of the file's metadata.
+    """
     private_file(path)
-    numbers = {BLOCKS: _pack(links.block_of_row), CENTRES: _pack(links.centre_of_row)}
-    schema = links.SCHEMA.with_metadata({**numbers, **about_original(links.fingerprint, reading)})
+    numbers = {BLOCKS: pack(links.block_of_row), CENTRES: pack(links.centre_of_row)}
+    original = about_original(links.fingerprint, reading)
+    schema = links.SCHEMA.with_metadata({**numbers, **original, **(further or {})})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in links.batches():
             writer.write_batch(batch)
 
 
-def _pack(numbers: NDArray[np.integer]) -> bytes:
+def pack(numbers: NDArray[np.integer]) -> bytes:
     """Numbers as text for the metadata."""
     return b64encode(zlib.compress(numbers.astype("<i4").tobytes()))
 
 
-def _unpack(packed: bytes | None) -> NDArray[np.int32] | None:
-    """The numbers of `_pack`; None where the file does not hold them."""
+def unpack(packed: bytes | None) -> NDArray[np.int32] | None:
+    """The numbers of `pack`; None where the file does not hold them."""
     if packed is None:
         return None
     unpacking = zlib.decompressobj()
@@ -93,6 +104,7 @@ class LinkFile:
         The file is not a link file.
     """
 
+    metadata: dict[bytes, bytes]
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
     centres: NDArray[np.int32] | None
     fingerprint: Fingerprint | None = None  # of the table; None if an old version wrote the file
@@ -103,21 +115,22 @@ class LinkFile:
             raise StorageError(f"There is no private link file {path}.", "Check the path.")
         self._path = path
         try:
-            schema = parquet_schema(path)
-            metadata = pq.read_metadata(path).metadata or {}
-            self.blocks = _unpack(metadata.get(BLOCKS))
-            self.centres = _unpack(metadata.get(CENTRES))
-            recognized = metadata.get(FINGERPRINT)
+            with pq.ParquetFile(path, thrift_string_size_limit=LONGEST_TEXT) as file:
+                schema = checked_schema(file.schema_arrow, str(path))
+                self.metadata = dict(file.metadata.metadata or {})
+            self.blocks = unpack(self.metadata.get(BLOCKS))
+            self.centres = unpack(self.metadata.get(CENTRES))
+            recognized = self.metadata.get(FINGERPRINT)
             if recognized is not None:
                 self.fingerprint = Fingerprint.from_json(recognized)
-            if (read := metadata.get(READING)) is not None:
+            if (read := self.metadata.get(READING)) is not None:
                 self.reading = ReadOptions.from_json(read)
             rows = [len(numbers) for numbers in (self.blocks, self.centres) if numbers is not None]
             is_link_file = set(COLUMNS) <= set(schema.names) and len(set(rows)) <= 1
         except (DataError, pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False
         if not is_link_file:
-            raise self._not_a_link_file()
+            raise self.not_a_link_file()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows with the columns published, original and true."""
@@ -129,9 +142,9 @@ class LinkFile:
                     return
                 typed = pa.Table.from_batches([batch]).select(COLUMNS).cast(_TYPES)
             except (DataError, pa.ArrowException):
-                raise self._not_a_link_file() from None
+                raise self.not_a_link_file() from None
             if any(column.null_count for column in typed.columns):
-                raise self._not_a_link_file()
+                raise self.not_a_link_file()
             yield from typed.to_batches()
 
     def true_originals(self, first: int, rows: int) -> list[int]:
@@ -166,7 +179,8 @@ class LinkFile:
             found |= zip(published[wanted].tolist(), original[wanted].tolist(), strict=True)
         return [found[row] for row in sorted(found)]
 
-    def _not_a_link_file(self) -> DataError:
+    def not_a_link_file(self) -> DataError:
+        """Return the error for a file that is something else, or damaged."""
         return DataError(
             f"{self._path} is not a private link file.",
             f"It has to hold the columns {', '.join(COLUMNS)}, as mottle writes them.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -24,6 +24,7 @@ from mottle.io.atomic_write import (
     translating_os_errors,
 )
 from mottle.io.link_file import write_links
+from mottle.io.link_history import history_metadata
 from mottle.io.owner_key import check_key_path
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -83,7 +84,14 @@ def save_release(
     secrets: list[Secret] = []
     if private is not None:
         links = links_of(release)
-        secrets.append((Path(private), lambda file, _: write_links(links, file, release.reading)))
+        secrets.append(
+            (
+                Path(private),
+                lambda file, written: write_links(
+                    links, file, release.reading, history_metadata(links, written.sha256)
+                ),
+            )
+        )
     if internal is not None:
         page = internal[1]
         secrets.append((internal[0], lambda file, written: write_secretly(page(written), file)))
@@ -101,7 +109,8 @@ def save_release(
         current=lambda: release_in(folder),
     ) as staging:
         certificate = _write_files(release, staging.folder, report)
-        check_replaceable(folder, certificate, another_draw=another_draw)
+        continued = _files_continued(release)
+        check_replaceable(folder, certificate, another_draw=another_draw, continued=continued)
         for path, write in secrets:
             with translating_os_errors(path):
                 write(staging.owner[path], certificate)
@@ -186,6 +195,7 @@ def check_paths(
     another_draw: bool = False,
     internal: Path | None = None,
     key: object = None,
+    previous: Path | None = None,
 ) -> None:
     """Raise, before a long run, the errors about paths that `save_release` would raise after it.
 
@@ -195,7 +205,7 @@ def check_paths(
     recover_release(folder, owner)
     ensure_absent(folder, FILES, overwrite=overwrite)
     check_key_path(key, folder)
-    if key is None:  # with a key, the new release may be the same
+    if key is None and previous is None:  # else the new release may be the same, or continue it
         check_replaceable(folder, another_draw=another_draw)
     if folder.is_file():
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
@@ -221,10 +231,23 @@ def recover_owner_files(owner: Iterable[Path], place: str, current: Callable[[],
         recover(path.parent, [path.name], place=place, current=current, only_files=True)
 
 
-def check_replaceable(folder: Path, new: Certificate | None = None, *, another_draw: bool) -> None:
+def _files_continued(release: ReleaseData) -> Mapping[str, str]:
+    """Checksums of the release that this one continues; empty if it continues none."""
+    history = None if release.links is None else release.links.history
+    return {} if history is None else history.files
+
+
+def check_replaceable(
+    folder: Path,
+    new: Certificate | None = None,
+    *,
+    another_draw: bool,
+    continued: Mapping[str, str] | None = None,
+) -> None:
     """Refuse to replace a release by another draw, which would give away what both hide.
 
-    A release with a seed is not for publication and may be replaced; so may one by itself.
+    A release with a seed is not for publication and may be replaced; so may one by itself, and by
+    the release over time that continues it.
 
     Parameters
     ----------
@@ -234,6 +257,8 @@ def check_replaceable(folder: Path, new: Certificate | None = None, *, another_d
         What is going to be written, with checksums; without it, something else.
     another_draw : bool
         Whether the owner says that the earlier release was never published.
+    continued : mapping of str to str, optional
+        Checksums of the files of the release that the new one continues.
 
     Raises
     ------
@@ -247,6 +272,8 @@ def check_replaceable(folder: Path, new: Certificate | None = None, *, another_d
         old = Certificate.from_json(read_text(file))
     except (DataError, StorageError, ValueError):
         old = None
+    if old is not None and continued and dict(continued) == dict(old.sha256):
+        return
     if old is None or not may_replace(old, new):
         raise another_draw_refused(str(folder))
 
@@ -257,14 +284,21 @@ def may_replace(old: Certificate, new: Certificate | None) -> bool:
     return same or old.seed is not None
 
 
-def another_draw_refused(place: str) -> UsageError:
-    """Return the error for a release that would be replaced by another draw."""
+def another_draw_refused(place: str, *, comparable: bool = True) -> UsageError:
+    """Return the error for a release that would be replaced by another draw.
+
+    ``comparable`` says whether the same release again would be recognized.
+    """
+    again = (
+        " A release that was made with --key FILE can be made again with the same key, table and"
+        " options."
+    )
     return UsageError(
         f"{place} holds another release, which may have been published: two releases of the same"
         " people together give away much of what each of them hides (docs/guarantees.md).",
-        "Write to another place if the tables have no person in common. If nobody has seen the"
-        " first release, add --another-draw. A release that was made with --key FILE can be made"
-        " again with the same key, table and options.",
+        "Write to another place if the tables have no person in common; a table that changed is"
+        " published again with --previous. If nobody has seen the first release, add"
+        f" --another-draw.{again if comparable else ''}",
     )
 
 

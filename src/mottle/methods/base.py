@@ -125,6 +125,9 @@ class Arrangement:
     graph: Graph
     facts: Mapping[str, object] = field(default_factory=dict)
     draw: Draw = Draw.WALK
+    # The true originals, by position, of the last blocks, if these were drawn in an earlier run and
+    # are published again as they were.
+    drawn_before: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
 
 Arrange = Callable[[Codes, Demand, MethodContext], Arrangement]

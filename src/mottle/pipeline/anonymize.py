@@ -25,6 +25,8 @@ from mottle.pipeline.certify import (
     protected_values,
     warn_about,
 )
+from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
@@ -41,6 +43,8 @@ from mottle.pipeline.unit import (
     warn_recognizable,
 )
 from mottle.release.certificate import AUDITS, ReleaseKind
+from mottle.release.data import ReleaseData
+from mottle.release.links import Links
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
@@ -67,6 +71,11 @@ def anonymize(
     unsafe_paper_randomization: bool = False,
     audit: str = AUDITS[0],
     totals: bool = True,
+    same: str | None = None,
+    previous: str | Path | ReleaseData | Links | None = None,
+    leavers: str = LEAVERS[0],
+    changed: str = CHANGED[0],
+    least_newcomers: int | None = None,
 ) -> Release:
     """Anonymize a table; nothing is returned unless all invariants hold.
 
@@ -108,6 +117,21 @@ def anonymize(
     totals : bool
         Whether the release says how often the values of quasi-identifiers occur, which makes
         answers to queries much more accurate (docs/queries.md). Rare values are counted together.
+    same : str, optional
+        The identifying column that says who is who, if further releases of the same people will
+        follow (docs/over-time.md): the links then hold what these need, the rows included.
+    previous : str, Path, Release or Links, optional
+        The links of the release that this one continues, made with ``same``: people who were
+        published keep their block and their draw, newcomers are arranged among themselves.
+    leavers : {"keep", "drop"}
+        With ``previous``: "keep" publishes blocks as long as one of their people is in the table,
+        also the records of those who left; "drop" leaves out every block that lost somebody.
+    changed : {"refuse", "keep"}
+        With ``previous``: what happens if published people have other values by now; "keep"
+        publishes them as they were at first.
+    least_newcomers : int, optional
+        Fewer newcomers than this wait for a later release. By default as many as k-anonymity needs,
+        and 100 with a guarantee on sensitive values.
 
     Returns
     -------
@@ -149,6 +173,8 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
+    wishes = Wishes(same, previous, leavers, changed, least_newcomers)
+    wishes.check(chosen, guarantee, settings)
     check_schema(schema)
     secret = Secret.draw(seed)
     table = as_table(data, schema.reading)
@@ -166,14 +192,20 @@ def anonymize(
         table, schema = one_row_per_person(table, schema, about_values=guarantee.about_values)
         check_publishable(table, schema)
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
+    given, over_time = table, None
+    if wishes.given:
+        owner = None if owned is None else owned.key
+        over_time = OverTime.of(table, schema, guarantee, settings, wishes, owner)
+        table = over_time.table
     if owned is not None:
-        secret = owned.secret(schema, guarantee, settings, {"name": "memory"})
+        engine = {"name": "memory", **({} if over_time is None else over_time.decisive)}
+        secret = owned.secret(schema, guarantee, settings, engine)
         fingerprint = owned.fingerprint(secret)
     else:
-        fingerprint = fingerprint_of(schema, [table], secret)
+        fingerprint = fingerprint_of(schema, [given], secret)
 
     with clock.stage("code"):
-        check_repeats(schema, (Repeats.of(table, name) for name in to_count))
+        check_repeats(schema, (Repeats.of(given, name) for name in to_count))
         people = None if schema.person is None else People.of(table, schema.person)
         if people is not None:
             check_people(people.column, people.most, table.num_rows, guarantee, chosen)
@@ -198,6 +230,8 @@ def anonymize(
             demand=demand,
             least_total=least_total(demand) if totals else None,
         )
+        if over_time is not None:
+            records = ContinuedRecords.of(records, over_time, guarantee, settings)
     part = run(records, chosen.name, demand, settings, secret, clock)
     measured, published = part.measurements, part.published
     certificate = certify(
@@ -215,6 +249,7 @@ def anonymize(
             *notes_on_sensitive(table, schema),
             *column_notes(codes.domains),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
+            *(() if over_time is None else over_time.notes()),
         ),
         seconds=clock.seconds,
         least_total=records.least_total,
@@ -225,21 +260,24 @@ def anonymize(
             largest_share=measured.people.get("largest_share"),
             k=demand.degree,
         ),
+        history=None if over_time is None else over_time.facts,
     )
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
+    links = part.links if over_time is None else over_time.finished(part)
     release = Release(
         published.table,
         published.columns,
         certificate,
-        replace(part.links, fingerprint=None if demand.dummies else fingerprint),
+        replace(links, fingerprint=None if demand.dummies else fingerprint),
         published.sensitive,
         reading=schema.reading,
     )
     if settings.audit == "full":
         with clock.stage("audit"):
-            replay = replay_of(table, release, schema=schema, guarantee=guarantee, secret=secret)
-            audited = full_audit(table, release, schema, guarantee, replay)
+            original = table if over_time is None else given
+            replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
+            audited = full_audit(original, release, schema, guarantee, replay)
         certificate = certificate.with_changes(audit=audited, seconds=dict(clock.seconds))
         release = replace(release, certified=certificate)
     clock.report_end()

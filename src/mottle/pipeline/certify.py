@@ -27,6 +27,7 @@ from mottle.release.certificate import (
     Degrees,
     EngineFacts,
     GuaranteeClaim,
+    HistoryFacts,
     Measured,
     MethodFacts,
     ReleaseKind,
@@ -76,6 +77,7 @@ def certify(
     unchanged: Dependence | None = None,
     unit: UnitFacts | None = None,
     engine: EngineFacts | None = None,
+    history: HistoryFacts | None = None,
     cover_check: str = "covered",
     **entries: Any,
 ) -> Certificate:
@@ -114,6 +116,8 @@ def certify(
         What one row is taken for.
     engine : EngineFacts, optional
         How the table was worked on in chunks.
+    history : HistoryFacts, optional
+        How the release continues earlier ones.
     cover_check : str
         The name of invariant 2.
     **entries : object
@@ -148,6 +152,8 @@ def certify(
         entries["engine"] = engine
     if unchanged is not None:
         entries["unchanged"] = certified(unchanged)
+    if history is not None:
+        entries["history"] = history
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW

@@ -159,6 +159,8 @@ def replay_of(
         return "no decision looked at sensitive values"
     if certificate.engine is not None:
         return "the release was made in chunks"
+    if certificate.history is not None and certificate.history.release > 1:
+        return "the release continues earlier ones, whose records were arranged at other times"
     if any(values.binned for values in certificate.sensitive) and schema is None:
         return "the guarantee is about bins of numbers, which only the schema defines"
     seed = certificate.seed if secret is None else None

@@ -151,6 +151,7 @@ def run(
     clock.gcp = loss.mean
     with clock.stage("assign"):
         truth = assign(graph, secret, draw)
+        truth[len(truth) - len(arrangement.drawn_before) :] = arrangement.drawn_before
         links = Links(graph, secret.permutation(Purpose.ROW_ORDER, len(truth)), truth)
     with clock.stage("check"):
         containment = records.check_cover(graph, covered)

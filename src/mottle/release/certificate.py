@@ -34,6 +34,7 @@ __all__ = [
     "EngineFacts",
     "FindingFacts",
     "GuaranteeClaim",
+    "HistoryFacts",
     "Measured",
     "MethodFacts",
     "ReleaseKind",
@@ -205,6 +206,19 @@ class UnchangedColumns(_Facts):
     together: float | None = None  # the same for all of them together, if there are several
 
 
+class HistoryFacts(_Facts):
+    """How a release continues earlier ones; it follows from who was in the tables when."""
+
+    release: int  # its number; earlier ones are 1 .. release - 1
+    rule: str  # when a block that lost people is still published: "keep" or "drop"
+    least_newcomers: int  # fewer than these wait for a later release
+    kept: int  # records that were published before
+    new: int  # records that are published for the first time
+    left: int  # of the kept ones, records of people who are no longer in the table
+    waiting: int  # people of the table who are too few to be published yet
+    withheld: int  # people of the table whose block is no longer published
+
+
 class UnitFacts(_Facts):
     """What one row is taken for: what is protected, and what k counts."""
 
@@ -299,6 +313,7 @@ class Certificate(_Facts):
     columns: tuple[ColumnFacts, ...]
     sensitive: tuple[SensitiveFacts, ...] = ()
     unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
+    history: HistoryFacts | None = None  # None: not a release over time
     sensitive_table: SensitiveTable | None = None
     gcp: float | None = None  # tables: global certainty penalty
     ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column

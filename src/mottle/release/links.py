@@ -11,6 +11,7 @@ import pyarrow as pa
 from numba import njit
 
 from mottle.graph.model import Graph, preimage
+from mottle.release.history import History
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.table_digest import Fingerprint
 
@@ -25,6 +26,7 @@ class Links:
     position_of_row: Int64Array  # [n]: position of the published record in each row of the release
     truth: Int32Array  # [n]: position of the true original of every published record
     fingerprint: Fingerprint | None = None  # of the table
+    history: History | None = None  # for a further release of the same people
 
     SCHEMA = pa.schema([("published", pa.int64()), ("original", pa.int64()), ("true", pa.bool_())])
 

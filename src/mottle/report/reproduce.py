@@ -8,7 +8,13 @@ from typing import Any
 
 from mottle.assignment import WALKS
 from mottle.guarantees.base import described_as
-from mottle.release.certificate import OWNER_KEY, Certificate, EngineFacts, ReleaseKind
+from mottle.release.certificate import (
+    OWNER_KEY,
+    Certificate,
+    EngineFacts,
+    HistoryFacts,
+    ReleaseKind,
+)
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import before_aggregation
@@ -28,6 +34,7 @@ def command_of(certificate: Certificate) -> str:
     if certificate.audit is not None and certificate.audit.level == "full":
         words += ["--audit", "full"]
     words += _engine_options(certificate.engine)
+    words += _history_options(certificate.history)
     return shlex.join([*words, "-o", "released"])
 
 
@@ -63,6 +70,17 @@ def _engine_options(engine: EngineFacts | None) -> Iterator[str]:
         yield from ("--memory", f"{engine.memory / 1e9:g}GB")
     elif engine is not None:
         yield from ("--engine", engine.name)
+
+
+def _history_options(history: HistoryFacts | None) -> Iterator[str]:
+    """The options of a release over time, with placeholders for what only the owner has."""
+    if history is None:
+        return
+    if history.release == 1:
+        yield from ("--same", "COLUMN", "--private", "LINKS")
+        return
+    yield from ("--previous", "LINKS", "--private", "NEW_LINKS", "--leavers", history.rule)
+    yield from ("--least-newcomers", str(history.least_newcomers))
 
 
 def schema_comments(certificate: Certificate) -> dict[str, str]:

@@ -170,7 +170,7 @@ def _drop_earlier_release(
             "Choose another --to-table; --overwrite replaces only releases.",
         )
     if not another_draw and not _has_seed(transaction, names):
-        raise another_draw_refused(str(names.table))
+        raise another_draw_refused(str(names.table), comparable=False)
     for name, kind in names.kinds.items():
         if name in existing:
             transaction.execute(f"DROP {kind.upper()} {TableName(name, names.table.schema).sql}")

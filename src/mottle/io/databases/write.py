@@ -9,6 +9,7 @@ from mottle.io.databases.identifiers import ReleaseNames
 from mottle.io.databases.publish import dry_run, publish, stored_certificate
 from mottle.io.databases.url import parse, redacted
 from mottle.io.link_file import write_links
+from mottle.io.link_history import history_metadata
 from mottle.io.write_release import links_of, private_links, release_number
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -95,7 +96,11 @@ def write_database(
     with (
         private_links(
             private,
-            lambda path: None if links is None else write_links(links, path, release.reading),
+            lambda path: (
+                None
+                if links is None
+                else write_links(links, path, release.reading, history_metadata(links))
+            ),
             overwrite=overwrite,
             place=redacted(f"{url} {table}"),
             certificate=release.certificate,

@@ -131,15 +131,15 @@ def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    single: list[Attempt] = []
-    for attempt in _attempts(options):
-        if attempt is _decimals:
-            single += [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]
-        elif attempt is _dates_and_times:
-            single += [partial(_cast, kind=kind) for kind in _TIMES]
-        else:
-            single.append(attempt)
-    return single
+    attempts = _attempts(options)
+    for several, single in (
+        (_decimals, [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]),
+        (_dates_and_times, [partial(_cast, kind=kind) for kind in _TIMES]),
+    ):
+        if several in attempts:
+            at = attempts.index(several)
+            attempts[at : at + 1] = single
+    return attempts
 
 
 def _attempts(options: ReadOptions) -> list[Attempt]:
@@ -148,9 +148,9 @@ def _attempts(options: ReadOptions) -> list[Attempt]:
     attempts = list(ATTEMPTS)
     if options.decimal not in (None, ".") or options.thousands is not None:
         at = attempts.index(_floats)
-        attempts[at : at + 2] = [  # instead of floats and decimals with a point
+        attempts[at : at + 2] = [
             partial(_in_notation, options=options, attempt=_integers),
-            partial(_in_notation, options=options, attempt=_any_floats),
+            partial(_in_notation, options=options, attempt=_any_numbers),
         ]
     return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
 
@@ -158,9 +158,17 @@ def _attempts(options: ReadOptions) -> list[Attempt]:
 def _in_notation(
     cells: pa.ChunkedArray, options: ReadOptions, attempt: Attempt
 ) -> pa.ChunkedArray | None:
-    """Try numbers that are written with other marks, and are published with a decimal point."""
+    """Try numbers that are written with other marks; the release prints them with a point."""
     plain = plain_numbers(cells, options.decimal, options.thousands)
     return None if plain is None else attempt(plain)
+
+
+def _any_numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
+    typed = _cast(cells, pa.float64())
+    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
+        return None
+    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -35,6 +35,7 @@ __all__ = [
     "validated",
 ]
 
+LONGEST_TEXT = 2**31 - 1  # bytes of an entry of the metadata of a Parquet file
 ARROW_FILE_MAGIC = b"ARROW1"
 DEEPEST_TYPE = 8  # lists and structs within each other
 ROWS_PER_BATCH = 1 << 16
@@ -148,7 +149,7 @@ def parquet_batches(
     name = name or str(path)
     with ExitStack() as opened:
         with reporting_damage(name):
-            file = opened.enter_context(pq.ParquetFile(path))
+            file = opened.enter_context(pq.ParquetFile(path, thrift_string_size_limit=LONGEST_TEXT))
             checked_schema(file.schema_arrow, name)
             batches = file.iter_batches(size, columns=None if columns is None else list(columns))
         while True:
