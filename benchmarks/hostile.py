@@ -194,7 +194,8 @@ def limits(folder: Path) -> str:
     for name, command in hostile_inputs(folder).items():
         began = time.perf_counter()
         measured = [sys.executable, "-c", MEASURED, *command]
-        done = subprocess.run(measured, capture_output=True, text=True, cwd=folder)
+        with tempfile.TemporaryDirectory() as here:  # inspect writes a mottle.toml
+            done = subprocess.run(measured, capture_output=True, text=True, cwd=here)
         seconds = time.perf_counter() - began
         last = done.stdout.strip().splitlines()[-1:] or [f"signal {-done.returncode}|?"]
         ended, grown = last[0].split("|")

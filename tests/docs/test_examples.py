@@ -20,7 +20,7 @@ def test_examples_of_the_report_page_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_examples_of_the_page_about_files_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "reading.md").read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "files.md").read_text("utf-8"), re.DOTALL)
     assert len(blocks) == 2
     for code in blocks:
-        exec(compile(code, "reading.md", "exec"), {})
+        exec(compile(code, "files.md", "exec"), {})

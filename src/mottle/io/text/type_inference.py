@@ -177,17 +177,13 @@ def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse what is not printed as it was written."""
-    typed = _any_floats(cells)
-    return typed if typed is not None and _prints_back(cells, typed) else None
-
-
-def _any_floats(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse leading zeros, whole numbers that a float may round, infinities and NaN."""
+    """Refuse what is not printed as it was written, infinities and NaN."""
     typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
+    if typed is None or _any_matches(cells, r"^-?(?:0[0-9]|[0-9]{16,}$)|^-0$"):
         return None
-    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
+    if pc.any(pc.invert(pc.is_finite(typed))).as_py():
+        return None
+    return typed if _prints_back(cells, typed) else None
 
 
 def _decimals(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
