@@ -84,7 +84,7 @@ def test_batches_are_written_down_as_they_come(postgresql: str, tmp_path: Path) 
 
     engine.anonymize(
         pa.RecordBatchReader.from_batches(reader.schema, watched()),
-        SCHEMA,
+        Schema.of(quasi_identifying=QI, identifying=["person_id"], rest="insensitive", unit="row"),
         KAnonymity(5),
         tmp_path / "out",
         method="nh",
