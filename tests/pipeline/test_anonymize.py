@@ -110,11 +110,15 @@ def odd_tables(draw) -> tuple[pa.Table, Schema]:
 def test_invariants_hold_or_a_named_error_says_why(verify, method, case, k, representation, walk):
     table, schema = case
     options = {"method": method, "representation": representation, "walk": walk}
-    if table.num_rows < k:  # nothing else is wrong with these tables
-        with pytest.raises(GuaranteeError):
-            anonymize(table, schema, KAnonymity(k), **options)
+    try:
+        release = anonymize(table, schema, KAnonymity(k), **options)
+    except GuaranteeError:
+        assert table.num_rows < k
         return
-    release = anonymize(table, schema, KAnonymity(k), **options)
+    except DataError as error:  # values that look like a release's, or that nobody can square
+        assert any(words in str(error) for words in ("as releases have", "beyond ±1e+150"))
+        return
+    assert table.num_rows >= k
     verify(table, schema, release, k)
     assert -1e-9 <= release.certificate.gcp <= 1 + 1e-9
     assert all(check.passed for check in release.certificate.checks)

@@ -63,10 +63,12 @@ def test_a_true_record_that_does_not_contain_its_person_is_caught(crowd, sound, 
     assert (found[1].achieved, found[1].passed) == (1, False)
 
 
-def test_a_release_of_other_people_is_refused(sound, crowd):
+def test_a_release_of_other_people_is_refused(sound, crowd, outside):
     others = crowd.set_column(0, "age", pa.array(np.full(crowd.num_rows, 140)))
-    with pytest.raises(DataError, match="600 of 600 originals fit no published record"):
+    with pytest.raises(DataError, match="does not fit the fingerprint"):
         linkage(others, sound)
+    with pytest.raises(DataError, match=r"not the table|fit no published record"):
+        linkage(others, outside(sound))
 
 
 def test_a_sample_reports_its_size_and_finds_what_everybody_shows(crowd, sound, outside):
