@@ -115,9 +115,10 @@ def test_invariants_hold_or_a_named_error_says_why(verify, method, case, k, repr
     except GuaranteeError:
         assert table.num_rows < k
         return
-    except DataError as error:  # values that look like a release's, or that nobody can square
-        assert any(words in str(error) for words in ("as releases have", "beyond ±1e+150"))
-        return
+    except DataError as error:
+        if any(words in str(error) for words in ("as releases have", "beyond ±1e+150")):
+            return  # values that look like a release's, or that nobody can square
+        raise
     assert table.num_rows >= k
     verify(table, schema, release, k)
     assert -1e-9 <= release.certificate.gcp <= 1 + 1e-9
