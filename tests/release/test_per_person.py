@@ -22,7 +22,7 @@ def table() -> pa.Table:
             "seen": [DAY, DAY, DAY + dt.timedelta(3), DAY],
             "town": ["x", "y", "z", None],
             "sex": ["m", "f", "m", "f"],
-            "ward": ["1;2", "2", "3", "3"],
+            "ward": ["1", "2", "1", "3"],
         }
     )
 
@@ -49,7 +49,7 @@ def test_everybody_has_one_row_in_the_order_of_first_rows() -> None:
             "seen_max": DAY + dt.timedelta(3),
             "town": ["x", "z"],
             "sex": "m",
-            "ward": "1;2|3",
+            "ward": "1",
         },
         {
             "who": "a",
@@ -82,9 +82,19 @@ def test_everybody_has_one_row_in_the_order_of_first_rows() -> None:
 
 def test_names_that_are_taken_are_refused() -> None:
     given = table().append_column("age_min", pa.array([1, 2, 3, 4]))
-    described = Schema.of(quasi_identifying=["age", "age_min"], person="who", rest="insensitive")
+    taken = ["age", "age_min"]
+    described = Schema.of(quasi_identifying=taken, person="who", rest="identifying")
     with pytest.raises(UsageError, match="'age_min' has the name that a part of 'age' gets"):
         one_row_per_person(given, described.covering(given.column_names))
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_published_values_that_vary_are_refused(role) -> None:
+    """Whoever knows how many rows people have would recognize records with several values."""
+    given = pa.table({"who": [1, 1, 2], "age": [3, 3, 4], "dose": [35, 65, 40]})
+    described = Schema.of(quasi_identifying=["age"], person="who", **{role: ["dose"]})
+    with pytest.raises(UsageError, match="'dose' is published as it is and differs"):
+        one_row_per_person(given, described)
 
 
 def test_lists_that_vary_are_refused() -> None:

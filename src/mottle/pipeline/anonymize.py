@@ -189,7 +189,7 @@ def anonymize(
     if schema.per_person is not None:
         assert schema.person is not None
         original_people = People.of(table, schema.person)
-        table, schema = one_row_per_person(table, schema, about_values=guarantee.about_values)
+        table, schema = one_row_per_person(table, schema)
         check_publishable(table, schema)
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     given, over_time = table, None

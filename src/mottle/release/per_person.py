@@ -25,13 +25,13 @@ from mottle.utils.arrow import is_plain
 __all__ = ["before_aggregation", "one_row_per_person", "original_of"]
 
 _LEAST, _GREATEST = "_min", "_max"
-_SEPARATORS = (";", "|", " / ", " ;; ")
 
 
-def one_row_per_person(
-    table: pa.Table, schema: Schema, *, about_values: bool = False
-) -> tuple[pa.Table, Schema]:
+def one_row_per_person(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
     """Make one row of all rows of a person.
+
+    Only quasi-identifying columns may differ between rows of a person: several values in a column
+    that is published as it is would show that a record is somebody's who has several rows.
 
     Parameters
     ----------
@@ -39,9 +39,6 @@ def one_row_per_person(
         The table.
     schema : Schema
         Covers all columns; one of them says whose row it is.
-    about_values : bool
-        Whether sensitive values are to be bounded. A set of values is then refused: a bound on
-        sets does not bound what is learned about one of their values.
 
     Returns
     -------
@@ -75,7 +72,15 @@ def one_row_per_person(
             described.append(column)
             arrays.append(values.take(pa.array(first)))
             continue
-        for one, cells in _varying(column, values, people, about_values):
+        if column.role is not Role.QUASI_IDENTIFYING:
+            raise UsageError(
+                f"Column '{column.name}' is published as it is and differs between rows of one"
+                " person: several values would show that a record is somebody's who has several"
+                " rows.",
+                "Keep one value for each person (the latest, the worst), make the column"
+                " quasi-identifying, or leave it out.",
+            )
+        for one, cells in _varying(column, values, people):
             if one.name != column.name and one.name in table.column_names:
                 raise UsageError(
                     f"Column '{one.name}' has the name that a part of '{column.name}' gets when one"
@@ -182,7 +187,7 @@ def _codes(values: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
 
 
 def _varying(
-    column: Column, values: pa.ChunkedArray, people: People, about_values: bool
+    column: Column, values: pa.ChunkedArray, people: People
 ) -> Iterator[tuple[Column, pa.Array]]:
     """The columns that a column becomes, with their cells."""
     kind = column.kind or Kind.of_type(values.type)
@@ -200,23 +205,8 @@ def _varying(
             " person; they cannot be made into one.",
             "Make one row per person yourself, or leave the column out.",
         )
-    if column.role is Role.SENSITIVE and about_values:
-        raise UsageError(
-            f"Column '{column.name}' differs between rows of one person, who then has a set of"
-            " values. A bound on sets does not bound what is learned about one of their values.",
-            "Keep one value for each person (the latest, the worst), or promise --k alone.",
-        )
     lists = _lists(values, people)
-    if column.role is Role.QUASI_IDENTIFYING:
-        yield Column(name=column.name, role=column.role, kind=Kind.SET, weight=column.weight), lists
-        return
-    texts = [None if items is None else sorted(items) for items in lists.to_pylist()]
-    every = {item for items in texts if items is not None for item in items}
-    between = next(
-        (mark for mark in _SEPARATORS if not any(mark in item for item in every)), _SEPARATORS[-1]
-    )
-    joined = [None if items is None else between.join(items) for items in texts]
-    yield Column(name=column.name, role=column.role), pa.array(joined, pa.string())
+    yield Column(name=column.name, role=column.role, kind=Kind.SET, weight=column.weight), lists
 
 
 def _lists(values: pa.ChunkedArray, people: People) -> pa.Array:
