@@ -3,6 +3,7 @@
 A column of numbers has a type only if the release would print every cell as it was written, apart
 from spaces around it: whole numbers (``-5``, not ``+5`` or ``007``), numbers in their shortest
 notation (``2.5``, not ``2.50``), or numbers that all have the same number of decimals (``250.00``).
+In another notation the same holds apart from its marks: ``1.250,50`` is printed as ``1250.50``.
 Points in time are the exception: they are known by ISO 8601 and printed in one notation.
 """
 
@@ -131,15 +132,19 @@ def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    attempts = _attempts(options)
-    for several, single in (
-        (_decimals, [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]),
-        (_dates_and_times, [partial(_cast, kind=kind) for kind in _TIMES]),
-    ):
-        if several in attempts:
-            at = attempts.index(several)
-            attempts[at : at + 1] = single
-    return attempts
+    return [single for attempt in _attempts(options) for single in _singles(attempt)]
+
+
+def _singles(attempt: Attempt) -> list[Attempt]:
+    """One attempt for every type that an attempt may find."""
+    if attempt is _decimals:
+        return [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]
+    if attempt is _dates_and_times:
+        return [partial(_cast, kind=kind) for kind in _TIMES]
+    if isinstance(attempt, partial) and attempt.func is _in_notation:
+        singles = _singles(attempt.keywords["attempt"])
+        return [partial(attempt, attempt=single) for single in singles]
+    return [attempt]
 
 
 def _attempts(options: ReadOptions) -> list[Attempt]:
@@ -149,8 +154,8 @@ def _attempts(options: ReadOptions) -> list[Attempt]:
     if options.decimal not in (None, ".") or options.thousands is not None:
         at = attempts.index(_floats)
         attempts[at : at + 2] = [
-            partial(_in_notation, options=options, attempt=_integers),
-            partial(_in_notation, options=options, attempt=_any_numbers),
+            partial(_in_notation, options=options, attempt=attempt)
+            for attempt in (_integers, _floats, _decimals)
         ]
     return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
 
@@ -161,14 +166,6 @@ def _in_notation(
     """Try numbers that are written with other marks; the release prints them with a point."""
     plain = plain_numbers(cells, options.decimal, options.thousands)
     return None if plain is None else attempt(plain)
-
-
-def _any_numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
-    typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
-        return None
-    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
