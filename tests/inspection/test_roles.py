@@ -291,7 +291,9 @@ def test_what_analysts_need_is_not_thrown_away() -> None:
         income=numbers(1_000_000, 9_000_000),
         lab_result=[f"{i / 10}" if i % 3 else f"<{i}" for i in range(ROWS)],
         diagnosis=among("I10", "E11.9", "J45", "Type 2 diabetes mellitus", "Morbus Crohn"),
-        icd_diagnosis=[f"{c}{i:02}.{i % 10}" for c, i in zip("IEJKMF" * 100, numbers(0, 99))],
+        icd_diagnosis=[
+            f"{c}{i:02}.{i % 10}" for c, i in zip("IEJKMF" * 100, numbers(0, 99), strict=True)
+        ],
         drug=among("0002-8215-01", "0143-9924-90", "50580-600-02"),
         visit=among("2020-01-31 10:30", "2021-12-01 23:59"),
         day=[20_200_101 + i for i in numbers(0, 28)],
