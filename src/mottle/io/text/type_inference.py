@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from mottle.io.text.notation import check_marks, date_formats, dates_in, plain_numbers
 from mottle.schema.reading import ReadOptions
 
-__all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
+__all__ = ["Attempt", "blank_out", "infer_type", "number_types", "possible_types", "single_types"]
 
 _PLAIN_NOTATION = ReadOptions()
 PROBED_CELLS = 500  # of a column, tried before all of them
@@ -135,6 +135,22 @@ def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     return [single for attempt in _attempts(options) for single in _singles(attempt)]
 
 
+def number_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
+    """Return one attempt for every type of numbers.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        How numbers are written.
+
+    Returns
+    -------
+    list of Attempt
+        In the order in which `infer_type` tries them.
+    """
+    return [single for attempt in _number_attempts(options) for single in _singles(attempt)]
+
+
 def _singles(attempt: Attempt) -> list[Attempt]:
     """One attempt for every type that an attempt may find."""
     if attempt is _decimals:
@@ -148,16 +164,19 @@ def _singles(attempt: Attempt) -> list[Attempt]:
 
 
 def _attempts(options: ReadOptions) -> list[Attempt]:
-    """All attempts for a notation; other marks than a decimal point replace it."""
+    """All attempts for a notation."""
+    dates = (partial(dates_in, how=how) for how in date_formats(options.date_format))
+    return [*_number_attempts(options), _booleans, _dates_and_times, *dates]
+
+
+def _number_attempts(options: ReadOptions) -> list[Attempt]:
+    """Attempts for numbers; other marks than a decimal point replace it."""
     check_marks(options.decimal, options.thousands)
-    attempts = list(ATTEMPTS)
-    if options.decimal not in (None, ".") or options.thousands is not None:
-        at = attempts.index(_floats)
-        attempts[at : at + 2] = [
-            partial(_in_notation, options=options, attempt=attempt)
-            for attempt in (_integers, _floats, _decimals)
-        ]
-    return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
+    plain: list[Attempt] = [_integers, _floats, _decimals]
+    if options.decimal in (None, ".") and options.thousands is None:
+        return plain
+    marked = (partial(_in_notation, options=options, attempt=attempt) for attempt in plain)
+    return [_integers, *marked]
 
 
 def _in_notation(
@@ -214,8 +233,6 @@ MOST_DECIMALS = 18
 _TIMES = [pa.date32()] + [
     pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
 ]
-
-ATTEMPTS: tuple[Attempt, ...] = (_integers, _floats, _decimals, _booleans, _dates_and_times)
 
 
 def _prints_back(cells: pa.ChunkedArray, typed: pa.ChunkedArray) -> bool:
