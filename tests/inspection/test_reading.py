@@ -164,3 +164,13 @@ def test_a_release_is_not_inspected(tmp_path: Path) -> None:
     rows = "\n".join(f"{20 + i}..{30 + i},{{a|b}}" for i in range(20))
     with pytest.raises(DataError, match="seems to be a release"):
         detected(tmp_path, f"age,sex\n{rows}\n")
+
+
+def test_numbers_in_mixed_notation_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "dose,n\n1.0,1\n2.5,2\n3,3\n")
+    assert any("'dose'" in note for note in read_and_detect(path, ReadOptions()).notes)
+
+
+def test_social_security_numbers_are_no_dates(tmp_path: Path) -> None:
+    path = written(tmp_path, "tax,n\n123-45-6789,1\n987-65-4321,2\n")
+    assert read_and_detect(path, ReadOptions()).notes == ()

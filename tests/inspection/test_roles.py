@@ -306,3 +306,47 @@ def test_what_analysts_need_is_not_thrown_away() -> None:
     assert [str(found[name].role) for name in ("income", "lab_result", "diagnosis")] == [
         "sensitive"
     ] * 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["Ann Fox", "Bob Lee", "Anna Ray", "Cleo Lee"],
+        ["Groß, Jörg", "Weiß, Anna", "Jäger, Ute", "Żak, Piotr"],
+        ["Anna", "Bernd", "Jörg", "Petra"],
+        ["Пётр Иванов", "Анна Сидорова", "Олег Кузнецов"],
+        ["王伟", "李芳", "张敏", "刘静"],
+        ["佐藤 太郎", "鈴木 花子", "高橋 健"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["pt", "diagnosis", "Adı Soyadı", "Full name", "whose"])
+def test_names_of_few_people_are_removed(name: str, values: list[object]) -> None:
+    assert people(**{name: among(*values)})[name].role == "identifying"
+
+
+def test_names_of_other_things_stay() -> None:
+    found = people(
+        brand_name=among("Fox", "Lee", "Ray"),
+        clinic=among("St. Mary", "St. Joseph", "San Juan", "Charité"),
+        hospital=among("Mary Hospital", "Robert Clinic", "Anna Hospital"),
+        town=among("Charlotte", "Victoria", "Paris", "Anna"),
+        job=among("cook", "Marketing", "Mark-up trader", "Bill collector"),
+        month=among("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+        illness=among("高血压", "糖尿病", "哮喘"),
+    )
+    assert {column.role for column in found.values()} == {"quasi-identifying", "sensitive"}
+
+
+def test_addresses_of_others_do_not_say_whose_row_it_is() -> None:
+    found = people(
+        login=[f"u{i}@x.org" for i in range(ROWS)],
+        boss=[f"b{i % 10}@x.org" for i in range(ROWS)],
+    )
+    assert [column.role for column in found.values()] == ["identifying", "identifying"]
+
+
+@pytest.mark.parametrize("name", ["Kod pocztowy", "Индекс", "Code postal", "郵便番号"])
+def test_postcodes_are_shortened_in_every_language(name: str) -> None:
+    values = [f"{i:02}-{i + 100}" for i in numbers(10, 99)]
+    assert people(**{name: values})[name].kind == "prefix"

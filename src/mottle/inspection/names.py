@@ -17,11 +17,13 @@ from mottle.inspection.vocabulary import (
     NOMINAL,
     NUMBER_ENDS,
     NUMBERS,
+    OF_NAMES,
     OF_SURVEYS,
     OTHER_THINGS,
     PEOPLE,
     PLACES,
     POSITIONS,
+    POSTCODES,
     SENSITIVE,
     SURVEY_WEIGHTS,
     WEIGHTS,
@@ -60,6 +62,15 @@ class ColumnName:
     def hipaa(self) -> str:
         """The identifier of HIPAA's list that the name suggests; empty if there is none."""
         return next((title for title, known in HIPAA.items() if known.fits(self.words)), "")
+
+    @property
+    def is_name_of_people(self) -> bool:
+        """Whether it speaks of names and of nothing but people: full name, but not brand name."""
+        names = HIPAA["names"]
+        return names.fits(self.words) and all(
+            names.fits((word,)) or PEOPLE.fits((word,)) or OF_NAMES.fits((word,)) or word.isdigit()
+            for word in self.words
+        )
 
     @property
     def is_number(self) -> bool:
@@ -119,6 +130,11 @@ class ColumnName:
     def is_place(self) -> bool:
         """Whether it speaks of a place smaller than a state: postcode, city, county."""
         return PLACES.fits(self.words)
+
+    @property
+    def is_postcode(self) -> bool:
+        """Whether it speaks of postcodes."""
+        return POSTCODES.fits(self.words)
 
     @property
     def is_position(self) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.numbers_as_text import are_numbers_as_text
 from mottle.inspection.profile import Profile, spelling_variants
 from mottle.schema.model import Role
 
@@ -48,12 +47,6 @@ def notes_on(
     for profile in profiles:
         yield from _variants(profile, roles[profile.name])
         yield from _markers(profile)
-        if are_numbers_as_text(profile.values) and roles[profile.name] is not Role.IDENTIFYING:
-            yield (
-                f"Column '{profile.name}' holds numbers that are not all written in one way, so it"
-                " is text. Write all of them with the same number of decimals, or leave out"
-                " trailing zeros everywhere."
-            )
         if profile.is_text and profile.looks_like_dates:
             yield (
                 f"Column '{profile.name}' holds dates as text; as dates they would be published as"

@@ -22,7 +22,9 @@ _LOOKED_AT = 2000  # distinct values that patterns are tried on
 _LONG_NUMBER = 6  # digits
 _MOST = 0.9  # share of them that has to match
 _EXACT = 4  # decimals of coordinates that show a house
-_LOOKS_LIKE_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?")
+_LOOKS_LIKE_DATE = re.compile(
+    r"(?:\d{1,2}|\d{4})[./-]\d{1,2}[./-]\d{2,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?"
+)
 _LOOKS_LIKE_NUMBER = re.compile(
     r"[<>≤≥~]?=? ?[+-]?\d{1,8}(?:[.,]\d+)*(?: ?[^\W\d]{1,5}(?:/\w{1,4})?| ?%)?"
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.encoding.numbers_as_text import are_numbers_as_text
 from mottle.errors import UsageError
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.read_table import as_table, is_text_file, read_table
@@ -47,7 +48,7 @@ _MISSING = frozenset(
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _SHORT_WORD = 3
 _CODES = 10  # two-letter values from which on NA is Namibia
-_DAY = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{4}\b.*|\d{4}([./-])\d{1,2}\2\d{1,2}\b.*")
+_DAY = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}\b.*|\d{4}([./-])\d{1,2}\2\d{1,2}\b.*")
 _FORMATS = [
     f"{date}{time}"
     for date in ("dd.mm.yyyy", "dd/mm/yyyy", "mm/dd/yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "yyyy/mm/dd")
@@ -134,9 +135,9 @@ def _text_file(path: Path, given: ReadOptions) -> ReadTable:
             "date_format": formats,
         }
     )
-    return ReadTable(
-        normalize(with_types(masked, options)), options, (*notes, *readings.warnings(), *asked)
-    )
+    typed = normalize(with_types(masked, options))
+    notes = [*notes, *readings.warnings(), *asked]
+    return ReadTable(typed, options, (*notes, *_mixed_numbers(typed, notes)))
 
 
 def _written(cells: TextCells, given: ReadOptions) -> dict[str, object]:
@@ -238,6 +239,17 @@ def _unclear(name: str) -> str:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:_NAMED])
     return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def _mixed_numbers(table: pa.Table, notes: Sequence[str]) -> Iterator[str]:
+    """Name columns of numbers that are text because they are written in several ways."""
+    for name in table.column_names:
+        named = any(f"'{name}'" in note for note in notes)
+        if not named and are_numbers_as_text(pc.unique(table.column(name))):
+            yield (
+                f"Column '{name}' holds numbers that are not all written in one way, so it is text."
+                " Write all of them with the same number of decimals, or none with trailing zeros."
+            )
 
 
 def _some(column: pa.ChunkedArray, pattern: str) -> bool:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.inspection.contents import GEOGRAPHIC, UNIQUE_NUMBERS
+from mottle.inspection.given_names import are_names
 from mottle.inspection.orders import band_order, scale_order
 from mottle.inspection.profile import Profile
 from mottle.kinds.base import Kind
@@ -89,6 +90,13 @@ def _by_contents(column: Profile) -> Proposal | None:
     return Proposal(Role.IDENTIFYING, column.held.in_words, title, may_be_person=score)
 
 
+def _by_given_names(column: Profile) -> Proposal | None:
+    """Names of people, whatever the column is called."""
+    if not column.is_text or column.named.is_place or not are_names(column.texts):
+        return None
+    return Proposal(Role.IDENTIFYING, "its values look like names of people", "names")
+
+
 def _coordinates(column: Profile) -> Proposal | None:
     """Positions that show a house, also under another name if most rows have their own."""
     if not column.looks_like_coordinates:
@@ -162,7 +170,8 @@ def _identifier_by_name(column: Profile) -> Proposal | None:
                 "it names a place or an institution, which an adversary may know",
                 code_list=True,
             )
-        if title and not numbered and len(words) > 1 and column.distinct <= _FEW_ROWS:
+        other = title and not numbered and not named.is_name_of_people and len(words) > 1
+        if other and column.distinct <= _FEW_ROWS:
             return Proposal(
                 Role.QUASI_IDENTIFYING,
                 f"its name speaks of {title}, but there are only {column.distinct} values: an"
@@ -246,6 +255,7 @@ def _free_text(column: Profile) -> Proposal | None:
 
 _RULES: tuple[Callable[[Profile], Proposal | None], ...] = (
     _by_contents,
+    _by_given_names,
     _constant,
     _weight,
     _count,
@@ -316,6 +326,9 @@ def choose_person(columns: Sequence[Profile], proposals: Sequence[Proposal]) -> 
     repeated = [(values, place) for values, place in chosen if values < columns[-place].filled]
     if best >= 3 and not repeated:
         return None
+    own = {proposals[-place].hipaa for values, place in chosen if values == columns[-place].filled}
+    if best == 1 and own & {proposals[-place].hipaa for _, place in repeated}:
+        return None  # two columns of e-mail addresses: the repeated ones are others'
     others = [
         (score, values, place) for score, values, place in likely if values < columns[-place].filled
     ]
@@ -355,7 +368,8 @@ def propose_kind(
         if (order := scale_order(texts)) is not None:
             return Kind.ORDERED, "its values are words of a scale", order
     for kind in Kind:
-        reason = kind.proposal(column.name, values)
+        name = "postcode" if column.named.is_postcode else column.name  # kinds know English names
+        reason = kind.proposal(name, values)
         if reason is not None:
             return kind, reason, None
     if column.is_whole and not column.named.is_count:

@@ -20,11 +20,13 @@ __all__ = [
     "NOMINAL",
     "NUMBERS",
     "NUMBER_ENDS",
+    "OF_NAMES",
     "OF_SURVEYS",
     "OTHER_THINGS",
     "PEOPLE",
     "PLACES",
     "POSITIONS",
+    "POSTCODES",
     "SENSITIVE",
     "SURVEY_WEIGHTS",
     "WEIGHTS",
@@ -286,6 +288,12 @@ HIPAA: dict[str, Vocabulary] = {
     ),
 }
 
+OF_NAMES = Vocabulary.of(  # beside "name" in names of people
+    "first last full given family middle second complete completo complet maiden legal preferred",
+    "of",
+    "the de del du des der le la di da van und and y et ve i и του",
+)
+
 # ------------------------------------------------------------------------------- other meanings
 
 SURVEY_WEIGHTS = Vocabulary.of(
@@ -311,6 +319,11 @@ PLACES = Vocabulary.of(
     "область місто πόλη مدينة עיר शहर 城市 市 县 縣 邮编 邮政编码 郵便番号 市区町村 都道府県",
     "시군구 도시 우편번호",
 )
+POSTCODES = Vocabulary.of(
+    "zip zipcode plz postleitzahl postcode postalcode pocztowy psc индекс 邮编 邮政编码 郵便番号",
+    "우편번호",
+    inside=r"\bcode postal\b|\bcodigo postal\b|\bpost(?:al)? code\b|\bposta kodu\b",
+)
 POSITIONS = Vocabulary.of(
     "lat lon lng latitude longitude gps coordinates coordinate coords geo geolocation position",
     "breitengrad langengrad laengengrad koordinaten location latlon latlng geopoint широта долгота",
@@ -331,7 +344,7 @@ SENSITIVE = Vocabulary.of(
     r"|earning|einkommen|gehalt|revenu|salaire|ingreso|salario|schulden|religio|politic|politik"
     r"|crimin|sentence|straftat|ethnic|sexual|result|ergebnis|outcome|readmi|disab|difficult"
     r"|behinder|handicap|glucose|cholest|hba1c|genotyp|gave birth|pregnan|schwanger|abortion"
-    r"|depress|psych|befund|laborwert",
+    r"|depress|psych|befund|laborwert|lohn\b|verdienst",
 )
 MEDICINES = Vocabulary.of(
     ends="insulin formin gliptin glitazone glinide statin sartan olol cillin mycin azole"
