@@ -47,6 +47,7 @@ _NATIONAL = (
     r"\d{17}[\dXx]",  # China
     r"\d{6}(?:\d{2})?[-+]\d{4}",  # Sweden, Denmark
     r"756\.\d{4}\.\d{4}\.\d{2}",  # Switzerland
+    r"[A-Z]\d{9}",  # Germany, of health insurance
 )
 _PHONES = (
     r"(?:\+|00)[1-9](?:[ ()/.-]{0,2}\d){6,14}",
@@ -61,6 +62,7 @@ _TITLES = r"(?:Mr|Mrs|Ms|Herr|Herrn|Frau|Mme|Mlle|Monsieur|Madame|Sra|Señora?|S
 
 _IN_TEXT: tuple[tuple[str, str, float], ...] = (
     ("e-mail addresses", r"[^@\s<>()\[\],;:]+@[^@\s<>()\[\],;:]+\.\pL{2,}", _ONE_CELL),
+    ("e-mail addresses", r"(?i)[\w.+-]+ ?[\[({]at[\])}] ?[\w-]+", _ONE_CELL),
     ("web addresses (URLs)", r"(?i)(?:https?://|www\.)\S+", _SOME),
     ("IP addresses", rf"(?:^|[^\d.])(?:{_BYTE}\.){{3}}{_BYTE}(?:[^\d.]|$)", _SOME),
     ("IP addresses", _APART.format(r"(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}"), _ONE_CELL),
@@ -91,7 +93,10 @@ _PAIRS = ("telephone numbers", r"^\d{2}(?: \d{2}){3,4}$", _MANY)
 _LONG_IN_TEXT = (UNIQUE_NUMBERS, r"(?:^|[^0-9.,])\d{10,}(?:[^0-9.,]|$)", _SOME)
 _LONG_ALONE = (UNIQUE_NUMBERS, r"^\d{10,}$", 0.5)
 _NINE_DIGITS = (UNIQUE_NUMBERS, r"^\d{9}$", _MOST)
-_MAY_HOLD = r"@|°|/|www|\d\D*\d\D*\d\D*\d\D*\d\D*\d|(?i:[0-9a-f]{8})|\. ?\p{Lu}| \p{Lu}|(?i:point)"
+_MAY_HOLD = (  # what every identifier has, to look at few values
+    r"@|[\[({](?i:at)|°|/|www|\d\D*\d\D*\d\D*\d\D*\d\D*\d|(?i:[0-9a-f]{8})|\. ?\p{Lu}| \p{Lu}"
+    r"|(?i:point)"
+)
 
 
 @dataclass(frozen=True)
