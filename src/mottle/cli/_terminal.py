@@ -14,9 +14,9 @@ from rich.table import Table
 
 from mottle.cli import _jit_cache
 from mottle.cli._engine_options import TimeEstimate
-from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_certified
+from mottle.cli.options.output import ReportOptions
 from mottle.pipeline.progress import STAGES, Progress
 from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks
