@@ -122,6 +122,7 @@ class Knowledge:
     association: Association
     wave: WaveEvidence
     seen: Int64Array  # [values]: records of the first wave
+    known_records: int  # how many others one known record may give away
 
     def __post_init__(self) -> None:
         codes = len(self.values.caps)
@@ -308,7 +309,8 @@ class Knowledge:
             orders = list(present[by_risk].T)
         elif not whole:
             orders.append(present[::-1])
-        density = _DENSITY * expected_loss(self.buckets, node.size)
+        together = min(node.size, self.buckets * (self.known_records + 1))
+        density = _DENSITY * expected_loss(self.buckets, together)
         for codes in orders:
             held, weight = records[codes].astype(np.float64), predicted[codes]
             sizes = np.cumsum(held)
