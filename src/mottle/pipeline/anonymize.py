@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mottle import methods
-from mottle.audit.certificate_audit import full_audit
+from mottle.audit.certificate_audit import public_audit
+from mottle.audit.run import audit_release
 from mottle.encoding.encode import encode
 from mottle.encoding.people import People
 from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
@@ -277,9 +278,13 @@ def anonymize(
         with clock.stage("audit"):
             original = table if over_time is None else given
             replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
-            audited = full_audit(original, release, schema, guarantee, replay)
-        certificate = certificate.with_changes(audit=audited, seconds=dict(clock.seconds))
-        release = replace(release, certified=certificate)
+            audited = audit_release(
+                original, release, schema=schema, guarantee=guarantee, replay=replay
+            )
+        certificate = certificate.with_changes(
+            audit=public_audit(audited, settings.audit), seconds=dict(clock.seconds)
+        )
+        release = replace(release, certified=certificate, audited=audited)
     clock.report_end()
     return release
 
