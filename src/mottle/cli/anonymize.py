@@ -87,6 +87,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             leavers=command.over_time.leavers or LEAVERS[0],
             changed=command.over_time.changed or CHANGED[0],
             least_newcomers=command.over_time.least_newcomers,
+            few_remain=command.over_time.few_remain,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.gcp))

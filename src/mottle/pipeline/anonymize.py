@@ -77,6 +77,7 @@ def anonymize(
     leavers: str = LEAVERS[0],
     changed: str = CHANGED[0],
     least_newcomers: int | None = None,
+    few_remain: bool = False,
 ) -> Release:
     """Anonymize a table; nothing is returned unless all invariants hold.
 
@@ -133,6 +134,9 @@ def anonymize(
     least_newcomers : int, optional
         Fewer newcomers than this wait for a later release. By default as many as k-anonymity needs,
         and 100 with a guarantee on sensitive values.
+    few_remain : bool
+        With ``previous``: says that most people of the earlier release really left. Without it, a
+        table that has fewer than half of them is refused: their names may have changed.
 
     Returns
     -------
@@ -174,7 +178,7 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
-    wishes = Wishes(same, previous, leavers, changed, least_newcomers)
+    wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
     secret = Secret.draw(seed)
