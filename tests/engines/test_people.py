@@ -145,3 +145,20 @@ def test_cells_that_name_nobody_are_refused(engine, cells) -> None:
     schema = Schema.of(quasi_identifying=["age"], person="patient")
     with pytest.raises(UsageError, match=r"'patient' \(--person\) holds .* do not name people"):
         engine.anonymize(table, schema, KAnonymity(2), effort=0)
+
+
+def test_no_total_is_of_few_people(engine) -> None:
+    """One person's eight rows are eight records, but one person."""
+    whose = [0] * 8 + list(range(1, 93))
+    town = ["rare"] * 8 + [("north", "south", "west")[row % 3] for row in range(92)]
+    table = pa.table({"patient": whose, "town": town, "age": [row % 40 for row in range(100)]})
+    schema = Schema.of(
+        quasi_identifying=["town", "age"], person="patient", kinds={"town": "category"}
+    )
+    release = engine.anonymize(table, schema, KAnonymity(3), representation="set", effort=0)
+    assert release.certificate.parameters.least_total == 4 * 8 + 1
+    totals = {column.name: column.totals for column in release.columns}
+    assert "rare" not in totals["town"].values
+    for found in totals.values():
+        assert min(found.counts) >= 33
+        assert sum(found.counts) == 100

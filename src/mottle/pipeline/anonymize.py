@@ -233,7 +233,9 @@ def anonymize(
             codes=codes,
             codes_to_arrange=chosen.codes_to_arrange(codes, guarantee),
             demand=demand,
-            least_total=least_total(demand) if totals else None,
+            least_total=least_total(demand, 1 if people is None else people.most)
+            if totals
+            else None,
         )
         if over_time is not None:
             records = ContinuedRecords.of(records, over_time, guarantee, settings)

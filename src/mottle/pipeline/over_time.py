@@ -240,7 +240,7 @@ def _made(
                 if column.name in names
             ]
         ),
-        "guarantee": repr(guarantee),
+        "guarantee": guarantee.canonical_text(),
         "representation": str(settings.representation),
     }
 
