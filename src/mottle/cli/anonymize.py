@@ -12,6 +12,7 @@ from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
+from mottle.io.link_successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
@@ -64,6 +65,9 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
         key=command.effort.key,
         previous=command.over_time.previous,
     )
+    effort, previous = command.effort, command.over_time.previous
+    if previous is not None and not command.another_draw and effort.key is None is effort.seed:
+        check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
         original = command.source.read(command.data, schema.reading)

@@ -210,7 +210,7 @@ def previous_links(previous: object) -> Links:
                 "The earlier release does not say who is who, so that it cannot be continued.",
                 "Name the identifying column with same=COLUMN in the run of the first release.",
             )
-        return previous
+        return replace(previous, history=replace(previous.history, source=None))
     raise UsageError(
         f"A {type(previous).__name__} has no links of an earlier release.",
         "Give the file that 'mottle anonymize --private FILE --same COLUMN' wrote.",

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class History:
     known_records: int | None = None  # highest of all releases so far
     # Checksums of the files of the release that is continued, or of the one just read; if known.
     files: Mapping[str, str] = field(default_factory=dict)
+    source: Path | None = None  # the link file of the release that is continued, or just read
 
     @property
     def releases(self) -> int:
