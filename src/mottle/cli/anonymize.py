@@ -12,7 +12,7 @@ from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
-from mottle.io.link_successor import check_not_continued
+from mottle.io.successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress

@@ -14,9 +14,9 @@ import pyarrow as pa
 from mottle.audit.report import AuditReport
 from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
-from mottle.io.link_successor import Successor
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
+from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where

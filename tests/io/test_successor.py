@@ -10,7 +10,7 @@ import pytest
 
 import mottle
 from mottle import KAnonymity, Release, Schema, UsageError
-from mottle.io.link_successor import check_not_continued
+from mottle.io.successor import check_not_continued
 
 SCHEMA = Schema.of(quasi_identifying=["age", "sex"], identifying=["person_id"], rest="insensitive")
 KEY = bytes(range(32))
