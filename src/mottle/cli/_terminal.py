@@ -15,9 +15,9 @@ from rich.table import Table
 from mottle.audit import AuditReport
 from mottle.cli import _jit_cache
 from mottle.cli._engine_options import TimeEstimate
-from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_report
+from mottle.cli.options.output import ReportOptions
 from mottle.pipeline.progress import STAGES, Progress
 from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks

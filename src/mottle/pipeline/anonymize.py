@@ -25,6 +25,7 @@ from mottle.pipeline.certify import (
     method_facts,
     protected_values,
     warn_about,
+    warn_about_text,
 )
 from mottle.pipeline.continued_records import ContinuedRecords
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
@@ -226,6 +227,7 @@ def anonymize(
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)
             table = add_dummies(table, schema, tiebreak[: demand.dummies])
         codes = encode(table, schema, settings.representation)
+        warn_about_text(schema, codes.domains)
         records = TableRecords(
             method=chosen,
             table=table,

@@ -31,6 +31,7 @@ from mottle.pipeline.certify import (
     method_facts,
     protected_values,
     warn_about,
+    warn_about_text,
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -199,6 +200,7 @@ def drive(
             people is not None and people.repeated,
         )
         warn_about(survey.unchanged)
+        warn_about_text(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
