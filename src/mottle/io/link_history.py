@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,7 @@ def read_links(path: Path) -> Links:
     truth = np.empty(rows, np.int32)
     truth[positions[published[is_true]]] = place_of[original[is_true]]
     graph.check_regular(1)
+    history = replace(history, source=path)
     return Links(graph, positions.astype(np.int64), truth, file.fingerprint, history)
 
 
