@@ -108,7 +108,7 @@ def typed(text: str, target: pa.DataType) -> object:
     if types.is_integer(target):
         return int(text)
     if types.is_floating(target):
-        return plain(float(text))
+        return plain(pa.scalar(float(text), target).as_py())
     if types.is_decimal(target):
         return decimal.Decimal(text)
     if types.is_date(target):
@@ -135,6 +135,8 @@ def comparable(value: object) -> object:
 def values_of(column: pa.ChunkedArray) -> list[object]:
     """The values of a column in Python; nanoseconds are cut off, which text does not keep."""
     kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        column, kind = column.cast(kind.storage_type), kind.storage_type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
@@ -411,7 +413,7 @@ def _coverage(
     if pa.types.is_date(members):
         return _in_set, day
     if is_text(members):
-        return _in_set, lambda value: value if isinstance(value, str) else _as_text(value)
+        return _in_set, lambda value: value if isinstance(value, dt.time) else _as_text(value)
     return _in_set, number
 
 
@@ -425,7 +427,8 @@ def _items(value: object, separator: str) -> frozenset[str]:
     if isinstance(value, str):
         members: Iterable[object] = value.split(separator)
         return frozenset(text for text in (str(each).strip() for each in members) if text)
-    assert isinstance(value, tuple)
+    if not isinstance(value, tuple):
+        return frozenset([_as_text(value)])
     return frozenset(_as_text(member) for member in value if member is not None)
 
 
@@ -461,8 +464,8 @@ def _in_ranks(rank: Mapping[str, int]) -> Callable[[Any, Any], bool]:
 def _prefixed(cell: str | None, value: str | None) -> bool:
     if value is None:
         return cell is None or len(set(cell)) == 1
-    if cell is None:
-        return False
+    if not cell:
+        return cell == value
     mask = cell[-1]
     return cell == value or value.startswith(cell.rstrip(mask))
 
@@ -471,6 +474,8 @@ def _in_set(cell: Any, value: Any) -> bool:
     members = [plain(member) for member in cell]
     if isinstance(value, Fraction):
         members = [number(member) for member in members]
+    if isinstance(value, dt.time):  # published as text
+        return any(member and dt.time.fromisoformat(member) == value for member in members)
     return value in members
 
 

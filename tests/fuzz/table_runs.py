@@ -27,11 +27,13 @@ def run_table(case: TableCase, folder: Path) -> str:
         if written != before:
             raise Failure(f"left after an error: {sorted(set(written) ^ set(before))}")
         return result
-    check_release(folder / "out", folder / "links.parquet", case.table, case.asked())
+    check_release(folder / "out", folder / "links.parquet", case.original, case.asked())
     if result != VALID:
         return result if case.unsafe else _broken(ended)
     if case.keyed:
         _check_repeatable(arguments, folder)
+    if case.report:
+        use_release(case, folder)
     return VALID
 
 

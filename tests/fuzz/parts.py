@@ -1,0 +1,65 @@
+"""The parts of the fuzzer: what is drawn, how it is run, and how runs are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from table_cases import TableCase, table_cases
+from table_runs import run_table
+
+Run = Callable[[Any, Path], str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: cases of a strategy, each run in an empty folder of its own."""
+
+    name: str
+    title: str
+    strategy: st.SearchStrategy[Any]
+    kind: Callable[[Any], str]  # by what the runs are counted
+    prepared: Callable[[], AbstractContextManager[Run]]  # what all runs of the part share
+    batch: int = 50  # cases that are drawn with one seed
+
+    def cases(self, number: int) -> Iterator[Any]:
+        """The cases of the batch with this seed: the same in every process."""
+        found: list[Any] = []
+
+        @seed(number)
+        @settings(
+            max_examples=self.batch,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(self.strategy)
+        def collect(case: Any) -> None:
+            found.append(case)
+
+        collect()
+        yield from found[: self.batch]
+
+
+def _kind_of_table(case: TableCase) -> str:
+    return f"{case.engine}, {case.file}"
+
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            "tables",
+            "Tables",
+            table_cases(),
+            _kind_of_table,
+            lambda: nullcontext(run_table),
+        ),
+    )
+}
