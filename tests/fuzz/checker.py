@@ -369,8 +369,9 @@ def _check_covered(
     facts, kind = release.facts[name], release.table.schema.field(name).type
     cells = release.table.column(name).to_pylist()
     values = values_of(column)
-    if asked.from_text:
-        values = [None if value in (None, "") else value for value in values]
+    described = {entry["name"]: entry for entry in release.certificate["columns"]}
+    if asked.from_text and described[name]["type"] != "string":
+        values = [None if value is None else str(value).strip() for value in values]
     covers, key = _coverage(facts, kind, name, asked)
     keys = [None if value is None else key(value) for value in values]
     for cell, originals in zip(cells, edges.preimages, strict=True):
@@ -390,7 +391,7 @@ def _coverage(
     if form == "range":
         if known == "ordered":
             rank = {value: place for place, value in enumerate(facts["order"])}
-            return _in_ranks(rank), str
+            return _in_ranks(rank), _as_text
         if known == "date":
             return _in_range, lambda value: day(moment(value)) if isinstance(value, str) else day(
                 value
@@ -428,8 +429,12 @@ def _items(value: object, separator: str) -> frozenset[str]:
         members: Iterable[object] = value.split(separator)
         return frozenset(text for text in (str(each).strip() for each in members) if text)
     if not isinstance(value, tuple):
-        return frozenset([_as_text(value)])
+        return frozenset([str(moment(str(value))) if _is_moment(value) else _as_text(value)])
     return frozenset(_as_text(member) for member in value if member is not None)
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, dt.datetime)
 
 
 def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
@@ -439,6 +444,11 @@ def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
         return False
     base, uncertain = set(cell["base"]), set(cell["uncertain"])
     differing = base ^ value
+    if differing and any(re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:.*", item) for item in differing):
+        base, uncertain, value = (
+            {str(moment(item)) for item in part} for part in (base, uncertain, value)
+        )  # the text of a point in time
+        differing = base ^ value
     return differing <= uncertain and len(differing) <= cell["distance"]
 
 
@@ -456,7 +466,7 @@ def _in_ranks(rank: Mapping[str, int]) -> Callable[[Any, Any], bool]:
             return bool(cell["missing"])
         if cell["lo"] is None:
             return False
-        return rank[str(cell["lo"])] <= rank[value] <= rank[str(cell["hi"])]
+        return rank[_as_text(cell["lo"])] <= rank[value] <= rank[_as_text(cell["hi"])]
 
     return covers
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from fixed_draws import fixed
+from hypothesis import given, seed
 from hypothesis import strategies as st
 from table_cases import TableCase, table_cases
 from table_runs import run_table
@@ -32,13 +33,7 @@ class Part:
         found: list[Any] = []
 
         @seed(number)
-        @settings(
-            max_examples=self.batch,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
+        @fixed(self.batch)
         @given(self.strategy)
         def collect(case: Any) -> None:
             found.append(case)

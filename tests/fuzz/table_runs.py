@@ -32,6 +32,8 @@ def run_table(case: TableCase, folder: Path) -> str:
         return result if case.unsafe else _broken(ended)
     if case.keyed:
         _check_repeatable(arguments, folder)
+    if "report could not be made" in " ".join(ended.output.split()):
+        raise Failure("the report could not be made")
     if case.report:
         use_release(case, folder)
     return VALID
@@ -67,5 +69,5 @@ def use_release(case: TableCase, folder: Path) -> None:
             result = judged(ended, planted, [BROKEN])
         except Failure as failure:
             raise Failure(f"mottle {arguments[0]}: {failure}") from None
-        if result != VALID and arguments[0] != "audit":
+        if result != VALID and arguments[0] in ("query", "report"):
             raise Failure(f"mottle {arguments[0]} refused its own release\n{ended.output}")
