@@ -59,6 +59,7 @@ class Asked:
     person: str | None = None
     from_text: bool = False  # whether the original is a file of text, whose types are inferred
     rows_are_kept: bool = True  # not where one row is made of all rows of a person
+    unsafe: bool = False  # whether caps may be broken, as papers' draws break them
     secrets: Sequence[str] = ()  # texts that must not be in any file of the folder
 
 
@@ -112,7 +113,7 @@ def typed(text: str, target: pa.DataType) -> object:
     if types.is_decimal(target):
         return decimal.Decimal(text)
     if types.is_date(target):
-        return dt.date.fromisoformat(text)
+        return day(moment(text))
     if types.is_timestamp(target):
         return moment(text)
     return text
@@ -349,7 +350,8 @@ def check_certificate(certificate: Mapping[str, Any], edges: Edges, asked: Asked
         require(
             {degree: count for degree, count in stated["records"]} == degrees, "other degrees"
         )
-    require(all(check["passed"] for check in certificate["checks"]), "a check that failed")
+    passed = [check["passed"] for check in certificate["checks"]]
+    require(asked.unsafe or all(passed), "a check that failed")
     require(len(certificate["checks"]) in (5, 6), "other checks")
     for name, role in asked.roles.items():
         if asked.rows_are_kept:
@@ -372,7 +374,7 @@ def _check_covered(
     described = {entry["name"]: entry for entry in release.certificate["columns"]}
     if asked.from_text and described[name]["type"] != "string":
         values = [None if value is None else str(value).strip() for value in values]
-    covers, key = _coverage(facts, kind, name, asked)
+    covers, key = _coverage(facts, kind, column.type, name, asked)
     keys = [None if value is None else key(value) for value in values]
     for cell, originals in zip(cells, edges.preimages, strict=True):
         for original in originals:
@@ -380,24 +382,27 @@ def _check_covered(
 
 
 def _coverage(
-    facts: Mapping[str, Any], kind: pa.DataType, name: str, asked: Asked
+    facts: Mapping[str, Any], kind: pa.DataType, original: pa.DataType, name: str, asked: Asked
 ) -> tuple[Callable[[Any, Any], bool], Callable[[Any], Any]]:
     """How a cell covers a value, and how a value of the original has to be looked at."""
     form, known = facts["form"], facts["kind"]
     if form == "worlds":
         separator = facts.get("separator") or asked.separators.get(name, ";")
+        if pa.types.is_floating(original) or pa.types.is_temporal(original):
+            return _worlds_of(original), lambda value: frozenset([comparable(value)])
         return _in_worlds, lambda value: _items(value, separator)
-    ends = kind.field("lo").type if pa.types.is_struct(kind) else None
+    ends = kind.field("lo").type if pa.types.is_struct(kind) else kind
     if form == "range":
         if known == "ordered":
-            rank = {value: place for place, value in enumerate(facts["order"])}
-            return _in_ranks(rank), _as_text
+            if is_text(ends):
+                return _in_ranks({text: rank for rank, text in enumerate(facts["order"])}), _as_text
+            places = {typed(text, ends): rank for rank, text in enumerate(facts["order"])}
+            return _in_ranks(places), _as_type(ends)
         if known == "date":
             return _in_range, lambda value: day(moment(value)) if isinstance(value, str) else day(
                 value
             )
-        require(ends is not None, "a range without ends")
-        return _in_range, number
+        return _in_range, lambda value: number(_as_type(ends)(value))
     if form == "node":
         if known == "prefix":
             return _prefixed, _as_text
@@ -429,12 +434,8 @@ def _items(value: object, separator: str) -> frozenset[str]:
         members: Iterable[object] = value.split(separator)
         return frozenset(text for text in (str(each).strip() for each in members) if text)
     if not isinstance(value, tuple):
-        return frozenset([str(moment(str(value))) if _is_moment(value) else _as_text(value)])
+        return frozenset([_as_text(value)])
     return frozenset(_as_text(member) for member in value if member is not None)
-
-
-def _is_moment(value: object) -> bool:
-    return isinstance(value, dt.datetime)
 
 
 def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
@@ -444,12 +445,20 @@ def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
         return False
     base, uncertain = set(cell["base"]), set(cell["uncertain"])
     differing = base ^ value
-    if differing and any(re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:.*", item) for item in differing):
-        base, uncertain, value = (
-            {str(moment(item)) for item in part} for part in (base, uncertain, value)
-        )  # the text of a point in time
-        differing = base ^ value
     return differing <= uncertain and len(differing) <= cell["distance"]
+
+
+def _worlds_of(kind: pa.DataType) -> Callable[[Any, Any], bool]:
+    """Possible worlds of values that are no text: the text of an item is read as a value."""
+
+    def covers(cell: Any, value: Any) -> bool:
+        parts = {
+            part: None if cell[part] is None else {typed(item, kind) for item in cell[part]}
+            for part in ("base", "uncertain")
+        }
+        return _in_worlds({**cell, **parts}, value)
+
+    return covers
 
 
 def _in_range(cell: Any, value: Any) -> bool:
@@ -460,13 +469,18 @@ def _in_range(cell: Any, value: Any) -> bool:
     return bool(number(cell["lo"]) <= value <= number(cell["hi"]))
 
 
-def _in_ranks(rank: Mapping[str, int]) -> Callable[[Any, Any], bool]:
+def _as_type(kind: pa.DataType) -> Callable[[Any], Any]:
+    """Read what is text as a value of a type, and leave values as they are."""
+    return lambda value: typed(value, kind) if isinstance(value, str) else plain(value)
+
+
+def _in_ranks(rank: Mapping[Any, int]) -> Callable[[Any, Any], bool]:
     def covers(cell: Any, value: Any) -> bool:
         if value is None:
             return bool(cell["missing"])
         if cell["lo"] is None:
             return False
-        return rank[_as_text(cell["lo"])] <= rank[value] <= rank[_as_text(cell["hi"])]
+        return rank[plain(cell["lo"])] <= rank[value] <= rank[plain(cell["hi"])]
 
     return covers
 

@@ -141,13 +141,14 @@ class TableCase:
         return Asked(
             roles=roles,
             k=self.k or 1,
-            caps=[(name, self._cap(name)) for name in self.sensitive if self._capped(name)],
-            group_caps=self._group_caps(),
+            caps=[] if self.unsafe else self._caps(),
+            group_caps=[] if self.unsafe else self._group_caps(),
             trees=self.trees,
             separators={n: o["separator"] for n, o in self.options.items() if "separator" in o},
             person=person if "per_person" not in self.top else None,
             from_text=self.file == "csv",
             rows_are_kept="per_person" not in self.top and not self.method.endswith("-dummies"),
+            unsafe=self.unsafe,
             secrets=self.identifiers(),
         )
 
@@ -163,6 +164,9 @@ class TableCase:
         for column in self.table.columns:
             found |= distinctive(column)
         return found - typed
+
+    def _caps(self) -> list[tuple[str, Any]]:
+        return [(name, self._cap(name)) for name in self.sensitive if self._capped(name)]
 
     def _capped(self, name: str) -> bool:
         about = (self.l, self.beta, self.cap, self.cap_rest)

@@ -46,8 +46,9 @@ days = st.one_of(
     st.dates(dt.date(1930, 1, 1), dt.date(2030, 1, 1)),
     st.sampled_from([dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1582, 10, 10)]),
 )
+# Up to 2037: Arrow does not know summer time in later years, and so finds other days than Python.
 moments = st.one_of(
-    st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)),
+    st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2037, 1, 1)),
     st.sampled_from([dt.datetime(1936, 5, 1, 12), dt.datetime(2024, 3, 31, 1, 30)]),
 )
 reals = st.one_of(

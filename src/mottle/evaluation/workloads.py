@@ -176,10 +176,17 @@ class _Domain:
             return begin, begin + covered * float(high - low)
         size = int(high - low) + 1 if self.is_whole else len(self.values)
         length = min(max(round(size * covered), 1), size)
-        begin = int(random.integers(size - length + 1))
+        begin = _random_below(size - length + 1, random)
         if self.is_whole:
             return int(low) + begin, int(low) + begin + length - 1
         return self.values[begin : begin + length]
+
+
+def _random_below(bound: int, random: np.random.Generator) -> int:
+    """Draw a whole number below a bound that may have more than 64 bits."""
+    if bound < 2**63:
+        return int(random.integers(bound))
+    return int.from_bytes(random.bytes(bound.bit_length() // 8 + 8)) % bound
 
 
 @dataclass(frozen=True)
