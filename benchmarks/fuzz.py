@@ -96,7 +96,9 @@ def _why(failure: Exception) -> str:
     if type(failure).__name__ in ("Failure", "Wrong"):
         return lines[0][:300]
     place = traceback.extract_tb(failure.__traceback__)[-1]
-    return f"{type(failure).__name__}: {lines[0][:200]} ({Path(place.filename).name}:{place.lineno})"
+    return (
+        f"{type(failure).__name__}: {lines[0][:200]} ({Path(place.filename).name}:{place.lineno})"
+    )
 
 
 def _reproduce(part: Part, seed: int, number: int) -> None:

@@ -202,9 +202,7 @@ def is_text(kind: pa.DataType) -> bool:
     """Whether values of a type are guarded in CSV files."""
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
-    return not (
-        pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
-    )
+    return not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 
 
 # ------------------------------------------------------------------------------------- folder
@@ -347,9 +345,7 @@ def check_certificate(certificate: Mapping[str, Any], edges: Edges, asked: Asked
     require(min(degrees) >= asked.k, f"a record has {min(degrees)} preimages, not {asked.k}")
     require((stated["min"], stated["max"]) == (min(degrees), max(degrees)), "another degree")
     if len(degrees) <= 64:
-        require(
-            {degree: count for degree, count in stated["records"]} == degrees, "other degrees"
-        )
+        require({degree: count for degree, count in stated["records"]} == degrees, "other degrees")
     passed = [check["passed"] for check in certificate["checks"]]
     require(asked.unsafe or all(passed), "a check that failed")
     require(len(certificate["checks"]) in (5, 6), "other checks")
@@ -399,8 +395,9 @@ def _coverage(
             places = {typed(text, ends): rank for rank, text in enumerate(facts["order"])}
             return _in_ranks(places), _as_type(ends)
         if known == "date":
-            return _in_range, lambda value: day(moment(value)) if isinstance(value, str) else day(
-                value
+            return (
+                _in_range,
+                lambda value: day(moment(value)) if isinstance(value, str) else day(value),
             )
         return _in_range, lambda value: number(_as_type(ends)(value))
     if form == "node":
@@ -408,14 +405,12 @@ def _coverage(
             return _prefixed, _as_text
         chains = {row[0]: set(row) for row in asked.trees[name]}
         return (
-            lambda cell, value: cell in (None, "*")
-            if value is None
-            else cell in chains[value]
+            lambda cell, value: cell in (None, "*") if value is None else cell in chains[value]
         ), _as_text
     require(form == "set", f"an unknown form {form}")
     members = kind.value_type
     if asked.from_text and not is_text(members):
-        return _in_set, lambda value: day(plain(typed(value.strip(), members)))
+        return _in_set, lambda value: comparable(typed(value.strip(), members))
     if pa.types.is_date(members):
         return _in_set, day
     if is_text(members):
@@ -495,7 +490,7 @@ def _prefixed(cell: str | None, value: str | None) -> bool:
 
 
 def _in_set(cell: Any, value: Any) -> bool:
-    members = [plain(member) for member in cell]
+    members = [comparable(member) for member in cell]
     if isinstance(value, Fraction):
         members = [number(member) for member in members]
     if isinstance(value, dt.time):  # published as text
@@ -660,9 +655,7 @@ def _check_two_tables(
             key = sensitive.column(group)[place].as_py()
             held[key, value] += sensitive.column(count)[place].as_py()
         for (number_of_group, value), found in held.items():
-            require(
-                found <= cap(value) * sizes[number_of_group] + TINY, "a value exceeds its cap"
-            )
+            require(found <= cap(value) * sizes[number_of_group] + TINY, "a value exceeds its cap")
 
 
 def check_sets(

@@ -11,6 +11,7 @@ from typing import Any
 from fixed_draws import fixed
 from hypothesis import given, seed
 from hypothesis import strategies as st
+from hostile_cases import hostile_cases, hostile_runs
 from set_cases import run_sets, set_cases
 from table_cases import TableCase, table_cases
 from table_runs import run_table
@@ -56,6 +57,13 @@ PARTS = {
             table_cases(),
             _kind_of_table,
             lambda: nullcontext(run_table),
+        ),
+        Part(
+            "hostile",
+            "Hostile folders and files",
+            hostile_cases(),
+            lambda case: case.target,
+            hostile_runs,
         ),
         Part("sets", "Sets", set_cases(), lambda case: case.form, lambda: nullcontext(run_sets)),
     )

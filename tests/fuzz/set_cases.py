@@ -56,13 +56,19 @@ class SetCase:
         label = [] if self.labels is None else ["--sensitive-label", "label"]
         if self.form == "long":
             rows = [
-                (f"{SECRET}{number:05d}", item, None if self.labels is None else self.labels[number])
+                (
+                    f"{SECRET}{number:05d}",
+                    item,
+                    None if self.labels is None else self.labels[number],
+                )
                 for number, basket in enumerate(self.baskets)
                 for item in basket or [None]
             ]
             record, item, labels = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
             columns = {"record": record, "item": item, "label": labels}
-            table = pa.table({name: pa.array(cells, pa.string()) for name, cells in columns.items()})
+            table = pa.table(
+                {name: pa.array(cells, pa.string()) for name, cells in columns.items()}
+            )
             write_table(table, path)
             return path, ["--record", "record", "--item", "item", *label]
         cells: Any = pa.array(self.baskets, pa.list_(pa.string()))

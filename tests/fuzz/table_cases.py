@@ -106,7 +106,9 @@ class TableCase:
         lines = [f"{option} = {toml_text(word)}" for option, word in self.top.items()]
         for name, role in self.roles.items():
             lines += [f"[columns.{toml_text(name)}]", f"role = {toml_text(role)}"]
-            lines += [f"{key} = {toml_value(value)}" for key, value in self.options.get(name, {}).items()]
+            lines += [
+                f"{key} = {toml_value(value)}" for key, value in self.options.get(name, {}).items()
+            ]
         for number, (name, rows) in enumerate(self.trees.items()):
             path = folder / f"tree{number}.csv"
             with open(path, "w", encoding="utf-8", newline="") as opened:
@@ -155,7 +157,12 @@ class TableCase:
     def identifiers(self) -> list[str]:
         """The distinctive cells of columns that are removed, and of no other column."""
         removed = [name for name, role in self.roles.items() if role in ("identifying", "person")]
-        return [text for name in removed for text in distinctive(self.table.column(name)) if SECRET in text]
+        return [
+            text
+            for name in removed
+            for text in distinctive(self.table.column(name))
+            if SECRET in text
+        ]
 
     def planted(self) -> set[str]:
         """Distinctive cells, none of which may be in a message, except where they were typed."""
@@ -188,7 +195,11 @@ class TableCase:
             if self.cap is not None or self.cap_rest is not None:
                 own = dict([self.cap] if self.cap else [])
                 rest = 1.0 if self.cap_rest is None else self.cap_rest
-                found.append(own.get(value, rest) if isinstance(value, str) else max(own.get(str(value), rest), rest))
+                found.append(
+                    own.get(value, rest)
+                    if isinstance(value, str)
+                    else max(own.get(str(value), rest), rest)
+                )
             return min(found)
 
         return cap
@@ -380,7 +391,9 @@ def guarantees(draw: st.DrawFn, rows: int, sensitive: bool) -> dict[str, Any]:
         found["beta"] = draw(st.sampled_from([0.5, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 10.0, 0.0, -1.0]))
         found["enhanced"] = draw(st.booleans())
     if which == "caps":
-        found["cap_rest"] = draw(st.sampled_from([0.4, 0.5, 0.5, 0.7, 0.7, 0.9, 0.9, 1.0, 0.0, 2.0]))
+        found["cap_rest"] = draw(
+            st.sampled_from([0.4, 0.5, 0.5, 0.7, 0.7, 0.9, 0.9, 1.0, 0.0, 2.0])
+        )
     if which != "k" and draw(st.integers(0, 3)) == 0:
         found["known_records"] = draw(st.sampled_from([7, 15, 31, 63, 10**6, 0]))
     return found
@@ -403,7 +416,9 @@ def column_options(
             if chance.random() < 0.05:
                 chosen["representation"] = "set"
             if chance.random() < 0.35 and (textual or chance.random() < 0.1) and texts:
-                match chance.choice(["order", "tree", "tree", "prefix", "prefix", "set", "category"]):
+                match chance.choice(
+                    ["order", "tree", "tree", "prefix", "prefix", "set", "category"]
+                ):
                     case "order":
                         chance.shuffle(texts)
                         chosen["order"] = texts if chance.random() < 0.9 else texts[1:]

@@ -50,7 +50,9 @@ class Tally:
         rows = []
         for kind in kinds:
             found = [counts[f"{kind}|{column}"] for column in columns]
-            rows.append([kind, f"{sum(found):,}", *(f"{count:,}" if count else "–" for count in found)])
+            rows.append(
+                [kind, f"{sum(found):,}", *(f"{count:,}" if count else "–" for count in found)]
+            )
         totals = [sum(counts[f"{kind}|{column}"] for kind in kinds) for column in columns]
         rows.append(["all", f"{counts.total():,}", *(f"{total:,}" for total in totals)])
         return [part, "runs", *columns], rows
