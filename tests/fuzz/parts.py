@@ -12,6 +12,7 @@ from fixed_draws import fixed
 from hypothesis import given, seed
 from hypothesis import strategies as st
 from hostile_cases import hostile_cases, hostile_runs
+from kill_cases import kill_cases, kill_runs
 from set_cases import run_sets, set_cases
 from table_cases import TableCase, table_cases
 from table_runs import run_table
@@ -64,6 +65,14 @@ PARTS = {
             hostile_cases(),
             lambda case: case.target,
             hostile_runs,
+        ),
+        Part(
+            "kills",
+            "Runs killed with signal 9",
+            kill_cases(),
+            lambda case: case.scenario,
+            kill_runs,
+            batch=10,
         ),
         Part("sets", "Sets", set_cases(), lambda case: case.form, lambda: nullcontext(run_sets)),
     )

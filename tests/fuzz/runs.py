@@ -22,6 +22,7 @@ NAMED = {
     5: "StorageError",
 }
 VALID = "valid"
+SOURCES = Path(__file__).parents[2] / "src"
 LONGEST = 400  # seconds; kernels are compiled in some runs
 
 
@@ -89,6 +90,11 @@ def judged(ended: Ended, planted: Iterable[str] = (), allowed: Iterable[int] = (
     if "Error:" not in said and "Usage:" not in said:
         raise Failure(f"exit code {ended.code} without an error message\n{ended.output}")
     return ended.named
+
+
+def environment(work: Path) -> dict[str, str]:
+    """The environment of a process that runs the same mottle, with a work folder of its own."""
+    return {**os.environ, "PYTHONPATH": str(SOURCES), "MOTTLE_WORK": str(work)}
 
 
 def state(folder: Path) -> dict[str, bytes]:

@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from runs import command, environment
+
 HERE = Path(__file__).parent
 MEMORY = 12 << 30  # bytes of address space: spare the machine should a limit fail
 SECONDS = 120  # for one command, kernels included
@@ -21,8 +23,6 @@ SECONDS = 120  # for one command, kernels included
 
 def serve() -> None:
     """Run commands from the standard input until it ends."""
-    from runs import command  # loads mottle
-
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print does not get between the answers
@@ -76,7 +76,7 @@ class Worker:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 cwd=self._folder,
-                env={**os.environ, "MOTTLE_WORK": str(self._folder / "work")},
+                env=environment(self._folder / "work"),
             )
         return self._process
 
