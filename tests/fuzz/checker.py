@@ -39,7 +39,7 @@ TINY = 1e-9
 csv.field_size_limit(1 << 30)
 
 
-class Wrong(AssertionError):
+class Wrong(AssertionError):  # noqa: N818 - what is wrong is the release
     """A release is not what it has to be."""
 
 
@@ -116,6 +116,8 @@ def typed(text: str, target: pa.DataType) -> object:
         return day(moment(text))
     if types.is_timestamp(target):
         return moment(text)
+    if types.is_time(target):
+        return dt.time.fromisoformat(text)
     return text
 
 
@@ -345,7 +347,7 @@ def check_certificate(certificate: Mapping[str, Any], edges: Edges, asked: Asked
     require(min(degrees) >= asked.k, f"a record has {min(degrees)} preimages, not {asked.k}")
     require((stated["min"], stated["max"]) == (min(degrees), max(degrees)), "another degree")
     if len(degrees) <= 64:
-        require({degree: count for degree, count in stated["records"]} == degrees, "other degrees")
+        require(dict(stated["records"]) == degrees, "other degrees")
     passed = [check["passed"] for check in certificate["checks"]]
     require(asked.unsafe or all(passed), "a check that failed")
     require(len(certificate["checks"]) in (5, 6), "other checks")
@@ -534,7 +536,7 @@ def _check_text(release: Folder) -> None:
                 shown = unguarded(text) if guarded else text
                 if cell is None or shown == "":
                     require(shown in ("", "nan") and cell in (None, ""), "CSV differs from Parquet")
-                elif not isinstance(cell, dt.time | dt.timedelta):
+                elif not isinstance(cell, dt.timedelta):
                     require(
                         comparable(typed(shown, kind)) == comparable(cell),
                         f"CSV differs from Parquet in an unchanged {kind} column",
@@ -621,7 +623,7 @@ def _check_people(edges: Edges, original: pa.Table, asked: Asked) -> None:
     if asked.person is None:
         return
     people = [
-        ("row", row) if person in (None, "") and asked.from_text or person is None else person
+        ("row", row) if (person in (None, "") and asked.from_text) or person is None else person
         for row, person in enumerate(values_of(original.column(asked.person)))
     ]
     for originals in edges.preimages:

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 
 STRANGE: list[Any] = [
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, 1.5, -0.5, 1e308, float("nan"),
-    float("inf"), "", " ", "x", "*", "../../home/victim.txt", "/etc/passwd", "\x00", "\ud7ff", "a" * 100_000,
-    [], {}, [[]], {"": {}}, [None], ["a", "a"], {"lo": 1}, "quasi-identifying", "range", "set",
+    float("inf"), "", " ", "x", "*", "../../home/victim.txt", "/etc/passwd", "\x00", "\ud7ff",
+    "a" * 100_000, [], {},
+    [[]], {"": {}}, [None], ["a", "a"], {"lo": 1}, "quasi-identifying", "range", "set",
 ]  # fmt: skip
 
 
@@ -58,7 +59,11 @@ def overwrite(content: bytes, chance: Random) -> bytes:
 
 def noise(content: bytes, chance: Random) -> bytes:
     """Something else altogether."""
-    return chance.choice([b"", b"\0", b"PAR1PAR1", b"ARROW1\0\0", b"{}", b"[]", b"null", b"\x1f\x8b\x08\0", b"SQLite format 3\0", chance.randbytes(500), b"a" * 10**6, b"[" * 10**5, b"a = " + b"[" * 10**5])  # fmt: skip
+    brackets = b"[" * 10**5
+    return chance.choice(
+        [b"", b"\0", b"PAR1PAR1", b"ARROW1\0\0", b"{}", b"[]", b"null", b"\x1f\x8b\x08\0",
+         b"SQLite format 3\0", chance.randbytes(500), b"a" * 10**6, brackets, b"a = " + brackets]
+    )  # fmt: skip
 
 
 BYTES: dict[str, Callable[[bytes, Random], bytes]] = {
@@ -108,6 +113,8 @@ def strange_json(content: Any, chance: Random) -> Any:
 
 def _nodes(content: Any, path: tuple[Any, ...]) -> Any:
     yield path
+    if len(path) > 30:
+        return
     if isinstance(content, dict):
         for key, value in content.items():
             yield from _nodes(value, (*path, key))
@@ -251,8 +258,9 @@ def change_text(path: Path, chance: Random) -> None:
             break
         word = chance.choice(words)
         new = chance.choice(
-            ["", ",", ";", '"', "{", "}", "|", "..", "\\", "\\e", "{|}", "nan", "1e999", "9" * 400, "=",
-             "[", "]", "\n", "''", "-0", "*", "\ufeff", "true", "[columns.x]", word.group() * 2]
+            ["", ",", ";", '"', "{", "}", "|", "..", "\\", "\\e", "{|}", "nan", "1e999", "9" * 400,
+             "=", "[", "]", "\n", "''",
+             "-0", "*", "\ufeff", "true", "[columns.x]", word.group() * 2]
         )  # fmt: skip
         text = text[: word.start()] + new + text[word.end() :]
     path.write_text(text, "utf-8", newline="")

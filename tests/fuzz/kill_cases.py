@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 import duckdb
 import postgresql_server
 from checker import Edges, Folder, check_no_secrets
-from hostile_cases import TO, WORDS, make_material
+from hostile_cases import WORDS, make_material
 from hypothesis import strategies as st
 from runs import Failure, command, environment, state
 from values import SECRET
 
 HERE = Path(__file__).parent
 SECONDS = 400
+COUNT = "SELECT count(*) FROM released"
 AGAIN = ["--overwrite", "--another-draw"]
 SOURCE = "{}/people.parquet"
 MEMORY = ["--memory", "2GB", "--work", "{}/work"]
@@ -69,8 +69,6 @@ SCENARIOS: dict[str, list[str]] = {
               "local[1]", "--work", "{}/work"],
 }  # fmt: skip
 NEED_RELEASE = {"report", "sample", "clean"} | {name for name in SCENARIOS if "over a" in name}
-QUICK = [name for name in SCENARIOS if name not in ("Spark", "PostgreSQL")]
-assert TO  # the same options as for hostile files
 
 
 @dataclass(frozen=True)
@@ -104,13 +102,7 @@ class Killer:
     postgresql: str = ""
     calls: dict[str, int] = field(default_factory=dict)  # of the undisturbed command
     seconds: dict[str, float] = field(default_factory=dict)
-    printed: IO[bytes] | None = None  # what the last command wrote to its standard error
-
-    def said(self) -> str:
-        """What the last command wrote to its standard error."""
-        assert self.printed is not None
-        self.printed.seek(0)
-        return self.printed.read().decode("utf-8", "replace")
+    said: str = ""  # what the last command wrote to its standard error
 
     def prepare(self, scenario: str, folder: Path) -> list[str]:
         """Fill a folder; returns the arguments of the command."""
@@ -129,21 +121,24 @@ class Killer:
 
     def run(self, at: int, arguments: list[str], folder: Path, after: float | None = None) -> int:
         """Run a command that dies at a call or after some seconds; returns its exit code."""
-        printed = tempfile.TemporaryFile()
-        self.printed = printed
-        process = subprocess.Popen(
-            [sys.executable, str(HERE / "mortal.py"), str(at), str(folder / "calls"), *arguments],
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=printed.fileno(),
-            env=environment(folder / "work"),
-            start_new_session=True,
-        )
-        try:
-            return process.wait(SECONDS if after is None else after)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return process.wait()
+        words = [sys.executable, str(HERE / "mortal.py"), str(at), str(folder / "calls")]
+        with tempfile.TemporaryFile() as printed:
+            process = subprocess.Popen(
+                [*words, *arguments],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=printed.fileno(),
+                env=environment(folder / "work"),
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(SECONDS if after is None else after)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                code = process.wait()
+            printed.seek(0)
+            self.said = printed.read().decode("utf-8", "replace")
+        return code
 
     def measure(self, scenario: str) -> None:
         """Count the calls of the undisturbed command, and its time."""
@@ -151,20 +146,12 @@ class Killer:
             return
         with tempfile.TemporaryDirectory(prefix="mottle-kills-") as place:
             arguments = self.prepare(scenario, Path(place))
-            self.run(0, arguments, Path(place))  # kernels are compiled
-            self.prepare_again(scenario, Path(place))
             began = time.perf_counter()
             code = self.run(0, arguments, Path(place))
             self.seconds[scenario] = time.perf_counter() - began
             if code != 0:
                 raise Failure(f"the undisturbed command ends with exit code {code}")
             self.calls[scenario] = int((Path(place) / "calls").read_text())
-
-    def prepare_again(self, scenario: str, folder: Path) -> None:
-        """Empty the folder and fill it anew."""
-        for path in folder.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        self.prepare(scenario, folder)
 
 
 @contextmanager
@@ -191,7 +178,7 @@ def run_kill(case: KillCase, folder: Path, killer: Killer) -> str:
         code = killer.run(10**9, arguments, folder, case.share * killer.seconds[case.scenario])
     ended = {0: "finished before"}.get(code, "killed")
     if code not in (0, -signal.SIGKILL):
-        raise Failure(f"the command ended with exit code {code}\n{killer.said()}")
+        raise Failure(f"the command ended with exit code {code}\n{killer.said}")
     check_left(folder, old, before=True)
     if case.cleaned:
         targets = [out] if out.is_dir() else []
@@ -203,9 +190,12 @@ def run_kill(case: KillCase, folder: Path, killer: Killer) -> str:
             raise Failure(f"left after mottle clean: {rows}")
     found = _which(folder, old)
     check_database(case.scenario, folder, killer, whole=False)
-    again = [*arguments, *([] if set(AGAIN) & set(arguments) or "--overwrite" in arguments else _again(arguments))]
+    again = [
+        *arguments,
+        *([] if set(AGAIN) & set(arguments) or "--overwrite" in arguments else _again(arguments)),
+    ]
     if (code := killer.run(0, again, folder)) != 0:
-        raise Failure(f"repeated, the command ends with exit code {code}\n{killer.said()}")
+        raise Failure(f"repeated, the command ends with exit code {code}\n{killer.said}")
     if hidden := [str(path) for path in folder.rglob(".mottle-*")]:
         raise Failure(f"left after the command was repeated: {hidden}")
     if rows := [str(path) for path in (folder / "work").rglob("*") if path.is_file()]:
@@ -271,7 +261,7 @@ def check_database(scenario: str, folder: Path, killer: Killer, *, whole: bool) 
         return
     if "released" not in mine:
         raise Failure("a certificate without its release")
-    rows = query("SELECT count(*) FROM released")
+    rows = query(COUNT)
     if rows != 24:
         raise Failure(f"the database holds {rows} rows")
 
@@ -288,11 +278,19 @@ def _database(name: str, folder: Path, killer: Killer) -> tuple[set[str], Callab
     if name == "DuckDB":
         with duckdb.connect(str(path)) as opened:
             found = {table for (table,) in opened.execute(catalogue).fetchall()}
-            counted = opened.execute("SELECT count(*) FROM released").fetchone() if "released" in found else (0,)
+            counted = (
+                opened.execute("SELECT count(*) FROM released").fetchone()
+                if "released" in found
+                else (0,)
+            )
         return found, lambda query: counted[0]
     connection = sqlite3.connect(path)
     names = connection.execute("SELECT name FROM sqlite_master").fetchall()
     found = {table for (table,) in names}
-    number = connection.execute("SELECT count(*) FROM released").fetchone()[0] if "released" in found else 0
+    number = (
+        connection.execute("SELECT count(*) FROM released").fetchone()[0]
+        if "released" in found
+        else 0
+    )
     connection.close()
     return found, lambda query: number

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from dying_process import Dying, dying_at  # noqa: E402 - tests/support is no installed package
+from dying_process import Dying, dying_at
 
 
 class Killed(Dying):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fixed_draws import fixed
+from hostile_cases import hostile_cases, hostile_runs
 from hypothesis import given, seed
 from hypothesis import strategies as st
-from hostile_cases import hostile_cases, hostile_runs
 from kill_cases import kill_cases, kill_runs
 from set_cases import run_sets, set_cases
 from table_cases import TableCase, table_cases

@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parents[2] / "src"
 LONGEST = 400  # seconds; kernels are compiled in some runs
 
 
-class Failure(AssertionError):
+class Failure(AssertionError):  # noqa: N818 - of a run, not of this program
     """A run that ended otherwise than with a valid result or a named error."""
 
 

@@ -138,7 +138,7 @@ class TableCase:
 
     def asked(self) -> Asked:
         """What the checker has to find."""
-        roles = {**{name: "identifying" for name in self.table.column_names}, **self.roles}
+        roles = {**dict.fromkeys(self.table.column_names, "identifying"), **self.roles}
         person = next((name for name, role in self.roles.items() if role == "person"), None)
         return Asked(
             roles=roles,
@@ -402,7 +402,7 @@ def guarantees(draw: st.DrawFn, rows: int, sensitive: bool) -> dict[str, Any]:
 def column_options(
     table: pa.Table, roles: Mapping[str, str], chance: Random
 ) -> tuple[dict[str, dict[str, Any]], dict[str, list[list[str]]]]:
-    """Options of columns that mostly fit their values: kinds, orders, hierarchies, weights, bins."""
+    """Options of columns that mostly fit their values: kinds, orders, hierarchies, bins."""
     options: dict[str, dict[str, Any]] = {}
     trees: dict[str, list[list[str]]] = {}
     for name, role in roles.items():

@@ -45,7 +45,8 @@ class Worker:
         The code is negative if a signal ended the process.
         """
         process = self._started()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
         process.stdin.flush()
         ready, _, _ = select.select([process.stdout], [], [], SECONDS)

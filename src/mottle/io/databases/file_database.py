@@ -80,7 +80,7 @@ def removing_on_failure(path: Path, committed: list[bool]) -> Iterator[None]:
     committed : list of bool
         Empty until the transaction was committed.
     """
-    existed = path.exists()
+    existed = path.exists() or path.is_symlink()  # a link that leads nowhere is not ours
     try:
         yield
     finally:
