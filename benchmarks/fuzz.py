@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from _shared import RESULTS, ROOT, markdown_table, report
@@ -25,6 +25,7 @@ from tally import Tally  # noqa: E402
 
 COUNTS = {"tables": 10_000, "sets": 2_000, "hostile": 1_000, "kills": 300}
 KEPT = RESULTS / "fuzz.json"
+TITLE = "Fuzzed input, damaged folders and killed runs"
 
 
 def main() -> None:
@@ -33,15 +34,15 @@ def main() -> None:
         part, seed, number = arguments.reproduce.split(":")
         _reproduce(PARTS[part], int(seed), int(number))
         return
-    tally = Tally.load(KEPT) if arguments.add and KEPT.exists() else Tally()
+    kept = KEPT if arguments.tally is None else arguments.tally.with_suffix(".json")
+    tally = Tally.load(kept) if arguments.add and kept.exists() else Tally()
     counts = {name: getattr(arguments, name) for name in COUNTS}
     if all(count is None for count in counts.values()):
         counts = COUNTS
     for name, count in counts.items():
         if count:
-            _run(PARTS[name], count, arguments.seed, tally, arguments.tally)
-    if arguments.tally is None:
-        tally.save(KEPT)
+            _run(PARTS[name], count, arguments.seed, tally, kept)
+            tally.save(kept)
     _report(tally, arguments.tally)
     sys.exit(1 if tally.failures else 0)
 
@@ -57,7 +58,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(part: Part, count: int, first: int, tally: Tally, place: Path | None) -> None:
+def _run(part: Part, count: int, first: int, tally: Tally, kept: Path) -> None:
     """Run cases in batches, and go on after failures."""
     began, done = time.perf_counter(), 0
     with part.prepared() as run:
@@ -76,9 +77,11 @@ def _run(part: Part, count: int, first: int, tally: Tally, place: Path | None) -
             if done % part.batch == 0 or done == count:
                 failed = sum(failure["part"] == part.name for failure in tally.failures)
                 seconds = time.perf_counter() - began
-                print(f"{part.name}: {done:,} of {count:,}, {failed} failures, {seconds:,.0f} s")
-                if place is not None:
-                    _report(tally, place)
+                progress = (
+                    f"{part.name}: {done:,} of {count:,}, {failed} failures, {seconds:,.0f} s"
+                )
+                print(progress, flush=True)
+                tally.save(kept)
 
 
 def _cases(part: Part, count: int, first: int) -> Iterator[tuple[int, int, object]]:
@@ -121,11 +124,10 @@ def _report(tally: Tally, place: Path | None) -> None:
         sections += ["## Failures", markdown_table(["reproduce", "kind", "what"], rows)]
     else:
         sections += ["Every run ended with a valid result or a named error."]
-    write: Callable[..., None] = report
-    if place is not None:
-        place.write_text("\n\n".join(sections) + "\n", "utf-8")
+    if place is None:
+        report("fuzz", TITLE, sections)
     else:
-        write("fuzz", "Fuzzed input, damaged folders and killed runs", sections)
+        place.write_text("\n\n".join([f"# {TITLE}", *sections]) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

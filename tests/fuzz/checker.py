@@ -369,9 +369,9 @@ def _check_covered(
     facts, kind = release.facts[name], release.table.schema.field(name).type
     cells = release.table.column(name).to_pylist()
     values = values_of(column)
-    described = {entry["name"]: entry for entry in release.certificate["columns"]}
-    if asked.from_text and described[name]["type"] != "string":
-        values = [None if value is None else str(value).strip() for value in values]
+    stripped = [None if value is None else str(value).strip() for value in values]
+    if asked.from_text and all(text is None or _is_number_or_date(text) for text in stripped):
+        values = list(stripped)  # spaces around numbers and dates do not count
     covers, key = _coverage(facts, kind, column.type, name, asked)
     keys = [None if value is None else key(value) for value in values]
     for cell, originals in zip(cells, edges.preimages, strict=True):
@@ -418,6 +418,10 @@ def _coverage(
     if is_text(members):
         return _in_set, lambda value: value if isinstance(value, dt.time) else _as_text(value)
     return _in_set, number
+
+
+def _is_number_or_date(text: str) -> bool:
+    return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*", text) is not None
 
 
 def _as_text(value: object) -> str:

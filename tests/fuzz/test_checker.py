@@ -117,7 +117,10 @@ def test_it_imports_nothing_of_mottle() -> None:
             lambda rows: rows[0].update(original=(rows[0]["original"] + 1) % ROWS),
             "regular|one-to|twice",
         ),
-        (lambda rows: [row.update(true=not row["true"]) for row in rows[:2]], "one true|one-to-one"),
+        (
+            lambda rows: [row.update(true=not row["true"]) for row in rows[:2]],
+            "one true|one-to-one",
+        ),
         (lambda rows: rows.append(rows[0]), "twice|one true"),
     ],
 )

@@ -55,6 +55,8 @@ class Worker:
             if not ready:
                 process.kill()
             code = process.wait()
+            process.stdin.close()
+            process.stdout.close()
             self._process = None
             return (code, "", "") if ready else (-signal.SIGALRM, "no answer in time", "")
         answer = json.loads(line)
@@ -64,8 +66,10 @@ class Worker:
         """End the process."""
         if self._process is not None:
             assert self._process.stdin is not None
+            assert self._process.stdout is not None
             self._process.stdin.close()
             self._process.wait()
+            self._process.stdout.close()
             self._process = None
 
     def _started(self) -> subprocess.Popen[str]:
