@@ -387,7 +387,13 @@ def _coverage(
     if form == "worlds":
         separator = facts.get("separator") or asked.separators.get(name, ";")
         if pa.types.is_floating(original) or pa.types.is_temporal(original):
-            return _worlds_of(original), lambda value: frozenset([comparable(value)])
+            return _worlds_of(lambda item: typed(item, original)), (
+                lambda value: frozenset([comparable(value)])
+            )
+        if asked.from_text:  # points in time are written in another notation
+            return _worlds_of(_in_one_notation), (
+                lambda value: frozenset(map(_in_one_notation, _items(value, separator)))
+            )
         return _in_worlds, lambda value: _items(value, separator)
     ends = kind.field("lo").type if pa.types.is_struct(kind) else kind
     if form == "range":
@@ -449,12 +455,17 @@ def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
     return differing <= uncertain and len(differing) <= cell["distance"]
 
 
-def _worlds_of(kind: pa.DataType) -> Callable[[Any, Any], bool]:
+def _in_one_notation(item: str) -> object:
+    is_moment = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:.*", item)
+    return moment(item) if is_moment else item
+
+
+def _worlds_of(read: Callable[[str], object]) -> Callable[[Any, Any], bool]:
     """Possible worlds of values that are no text: the text of an item is read as a value."""
 
     def covers(cell: Any, value: Any) -> bool:
         parts = {
-            part: None if cell[part] is None else {typed(item, kind) for item in cell[part]}
+            part: None if cell[part] is None else {read(item) for item in cell[part]}
             for part in ("base", "uncertain")
         }
         return _in_worlds({**cell, **parts}, value)

@@ -86,6 +86,8 @@ def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     DataError
         The column holds bytes that are not UTF-8.
     """
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        return zoned_text(values, pa.string())
     try:
         return pc.cast(values, pa.string())
     except pa.ArrowInvalid:
