@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from mottle import DataError, KAnonymity, MottleError, Schema, anonymize, anonymize_sets
+from mottle import (
+    DataError,
+    KAnonymity,
+    MottleError,
+    Schema,
+    anonymize,
+    anonymize_sets,
+    read_set_release,
+)
 from mottle.cli.app import app
 from mottle.hierarchy.tree import Hierarchy
 from mottle.io.link_file import LinkFile
@@ -300,6 +309,27 @@ def test_link_files_that_lead_outside_the_release_are_refused(tmp_path: Path) ->
     pq.write_table(pa.table({"published": ["x"], "original": [0], "true": [True]}), file)
     with pytest.raises(DataError, match="not a private link file"):
         LinkFile(file).true_originals(1, 5)
+
+
+def test_link_files_with_a_column_twice_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "links.parquet"
+    names = ["published", "original", "true", "true"]
+    pq.write_table(pa.table([pa.array([0]), pa.array([0]), *[pa.array([True])] * 2], names), file)
+    with pytest.raises(DataError, match="not a private link file"):
+        LinkFile(file)
+
+
+def test_release_of_sets_with_a_column_twice_is_refused(saved: dict[str, Path], tmp_path) -> None:
+    folder = shutil.copytree(saved["sets"], tmp_path / "twice")
+    path = folder / "release.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(table.schema.field(0), table.column(0)), path)
+    certificate = json.loads((folder / "certificate.json").read_text())
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    certificate["sha256"]["release.parquet"] = checksum
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    with pytest.raises(DataError, match="does not fit its certificate"):
+        read_set_release(folder)
 
 
 @pytest.mark.parametrize("name", ["release.parquet", "certificate.json"])
