@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,10 @@ def test_link_that_leads_nowhere_is_not_removed(database: LiveDatabase, release:
     with pytest.raises(MottleError):
         mottle.write_database(release, database.url, "open")
     assert database.file.is_symlink()
+
+
+def test_pipe_is_refused_and_not_waited_for(database: LiveDatabase, release: Release) -> None:
+    assert database.file is not None
+    os.mkfifo(database.file)
+    with pytest.raises(StorageError, match="is not a file"):
+        mottle.write_database(release, database.url, "open")

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from mottle import (
     DataError,
     KAnonymity,
+    LDiversity,
     MottleError,
     Schema,
     anonymize,
@@ -311,6 +312,14 @@ def test_link_files_that_lead_outside_the_release_are_refused(tmp_path: Path) ->
         LinkFile(file).true_originals(1, 5)
 
 
+def seal(folder: Path) -> None:
+    """State the checksums of changed files on the certificate."""
+    certificate = json.loads((folder / "certificate.json").read_text())
+    for name in certificate["sha256"]:
+        certificate["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+
+
 def test_link_files_with_a_column_twice_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "links.parquet"
     names = ["published", "original", "true", "true"]
@@ -324,12 +333,34 @@ def test_release_of_sets_with_a_column_twice_is_refused(saved: dict[str, Path], 
     path = folder / "release.parquet"
     table = pq.read_table(path)
     pq.write_table(table.append_column(table.schema.field(0), table.column(0)), path)
-    certificate = json.loads((folder / "certificate.json").read_text())
-    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-    certificate["sha256"]["release.parquet"] = checksum
-    (folder / "certificate.json").write_text(json.dumps(certificate))
+    seal(folder)
     with pytest.raises(DataError, match="does not fit its certificate"):
         read_set_release(folder)
+
+
+def test_release_with_a_column_twice_is_refused(folder: Path) -> None:
+    path = folder / "release.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(table.schema.field(0), table.column(0)), path)
+    seal(folder)
+    with pytest.raises(DataError, match="two columns with one name"):
+        load_any_release(folder)
+
+
+@pytest.mark.parametrize("counts", [2**31 - 1, 0, -1, 2, None])
+def test_counts_that_are_not_those_of_the_records_are_refused(tmp_path: Path, counts) -> None:
+    """A report would otherwise make as many values as they say."""
+    table = pa.table({"age": list(range(8)), "ill": ["flu", "gout"] * 4})
+    schema = Schema.of(quasi_identifying=["age"], sensitive=["ill"])
+    anonymize(table, schema, LDiversity(2), method="anatomy", seed=1).save(tmp_path / "out")
+    path = tmp_path / "out" / "sensitive.parquet"
+    values = pq.read_table(path)
+    field, last = values.schema.field("count"), values.num_columns - 1
+    changed = pa.array([counts, *values.column("count").to_pylist()[1:]], field.type)
+    pq.write_table(values.set_column(last, field, changed), path)
+    seal(tmp_path / "out")
+    with pytest.raises(DataError, match="counts other values"):
+        load_any_release(tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", ["release.parquet", "certificate.json"])

@@ -114,7 +114,7 @@ def read_history(file: LinkFile) -> History | None:
             known_records=facts["known_records"],
             files=facts["files"],
         )
-    except (KeyError, ValueError, TypeError, AttributeError, DataError, pa.ArrowException):
+    except (KeyError, ValueError, TypeError, AttributeError, OSError, pa.ArrowException, DataError):
         raise file.not_a_link_file() from None
 
 
