@@ -392,7 +392,7 @@ def _coverage(
             )
         if asked.from_text:  # points in time are written in another notation
             return _worlds_of(_in_one_notation), (
-                lambda value: frozenset(map(_in_one_notation, _items(value, separator)))
+                lambda value: frozenset(map(_in_one_notation, _items(_printed(value), separator)))
             )
         return _in_worlds, lambda value: _items(value, separator)
     ends = kind.field("lo").type if pa.types.is_struct(kind) else kind
@@ -439,7 +439,7 @@ def _as_text(value: object) -> str:
 def _items(value: object, separator: str) -> frozenset[str]:
     if isinstance(value, str):
         members: Iterable[object] = value.split(separator)
-        return frozenset(text for text in (str(each).strip() for each in members) if text)
+        return frozenset(text for text in (str(each).strip(" \t") for each in members) if text)
     if not isinstance(value, tuple):
         return frozenset([_as_text(value)])
     return frozenset(_as_text(member) for member in value if member is not None)
@@ -455,9 +455,22 @@ def _in_worlds(cell: Any, value: frozenset[str] | None) -> bool:
     return differing <= uncertain and len(differing) <= cell["distance"]
 
 
+_MOMENT = r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2}.*)"
+
+
+def _printed(text: str) -> str:
+    """The text of a cell with its points in time as they are printed: a blank before the time."""
+    found = re.fullmatch(_MOMENT, text)
+    return text if found is None else " ".join(found.groups())
+
+
 def _in_one_notation(item: str) -> object:
-    is_moment = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:.*", item)
-    return moment(item) if is_moment else item
+    """An item as a point or a part in time, if it is one: they are printed with more digits."""
+    if re.fullmatch(_MOMENT, item):
+        return moment(item)
+    if re.fullmatch(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?", item):
+        return dt.time.fromisoformat(item)
+    return item
 
 
 def _worlds_of(read: Callable[[str], object]) -> Callable[[Any, Any], bool]:

@@ -85,7 +85,8 @@ class SetCase:
         if self.form in ("lists", "long"):
             return [frozenset(basket) for basket in self.baskets]
         return [
-            frozenset(item.strip() for item in basket if item.strip()) for basket in self.baskets
+            frozenset(item.strip(" \t") for item in basket if item.strip(" \t"))
+            for basket in self.baskets
         ]
 
     def asked(self) -> Asked:

@@ -226,3 +226,24 @@ def test_set_that_is_no_possible_world(tmp_path: Path) -> None:
     others = [frozenset("xyz"), *sets[1:]]
     with pytest.raises(Wrong, match="possible world"):
         check_sets(tmp_path / "out", tmp_path / "links.parquet", others, None, Asked(roles={}, k=2))
+
+
+@pytest.mark.parametrize(
+    ("separator", "text", "base", "others"),
+    [
+        (" ", "1936-05-01T12:00:00", ["1936-05-01", "12:00:00.000000"], ["1936-05-01"]),
+        (";", "1936-05-01T12:00:00", ["1936-05-01 12:00:00.000000"], ["1936-05-01 12:00:01"]),
+        (" ", "a b", ["a", "b"], ["a"]),
+        (";", "a;b", ["b", "a"], ["a", "c"]),
+    ],
+)
+def test_items_of_a_csv_file_are_compared_as_they_are_printed(
+    separator: str, text: str, base: list[str], others: list[str]
+) -> None:
+    facts = {"form": "worlds", "kind": "set", "separator": separator}
+    asked = Asked(roles={}, from_text=True)
+    covers, key = checker._coverage(facts, pa.struct([]), pa.string(), "items", asked)
+    cell = {"base": base, "uncertain": [], "distance": 0, "missing": False}
+    assert covers(cell, key(text))
+    assert not covers({**cell, "base": others}, key(text))
+    assert not covers(cell, None)
