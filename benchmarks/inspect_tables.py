@@ -48,6 +48,10 @@ WRONG = {
     ("coil2000_full", "split"): ("identifying", "a technical column; nothing in it says so"),
     ("visits", "department"): ("sensitive", "it tells something about the illness"),
     ("visits", "ward"): ("sensitive", "it tells something about the illness"),
+    ("messy", "Einkommen"): (
+        "sensitive number",
+        "three digits after every point may be thousands or decimals; a note asks",
+    ),
     ("hospital", "medical_specialty"): (
         "sensitive",
         "the ward says something about the illness; neighbours may know it as well",

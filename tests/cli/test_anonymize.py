@@ -272,6 +272,7 @@ def test_unreadable_hierarchy_names_every_row_that_is_wrong(csv: Path, tmp_path:
     lint = mottle_command("lint-hierarchy", hierarchy)
     assert lint.exit_code == 4
     assert "2 errors" in lint.output
+    assert "Label: 'f'" in lint.output  # of the file that was asked about
 
 
 def test_hierarchy_without_a_value_of_the_data_names_the_column(csv: Path, tmp_path: Path) -> None:

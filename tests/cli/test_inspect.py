@@ -68,6 +68,38 @@ def encounters(folder: Path) -> tuple[Path, list[str]]:
     return folder / "encounters.parquet", [*map(str, [*patients, *numbers, *weights])]
 
 
+def many_languages(folder: Path) -> tuple[Path, list[str]]:
+    """Names in several scripts, telephone numbers, and identifiers in columns of other names."""
+    random = np.random.default_rng(5)
+    identifiers, lines = [], []
+    for row in range(300):
+        names = [
+            random.choice(["Иванов", "Петрова", "Сидоров"]),
+            random.choice(["王秀英", "李芳芳", "张小敏"]),
+            f"{random.choice(['Ayşe', 'Mehmet', 'Ömer'])} {random.choice(['Kaya', 'Şahin'])}",
+            f"{random.choice(['Ann', 'Bob', 'Eric'])} {random.choice(['Fox', 'Ray'])}",
+        ]
+        phone = f"+49151{random.integers(10**7, 10**8)}"
+        insured = str(400_000_000 + 7919 * int(random.integers(0, 90)))
+        mail = f"u{row}@x.org"
+        own = [*names, phone, insured, f"{48 + random.random():.5f}".replace(".", ",")]
+        cells = [
+            *own,
+            str(random.integers(18, 90)),
+            str(random.choice(["Ulm", "Gera"])),
+            f"{random.normal(172, 9):.1f}".replace(".", ","),
+            f"{random.integers(1000, 9999) / 1000:.3f}",
+            mail if row % 30 == 0 else str(random.choice(["gut", "stabil"])),
+            str(random.choice(["I10", "E11"])),
+        ]
+        identifiers += [*own, mail]
+        lines.append(";".join(cells))
+    header = "Фамилия;姓名;Adı Soyadı;pt;Rückruf;Vorgang;Lage;Alter;Ort;Größe;Dosis;Befund;Diagnose"
+    path = folder / "languages.csv"
+    path.write_text("\n".join([header, *lines]), encoding="utf-8")
+    return path, identifiers
+
+
 def population(folder: Path) -> tuple[Path, list[str]]:
     """The generated population, with its person_id."""
     people = mottle.datasets.population(300, seed=3)
@@ -77,7 +109,7 @@ def population(folder: Path) -> tuple[Path, list[str]]:
     return folder / "people.parquet", names
 
 
-@pytest.mark.parametrize("made", [german_csv, encounters, population])
+@pytest.mark.parametrize("made", [german_csv, encounters, many_languages, population])
 def test_printed_command_publishes_no_identifier(
     made: Callable[[Path], tuple[Path, list[str]]],
     tmp_path: Path,

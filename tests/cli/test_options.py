@@ -18,8 +18,9 @@ from mottle.audit.run import SAMPLE
 from mottle.cli import commands
 from mottle.cli._command_group import COMMANDS
 from mottle.cli._option_groups import PANELS
-from mottle.cli._options import ColumnOptions, SourceOptions
 from mottle.cli.app import app
+from mottle.cli.options.columns import ColumnOptions
+from mottle.cli.options.data import SourceOptions
 from mottle.comparison.compare import PRIVBAYES
 from mottle.queries.engine import FITS
 from mottle.release.certificate import AUDITS

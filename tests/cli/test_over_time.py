@@ -147,3 +147,18 @@ def test_tables_and_links_belong_to_as_many_releases(tables, tmp_path: Path) -> 
     once = (*words, "--earlier", tmp_path / "out")
     twice = ("--earlier-original", tables[0], "--earlier-original", tables[1])
     refused(mottle_command(*once, *twice), 2, "--earlier-original is given 2 times")
+
+
+def test_a_release_is_continued_once(tables, tmp_path: Path) -> None:
+    options = (*COLUMNS, "--method", "nh")
+    first = ("--same", "person_id", "--private", tmp_path / "own-links", "-o", tmp_path / "own")
+    assert mottle_command("anonymize", tables[0], *options, *first).exit_code == 0
+
+    def again(name: str, *words: str) -> Any:
+        private = ("--private", tmp_path / f"{name}-links", "-o", tmp_path / name)
+        previous = ("--previous", tmp_path / "own-links")
+        return mottle_command("anonymize", tables[1], *options, *previous, *private, *words)
+
+    assert again("two").exit_code == 0
+    refused(again("fork"), 2, "was continued by another release before")
+    assert again("fork", "--another-draw").exit_code == 0

@@ -103,3 +103,62 @@ def test_a_chunk_that_is_one_persons_is_refused(engine) -> None:
         return
     with pytest.raises(GuaranteeError, match="worked on at once"):
         engine.anonymize(table, schema, KAnonymity(5), method="nh", effort=0)
+
+
+def _renamed(hospital: pa.Table, spell) -> pa.Table:
+    """Every second row of a person has another spelling of the name."""
+    names = [f"p{name}" for name in hospital.column("patient").to_pylist()]
+    spelled = [spell(name) if row % 2 else name for row, name in enumerate(names)]
+    return hospital.set_column(0, "patient", pa.array(spelled))
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [lambda name: f"{name.upper()} ", lambda name: name.replace("p", "\uff50")],
+    ids=["case and space", "wide letters"],
+)
+def test_variants_in_spelling_are_one_person(engine, hospital, spell) -> None:
+    schema = schema_of(person="patient")
+    release = engine.anonymize(_renamed(hospital, spell), schema, KAnonymity(6), effort=0)
+    unit = release.certificate.unit
+    rows = hospital.column("patient").value_counts().field("counts").to_pylist()
+    assert (unit.people, unit.most_rows) == (320, max(rows))
+
+
+def test_numbers_that_are_none_are_missing_persons_and_zero_is_one_person(engine) -> None:
+    ages = list(range(20, 60))
+    whose = [float(row) for row in range(40)]
+    whose[0], whose[1], whose[3] = 0.0, -0.0, float("nan")
+    table = pa.table({"patient": whose, "age": ages})
+    schema = Schema.of(quasi_identifying=["age"], person="patient")
+    with pytest.raises(mottle.DataError, match=r"but is empty in 1 of 40"):
+        engine.anonymize(table, schema, KAnonymity(2), effort=0)
+    whose[3] = 3.0
+    table = pa.table({"patient": whose, "age": ages})
+    unit = engine.anonymize(table, schema, KAnonymity(2), effort=0).certificate.unit
+    assert (unit.people, unit.most_rows) == (39, 2)
+
+
+@pytest.mark.parametrize("cells", [[[1]] * 40, [{"a": 1}] * 40], ids=["list", "struct"])
+def test_cells_that_name_nobody_are_refused(engine, cells) -> None:
+    table = pa.table({"patient": cells, "age": list(range(40))})
+    schema = Schema.of(quasi_identifying=["age"], person="patient")
+    with pytest.raises(UsageError, match=r"'patient' \(--person\) holds .* do not name people"):
+        engine.anonymize(table, schema, KAnonymity(2), effort=0)
+
+
+def test_no_total_is_of_few_people(engine) -> None:
+    """One person's eight rows are eight records, but one person."""
+    whose = [0] * 8 + list(range(1, 93))
+    town = ["rare"] * 8 + [("north", "south", "west")[row % 3] for row in range(92)]
+    table = pa.table({"patient": whose, "town": town, "age": [row % 40 for row in range(100)]})
+    schema = Schema.of(
+        quasi_identifying=["town", "age"], person="patient", kinds={"town": "category"}
+    )
+    release = engine.anonymize(table, schema, KAnonymity(3), representation="set", effort=0)
+    assert release.certificate.parameters.least_total == 4 * 8 + 1
+    totals = {column.name: column.totals for column in release.columns}
+    assert "rare" not in totals["town"].values
+    for found in totals.values():
+        assert min(found.counts) >= 33
+        assert sum(found.counts) == 100

@@ -193,7 +193,7 @@ def test_every_finding_says_where() -> None:
     (finding,) = lint([["a", "*"], ["b", "all"]], name="sex.csv")
     assert finding == HierarchyFinding(
         FindingCode.ROOT_MISSING,
-        "sex.csv:2: the last level is 'all', not the root '*'.",
+        "sex.csv:2: the last level is not the root '*'.",
         row=2,
         level=1,
         severity=Severity.ERROR,
@@ -431,3 +431,20 @@ def test_real_hierarchies_cover_the_adult_data() -> None:
     for column in adult.column_names:
         path = DATA / "hierarchies" / "adult" / f"adult_hierarchy_{column}.csv"
         Hierarchy.read(path).check_covers(map(str, adult[column].unique().to_pylist()))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("secret", "*"), ("secret", "*")],
+        [("a", "secret", "x", "*"), ("b", "secret", "y", "*")],
+        [("a", "secret", "*"), ("secret", "b", "*"), ("c", "secret", "*")],
+        [("a", "*"), ("b", "secret")],
+    ],
+)
+def test_no_label_is_in_a_message(rows: list[tuple[str, ...]]) -> None:
+    assert lint(rows, values=["a"])
+    assert not any("secret" in finding.message for finding in lint(rows, values=["a"]))
+    with pytest.raises(DataError) as refused:
+        Hierarchy.from_rows(rows)
+    assert "secret" not in str(refused.value)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mottle.inspection import names
-from mottle.inspection.names import words_of
+from mottle.inspection.names import ColumnName
 
 
 @pytest.mark.parametrize(
@@ -24,13 +23,48 @@ from mottle.inspection.names import words_of
         ("Straße", "geographic subdivisions smaller than a state"),
         ("ip_address", "IP addresses"),
         ("device_id", "device identifiers"),
+        ("Фамилия", "names"),
+        ("Имя пациента", "names"),
+        ("ФИО", "names"),
+        ("姓名", "names"),
+        ("患者姓名", "names"),
+        ("氏名", "names"),
+        ("名", "names"),
+        ("이름", "names"),
+        ("όνομα", "names"),
+        ("Επώνυμο", "names"),
+        ("الاسم", "names"),
+        ("nazwisko", "names"),
+        ("imię", "names"),
+        ("Adı Soyadı", "names"),
+        ("soyad", "names"),
+        ("apellido", "names"),
+        ("cognome", "names"),
+        ("achternaam", "names"),
+        ("příjmení", "names"),
+        ("Patientenname", "names"),
+        ("Номер телефона", "telephone numbers"),
+        ("联系电话", "telephone numbers"),
+        ("電話番号", "telephone numbers"),
+        ("휴대폰", "telephone numbers"),
+        ("身份证号", "social security numbers"),
+        ("TC Kimlik No", "social security numbers"),
+        ("codice fiscale", "social security numbers"),
+        ("電子メール", "e-mail addresses"),
+        ("住所", "geographic subdivisions smaller than a state"),
+        ("Адрес", "geographic subdivisions smaller than a state"),
         ("age", ""),
+        ("病名", ""),
+        ("品名", ""),
+        ("возраст", ""),
+        ("zawód", ""),
+        ("meslek", ""),
         ("surgery", ""),
         ("filename_length", ""),
     ],
 )
 def test_identifiers_of_hipaa_are_found_by_name(name: str, title: str) -> None:
-    assert names.hipaa_by_name(words_of(name)) == title
+    assert ColumnName.of(name).hipaa == title
 
 
 @pytest.mark.parametrize(
@@ -46,6 +80,11 @@ def test_identifiers_of_hipaa_are_found_by_name(name: str, title: str) -> None:
         ("number_diagnoses", False, False, True),
         ("no_of_children", False, False, True),
         ("Anzahl Kinder", False, False, True),
+        ("Номер пациента", True, True, False),
+        ("患者番号", True, True, False),
+        ("病人编号", True, True, False),
+        ("郵便番号", False, False, False),
+        ("Количество детей", False, False, True),
         ("age", False, False, False),
         ("video", False, False, False),
     ],
@@ -53,10 +92,10 @@ def test_identifiers_of_hipaa_are_found_by_name(name: str, title: str) -> None:
 def test_numbers_people_and_counts_are_told_apart(
     name: str, numbers: bool, people: bool, counts: bool
 ) -> None:
-    words = words_of(name)
-    assert names.is_number_of_something(words) is numbers
-    assert names.names_people(words) is people
-    assert names.is_count(words) is counts
+    found = ColumnName.of(name)
+    assert found.is_number is numbers
+    assert found.is_of_people is people
+    assert found.is_count is counts
 
 
 @pytest.mark.parametrize(
@@ -64,14 +103,21 @@ def test_numbers_people_and_counts_are_told_apart(
     [
         *(("diag_1", True), ("Diagnose", True), ("A1Cresult", True), ("max_glu_serum", True)),
         *(("metformin", True), ("income", True), ("readmitted", True), ("Einkommen", True)),
+        *(("Диагноз", True), ("年収", True), ("诊断", True), ("wynagrodzenie", True)),
+        *(("Teşhis", True), ("salaire", True), ("april", False), ("職業", False)),
         *(("age", False), ("sex", False), ("occupation", False), ("time_in_hospital", False)),
     ],
 )
 def test_sensitive_names_are_recognized(name: str, sensitive: bool) -> None:
-    assert bool(names.sounds_sensitive(words_of(name))) is sensitive
+    assert bool(ColumnName.of(name).why_sensitive) is sensitive
 
 
 def test_weights_of_surveys_are_not_those_of_bodies() -> None:
-    assert names.is_survey_weight(words_of("fnlwgt"))
-    assert names.is_survey_weight(words_of("Hochrechnungsfaktor"))
-    assert not names.is_survey_weight(words_of("weight"))
+    assert ColumnName.of("fnlwgt").is_survey_weight
+    assert ColumnName.of("Hochrechnungsfaktor").is_survey_weight
+    assert not ColumnName.of("weight").is_survey_weight
+
+
+@pytest.mark.parametrize("name", ["город", "Şehir", "miasto", "城市", "郵便番号", "Kod pocztowy"])
+def test_places_are_recognized_in_other_scripts(name: str) -> None:
+    assert ColumnName.of(name).is_place

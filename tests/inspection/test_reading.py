@@ -52,10 +52,42 @@ def test_commas_between_thousands_are_no_decimal_commas(tmp_path: Path) -> None:
     assert table["a"].to_pylist() == [1234567, 12345]
 
 
-def test_ambiguous_numbers_stay_text(tmp_path: Path) -> None:
-    table, options = detected(tmp_path, "a;b\n1,234;x\n5,678;y\n")
-    assert options.decimal is None
-    assert table["a"].to_pylist() == ["1,234", "5,678"]
+def test_ambiguous_numbers_stay_text_and_are_asked_about(tmp_path: Path) -> None:
+    found = read_and_detect(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"), ReadOptions())
+    assert found.options.decimal is None
+    assert found.table["a"].to_pylist() == ["1,234", "5,678"]
+    assert any("'a'" in note and "--thousands" in note for note in found.notes)
+
+
+def test_decimals_are_not_made_thousands_by_other_columns(tmp_path: Path) -> None:
+    """8.258 became 8258 without a word."""
+    path = written(tmp_path, "size;dose\n1,5;8.258\n2,5;9.371\n")
+    found = read_and_detect(path, ReadOptions())
+    assert (found.options.decimal, found.options.thousands) == (",", None)
+    assert found.table["dose"].to_pylist() == ["8.258", "9.371"]
+    assert any("'dose'" in note and "--thousands '.'" in note for note in found.notes)
+    assert "8.258" not in " ".join(found.notes)
+
+
+def test_thousands_that_may_be_decimals_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "pay;dose\n1.250,5;8.258\n2,5;9.371\n")
+    found = read_and_detect(path, ReadOptions())
+    assert (found.options.decimal, found.options.thousands) == (",", ".")
+    assert found.table["dose"].to_pylist() == [8258, 9371]
+    assert [note for note in found.notes if "two ways" in note and "'dose'" in note]
+
+
+@pytest.mark.parametrize(
+    "dose", [("8.2", "9.37"), ("0.125", "0.250"), ("1.0", "3"), ("1,234.5", "2")]
+)
+def test_columns_with_other_decimal_marks_keep_theirs(
+    tmp_path: Path, dose: tuple[str, str]
+) -> None:
+    path = written(tmp_path, f"size;dose\n1,5;{dose[0]}\n2,5;{dose[1]}\n")
+    found = read_and_detect(path, ReadOptions())
+    assert (found.options.decimal, found.options.thousands) == (None, None)
+    assert found.table["size"].to_pylist() == ["1,5", "2,5"]
+    assert [note for note in found.notes if "'size'" in note and "'dose'" in note]
 
 
 def test_na_among_codes_of_countries_is_namibia(tmp_path: Path) -> None:
@@ -132,3 +164,13 @@ def test_a_release_is_not_inspected(tmp_path: Path) -> None:
     rows = "\n".join(f"{20 + i}..{30 + i},{{a|b}}" for i in range(20))
     with pytest.raises(DataError, match="seems to be a release"):
         detected(tmp_path, f"age,sex\n{rows}\n")
+
+
+def test_numbers_in_mixed_notation_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "dose,n\n1.0,1\n2.5,2\n3,3\n")
+    assert any("'dose'" in note for note in read_and_detect(path, ReadOptions()).notes)
+
+
+def test_social_security_numbers_are_no_dates(tmp_path: Path) -> None:
+    path = written(tmp_path, "tax,n\n123-45-6789,1\n987-65-4321,2\n")
+    assert read_and_detect(path, ReadOptions()).notes == ()

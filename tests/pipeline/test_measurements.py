@@ -28,6 +28,7 @@ def chunk(sizes: list[int], degrees: list[int]) -> Measurements:
         covered={"pairs": 0},
         records=rows,
         within={},
+        people={},
         within_caps=True,
         anonymous={},
         draw="closed",

@@ -234,6 +234,61 @@ def test_people_must_be_told_apart(people: pa.Table) -> None:
         then(people, plain)
 
 
+def with_ids(table: pa.Table, ids: object) -> pa.Table:
+    return table.set_column(0, "person_id", ids if isinstance(ids, pa.Array) else pa.array(ids))
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [str, "{:>8}".format, "{:08}".format, "{}.0".format, float, lambda name: str(name).encode()],
+    ids=["text", "right-aligned", "padded", "as float", "float", "bytes"],
+)
+def test_people_are_recognized_in_another_spelling(people: pa.Table, spell) -> None:
+    numbers = list(range(101, 601))
+    before = first(with_ids(people, numbers).slice(0, 200))
+    after = then(with_ids(people, [spell(number) for number in numbers]).slice(0, 230), before)
+    facts = after.certificate.history
+    assert (facts.kept, facts.new, facts.left) == (200, 30, 0)
+
+
+def test_people_are_recognized_in_another_case(people: pa.Table) -> None:
+    names = [f"ID-{number}\u00e9" for number in range(500)]
+    before = first(with_ids(people, names).slice(0, 200))
+    other = [f" id-{number}E\u0301 " for number in range(500)]
+    assert then(with_ids(people, other).slice(0, 200), before).certificate.history.kept == 200
+
+
+def test_spellings_of_one_name_within_a_file_are_refused(people: pa.Table) -> None:
+    names = [f"n{number}" for number in range(498)] + ["7", "007"]
+    with pytest.raises(DataError, match="500 values, of which 1 differ from others only in case"):
+        first(with_ids(people, names))
+
+
+def test_a_table_in_which_hardly_anybody_is_recognized_is_refused(people: pa.Table) -> None:
+    before = first(people.slice(0, 200))
+    renamed = with_ids(people, [f"new-{number}" for number in range(500)]).slice(0, 200)
+    with pytest.raises(DataError, match="Of 200 people of the earlier release, 0 are") as refused:
+        then(renamed, before)
+    assert "--few-remain" in refused.value.remedy
+    with pytest.raises(DataError, match="99 are in the table"):
+        then(people.slice(101, 150), before)
+    assert then(people.slice(100, 150), before).certificate.history.kept > 0
+    facts = then(people.slice(101, 150), before, few_remain=True).certificate.history
+    assert (facts.new, facts.left) == (51, facts.kept - 99)
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        (pa.array([b"\xff%d" % row for row in range(500)]), DataError, "bytes that are not text"),
+        (pa.array([[row] for row in range(500)]), UsageError, "do not name people"),
+    ],
+)
+def test_columns_that_name_nobody_are_refused(people: pa.Table, ids, error, message) -> None:
+    with pytest.raises(error, match=message):
+        first(with_ids(people, ids))
+
+
 def test_newcomers_whose_values_cannot_be_protected_are_refused(people: pa.Table) -> None:
     one = first(people.slice(0, 300), LDiversity(3), BUCKETS, method="buckets")
     equal = people.slice(300, 20).set_column(5, "diagnosis", pa.array(["d1"] * 20))

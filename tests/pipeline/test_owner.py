@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import mottle
-from mottle import DataError, KAnonymity, LDiversity, Schema, UsageError
+from mottle import BetaLikeness, Caps, DataError, KAnonymity, LDiversity, Schema, UsageError
 from mottle.guarantees.base import Guarantee
+from mottle.pipeline.owner import OwnedTable
+from mottle.pipeline.settings import Settings
 from mottle.pipeline.streaming import engine as streaming
 
 KEY = bytes(range(32))
@@ -71,6 +73,41 @@ def test_anything_that_decides_the_release_changes_the_draw(people: pa.Table) ->
     ]
     for other in others:  # another order of the rows, not only another cell
         assert other["income"].slice(0, 50) != before["income"].slice(0, 50)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (KAnonymity(5) & LDiversity(2), LDiversity(2) & KAnonymity(5)),
+        (KAnonymity(5) & KAnonymity(5), KAnonymity(5)),
+        (Caps({"a": 0.5, "b": 1}, 0.9), Caps({"b": 1.0, "a": 0.5}, 0.9)),
+        (Caps({}, 1), Caps({}, 1.0)),
+    ],
+)
+def test_how_a_guarantee_is_written_does_not_change_the_draw(
+    one: Guarantee, other: Guarantee, people: pa.Table
+) -> None:
+    owned = OwnedTable.of(KEY, SCHEMA.covering(NAMES), [people])
+    secrets = [
+        owned.secret(SCHEMA.covering(NAMES), each, Settings.of(), {}).key for each in (one, other)
+    ]
+    assert secrets[0] == secrets[1]
+
+
+def test_other_guarantees_draw_otherwise(people: pa.Table) -> None:
+    owned = OwnedTable.of(KEY, SCHEMA.covering(NAMES), [people])
+    given = [
+        KAnonymity(5),
+        KAnonymity(6),
+        LDiversity(5),
+        KAnonymity(5) & LDiversity(2),
+        Caps({"a": 0.5}),
+        Caps({"a": 0.5}, 0.9),
+        Caps({"b": 0.5}),
+        BetaLikeness(2),
+        BetaLikeness(2, enhanced=True),
+    ]
+    assert len({owned.secret(None, each, Settings.of(), {}).key for each in given}) == len(given)
 
 
 def test_identifying_columns_do_not_count(people: pa.Table) -> None:

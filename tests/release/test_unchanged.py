@@ -77,13 +77,15 @@ def test_certificate_has_shares_and_the_owner_gets_the_warnings(
     assert "determines" not in release.certificate.to_json()
 
 
-def test_full_audit_certifies_guesses_and_not_what_columns_determine(people: pa.Table) -> None:
+def test_full_audit_certifies_neither_guesses_nor_what_columns_determine(people: pa.Table) -> None:
     schema = schema_of("birth_year")
     release = mottle.anonymize(people, schema, KAnonymity(5), method="nh", seed=1, audit="full")
-    findings = json.loads(release.certificate.to_json())["audit"]["findings"]
-    played = [finding for finding in findings if finding["adversary"] == "unchanged"]
-    assert [finding["passed"] for finding in played] == [False, None]
-    assert all("for_owner" not in finding["details"] for finding in played)
+    assert [finding.passed for finding in release.audited.of("unchanged")] == [False, None]
+    audit = json.loads(release.certificate.to_json())["audit"]
+    assert all(finding["adversary"] != "unchanged" for finding in audit["findings"])
+    assert "unchanged" in audit["owner"]["adversaries"]
+    assert audit["owner"]["passed"] is False
+    assert "for_owner" not in json.dumps(audit)
 
 
 def test_streaming_measures_a_sample_and_says_of_how_many_rows(

@@ -146,6 +146,10 @@ def test_a_reader_finds_guarantee_loss_columns_attacks_and_checksums(people, tmp
         assert checksum in text
     for adversary in {finding.adversary for finding in certificate.audit.findings}:
         assert adversary in text
+    assert "did not get beyond what the guarantee allows" in text
+    assert "right guesses: the nearest row of the matches" not in text
+    internal = text_of(report_html(release, certificate, Owner(people[0])))
+    assert "right guesses: the nearest row of the matches" in internal
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ def python(
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
         env={name: value for name, value in changed.items() if value is not None},
         preexec_fn=obeying_modes,
     )

@@ -7,7 +7,7 @@ module to `mottle.audit.adversaries` that registers it; nothing else changes.
 from __future__ import annotations
 
 from mottle.audit.base import Adversary, registered
-from mottle.audit.certificate_audit import Matches, basic_audit, full_audit
+from mottle.audit.certificate_audit import Matches, basic_audit, public_audit
 from mottle.audit.containment.assignment_graph import assignment_graph
 from mottle.audit.containment.effective_matches import (
     Verdict,
@@ -31,8 +31,8 @@ __all__ = [
     "audit_release",
     "basic_audit",
     "effective_matches",
-    "full_audit",
     "match_different_assignments",
+    "public_audit",
     "registered",
     "verify",
 ]

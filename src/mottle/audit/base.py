@@ -43,7 +43,7 @@ def register(name: str, *, title: str, assumes: str) -> Callable[[PlayFunction],
 
     The function receives the `View` of an adversary who knows everybody's quasi-identifiers, and
     the owner's `Evidence`. It must work from the view alone; the evidence serves only to judge the
-    result.
+    result. Its outcomes are the owner's alone unless they are declared `Outcome.public`.
 
     Parameters
     ----------

@@ -1,21 +1,19 @@
-"""The audit on a certificate: from a run's own measurements, or by playing all adversaries."""
+"""The audit on a certificate: from a run's own measurements, or by playing all adversaries.
+
+A certificate is public. It states the findings that are (`Outcome.public`); of all others, which
+were judged by the true assignment, it states together one thing: whether the guarantee held.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from mottle.audit.base import ADVERSARIES
-from mottle.audit.decisions import Replay
-from mottle.audit.report import FOR_OWNER, AuditReport, Finding, Outcome
-from mottle.audit.run import audit_release
+from mottle.audit.report import AuditReport, Finding, Outcome
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand
-from mottle.release.certificate import AUDITS, AuditSummary, Check, FindingFacts
-from mottle.release.data import ReleaseData
-from mottle.schema.model import Schema
+from mottle.release.certificate import AUDITS, AuditSummary, Check, FindingFacts, OwnerVerdict
 
 
 @dataclass(frozen=True)
@@ -87,51 +85,40 @@ def basic_audit(
     ]
     report = AuditReport(records, guarantee.describe(), tuple(findings))
     of_rows = of_rows or shares is not None
-    return _certificate_section(report.about_rows() if of_rows else report, AUDITS[0])
+    return public_audit(report.about_rows() if of_rows else report, AUDITS[0])
 
 
-def full_audit(
-    table: pa.Table,
-    release: ReleaseData,
-    schema: Schema,
-    guarantee: Guarantee,
-    replay: Replay | str | None = None,
-) -> AuditSummary:
-    """Play all adversaries against a release that is still in memory.
+def public_audit(report: AuditReport, level: str) -> AuditSummary:
+    """Return what a certificate may state of an audit.
 
     Parameters
     ----------
-    table : pyarrow.Table
-        The original table.
-    release : ReleaseData
-        The release made from it, with its links.
-    schema : Schema
-        The schema of the run.
-    guarantee : Guarantee
-        What is promised.
-    replay : Replay or str, optional
-        As for `audit_release`.
+    report : AuditReport
+        The audit, as its owner sees it.
+    level : str
+        "basic" or "full".
 
     Returns
     -------
     AuditSummary
-        The ``audit`` section of the certificate.
+        The ``audit`` section of the certificate: the public findings, and one verdict on all others
+        together. How long adversaries took is left out, because that may depend on the true
+        assignment as well.
     """
-    report = audit_release(table, release, schema=schema, guarantee=guarantee, replay=replay)
-    return _certificate_section(report, AUDITS[1])
-
-
-def _certificate_section(report: AuditReport, level: str) -> AuditSummary:
-    """The report as a section of a certificate, which itself states guarantee and rows."""
-    facts = report.to_dict()
-    for finding in facts["findings"]:
-        finding["details"].pop(FOR_OWNER, None)
-    timed = {"seconds": facts["seconds"]} if report.seconds else {}
+    shown = [finding for finding in report.findings if finding.public]
+    kept = [finding for finding in report.findings if not finding.public]
+    played = dict.fromkeys(finding.adversary for finding in kept if finding.achieved is not None)
+    verdict = OwnerVerdict(
+        adversaries=tuple(played), passed=all(finding.passed is not False for finding in kept)
+    )
+    facts = [finding.to_dict() for finding in shown]
+    for each in facts:
+        del each["public"]
     return AuditSummary(
         level=level,
-        passed=facts["passed"],
-        findings=tuple(FindingFacts.model_validate(finding) for finding in facts["findings"]),
-        **timed,
+        passed=report.passed,
+        findings=tuple(FindingFacts.model_validate(each) for each in facts),
+        owner=verdict if played else None,
     )
 
 
@@ -147,6 +134,7 @@ def _linkage(matches: Matches, degree: int) -> Outcome:
             "prosecutor": {"highest": 1 / matches.fewest},
             "marketer": matches.marketer,
         },
+        public=True,
     )
 
 
@@ -156,6 +144,7 @@ def _people(check: Check, k: int) -> Outcome:
         check.measured.facts["largest_share"],
         1 / k,
         check.passed,
+        public=True,
     )
 
 
@@ -167,4 +156,5 @@ def _sensitive(check: Check) -> Outcome:
         1,
         check.passed,
         {"individuals": measured.individuals, "capped_values": measured.capped_values},
+        public=True,
     )

@@ -23,6 +23,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.history import History, hash_people
 from mottle.release.links import Links
 from mottle.typing import Int64Array
+from mottle.utils.person_names import person_names
 
 __all__ = ["EarlierRelease"]
 
@@ -175,13 +176,13 @@ def _identities(
             raise DataError(
                 f"A table has no column '{same}' (--same).", "Name a column that all of them have."
             )
-        values = table.column(same)
+        values = person_names(table.column(same), same, "--same")
         if values.null_count or pc.count_distinct(values).as_py() < len(values):
             raise DataError(
                 f"Column '{same}' (--same) is missing or repeats in some rows.",
                 "Name a column that has one value for each person.",
             )
-        found.append(pc.cast(values, pa.string()).to_pylist())
+        found.append(values.to_pylist())
     return found, f"column '{same}'"
 
 

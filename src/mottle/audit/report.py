@@ -12,8 +12,7 @@ import numpy as np
 
 from mottle.release.unit_words import about_rows
 
-# Details that depend on the original in ways that a certificate, which is public, must not show.
-FOR_OWNER = "for_owner"
+FOR_OWNER = "for_owner"  # details with what columns of the original determine
 WARNINGS = "warnings"  # among these: sentences for people
 OF_PEOPLE = ("people", "same_person")  # adversaries who know which rows belong together
 
@@ -34,6 +33,11 @@ class Outcome:
         Whether the guarantee holds; None when the result is for information only.
     details : mapping
         Further figures, by name.
+    public : bool
+        Whether all of this, the verdict included, follows from the release, its certificate,
+        everybody's quasi-identifiers and the graph: what the adversary of the proofs knows. Only
+        then may a certificate state it. Whatever was judged by the true assignment or by anybody's
+        own sensitive value is the owner's, which is the default.
     """
 
     measure: str
@@ -41,6 +45,7 @@ class Outcome:
     allowed: float | None = None
     passed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    public: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Finding:
     ----------
     adversary, title, assumes : str
         The adversary's name, what it does, and what it is assumed to know.
-    measure, achieved, allowed, passed, details
+    measure, achieved, allowed, passed, details, public
         As for `Outcome`.
     """
 
@@ -63,6 +68,7 @@ class Finding:
     allowed: float | None
     passed: bool | None
     details: Mapping[str, Any]
+    public: bool = False
 
     @classmethod
     def of(cls, adversary: str, title: str, assumes: str, outcome: Outcome) -> Finding:
@@ -88,6 +94,7 @@ class Finding:
             allowed=outcome.allowed,
             passed=outcome.passed,
             details=outcome.details,
+            public=outcome.public,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.release.data import ReleaseData
 from mottle.schema.model import Schema
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.person_names import person_names
 
 _NEIGHBOURS = 50  # people counted together when the size of blocks is unknown
 
@@ -156,7 +157,7 @@ def _whose(original: pa.Table, release: ReleaseData, schema: Schema | None) -> I
         column = unit.column
     if column is None or column not in original.column_names:
         return None
-    texts = original.column(column).cast(pa.string()).combine_chunks()
+    texts = person_names(original.column(column), column, "--person").combine_chunks()
     codes = texts.dictionary_encode(null_encoding="encode").indices
     return np.asarray(codes.to_numpy(zero_copy_only=False), np.int32)
 

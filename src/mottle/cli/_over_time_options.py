@@ -58,6 +58,13 @@ class OverTimeOptions(OptionGroup):
             show_default="k; 100 with sensitive values",
         ),
     ] = None
+    few_remain: Annotated[
+        bool,
+        typer.Option(
+            "--few-remain",
+            help="Says that most people of the earlier release really left.",
+        ),
+    ] = False
 
     @property
     def given(self) -> bool:
@@ -76,6 +83,7 @@ class OverTimeOptions(OptionGroup):
             "--leavers": self.leavers,
             "--changed": self.changed,
             "--least-newcomers": self.least_newcomers,
+            "--few-remain": self.few_remain or None,
         }
         for option, value in rules.items():
             if value is not None and self.previous is None:

@@ -20,7 +20,7 @@ from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions
 
 if TYPE_CHECKING:
-    from mottle.cli._options import SourceOptions
+    from mottle.cli.options.data import SourceOptions
     from mottle.report import InternalReport
 
 

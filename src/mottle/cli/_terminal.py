@@ -12,11 +12,12 @@ from rich.progress import Progress as ProgressBar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mottle.audit import AuditReport
 from mottle.cli import _jit_cache
 from mottle.cli._engine_options import TimeEstimate
-from mottle.cli._options import ReportOptions
 from mottle.cli._sources import Target
-from mottle.cli.audit import show_certified
+from mottle.cli.audit import show_report
+from mottle.cli.options.output import ReportOptions
 from mottle.pipeline.progress import STAGES, Progress
 from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks
@@ -62,14 +63,23 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
 
 
 def show_release(
-    certificate: Certificate, target: Target, private: Path | None, began: float, as_json: bool
+    certificate: Certificate,
+    target: Target,
+    private: Path | None,
+    began: float,
+    as_json: bool,
+    audited: AuditReport | None = None,
 ) -> None:
-    """Print what was released, for people or for programs."""
+    """Print what was released, for people or for programs.
+
+    ``audited`` is a full audit of the run, with what only its owner may see.
+    """
     if as_json:
         print(certificate.to_json(), end="")
     else:
         show_result(certificate, target, private, time.perf_counter() - began)
-        show_certified(certificate, out)
+        if audited is not None:
+            show_report(audited, out, "Audit, for the owner")
 
 
 def show_result(

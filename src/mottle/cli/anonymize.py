@@ -6,11 +6,13 @@ import time
 
 import typer
 
+from mottle.audit import AuditReport
 from mottle.audit.earlier import described_by
 from mottle.cli._engine_options import Input, Scale
 from mottle.cli._terminal import announce, progress_bar, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
+from mottle.io.successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
@@ -34,10 +36,11 @@ def run(command: Anonymize) -> None:
     )
     began = time.perf_counter()
     if scale is None:
-        certificate = _in_memory(command, began)
+        certificate, audited = _in_memory(command, began)
     else:
-        certificate = _in_chunks(command, scale)
-    show_release(certificate, command.destination.target, command.private, began, command.as_json)
+        certificate, audited = _in_chunks(command, scale), None
+    target = command.destination.target
+    show_release(certificate, target, command.private, began, command.as_json, audited)
     announce(command.reports, command.effort.key, command.as_json)
     audit = certificate.audit
     if command.audit == "full" and audit is not None and not audit.passed:
@@ -50,8 +53,8 @@ def _schema(command: Anonymize) -> Schema:
     return schema.with_reading(command.source.options.over(schema.reading))
 
 
-def _in_memory(command: Anonymize, began: float) -> Certificate:
-    """Anonymize the whole table at once; returns the certificate as written."""
+def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditReport | None]:
+    """Anonymize the whole table at once; returns the certificate as written, and a full audit."""
     schema = _schema(command)
     target = command.destination.target
     target.check(
@@ -62,6 +65,9 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
         key=command.effort.key,
         previous=command.over_time.previous,
     )
+    effort, previous = command.effort, command.over_time.previous
+    if previous is not None and not command.another_draw and effort.key is None is effort.seed:
+        check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
     with progress_bar() as on_progress:
         original = command.source.read(command.data, schema.reading)
@@ -85,10 +91,11 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
             leavers=command.over_time.leavers or LEAVERS[0],
             changed=command.over_time.changed or CHANGED[0],
             least_newcomers=command.over_time.least_newcomers,
+            few_remain=command.over_time.few_remain,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.gcp))
-        return target.save(
+        certificate = target.save(
             release,
             command.private,
             overwrite=command.overwrite,
@@ -98,6 +105,7 @@ def _in_memory(command: Anonymize, began: float) -> Certificate:
                 described_by(original, release.links), source, command.typed
             ),
         )
+        return certificate, release.audited
 
 
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:

@@ -15,7 +15,6 @@ from mottle.io.read_set_release import holds_sets
 from mottle.io.read_sets import read_sets
 from mottle.itemsets.data import ItemSets
 from mottle.pipeline.replay import audit_and_replay
-from mottle.release.certificate import AUDITS, Certificate
 from mottle.schema.reading import ReadOptions
 
 BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
@@ -126,20 +125,6 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
     else:
         names = ", ".join(dict.fromkeys(finding.adversary for finding in report.failed))
         out.print(f"[bold red]The guarantee is broken[/] by: {names}.")
-
-
-def show_certified(certificate: Certificate, out: Console) -> None:
-    """Print what a full audit of a run found; nothing after a basic one."""
-    audit = certificate.audit
-    if audit is None or audit.level != AUDITS[1]:
-        return
-    findings = tuple(Finding(**finding.to_dict()) for finding in audit.findings)
-    claim = certificate.guarantee.to_dict()
-    unit = certificate.unit
-    subject = "rows" if certificate.of_rows else "people"
-    if unit is not None and unit.largest_share is not None:
-        subject = f"rows of {unit.people:,} people"
-    show_report(AuditReport(certificate.rows, claim, findings, subject=subject), out, "Audit")
 
 
 def _verdict(finding: Finding) -> str:

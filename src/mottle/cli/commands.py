@@ -14,31 +14,32 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, OptionGroup
-from mottle.cli._options import (
-    AnotherDraw,
-    AsJson,
-    ColumnOptions,
-    Data,
-    DestinationOptions,
-    EffortOptions,
-    Encoding,
+from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
+from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
+from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
+from mottle.cli.options.guarantees import (
     GuaranteeOptions,
     GuaranteeSeriesOptions,
-    OptionalColumnOptions,
     OptionalGuaranteeOptions,
-    OptionalSetOptions,
-    Overwrite,
-    Private,
+)
+from mottle.cli.options.output import (
+    DestinationOptions,
+    EffortOptions,
     ReportOptions,
     ScaleOptions,
-    Seconds,
-    SetSourceOptions,
-    SourceOptions,
-    WithExamples,
-    Work,
     check_word,
 )
-from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
+from mottle.cli.options.single import (
+    AnotherDraw,
+    AsJson,
+    Data,
+    Encoding,
+    Overwrite,
+    Private,
+    Seconds,
+    WithExamples,
+    Work,
+)
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
 

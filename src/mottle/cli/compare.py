@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from mottle.cli._options import words_of
 from mottle.cli.commands import Compare
+from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
 from mottle.comparison.html import comparison_html
 from mottle.io.atomic_write import ensure_absent, staged

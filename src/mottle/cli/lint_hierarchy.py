@@ -15,6 +15,8 @@ from mottle.hierarchy import arx, validation
 from mottle.schema.model import Column, Role
 from mottle.utils.arrow import as_text
 
+_VALUE_OF_DATA = validation.FindingCode.MISSING_LEAF  # its label is a cell, not one of the file
+
 
 def run(command: LintHierarchy) -> None:
     """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
@@ -36,7 +38,9 @@ def run(command: LintHierarchy) -> None:
         print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
     else:
         for found in findings:
-            out.print(f"{found.severity}: {found.message}", markup=False, highlight=False)
+            of_file = found.label is not None and found.code is not _VALUE_OF_DATA
+            label = f" Label: {found.label!r}" if of_file else ""
+            out.print(f"{found.severity}: {found.message}{label}", markup=False, highlight=False)
         out.print(f"{len(errors)} errors, {len(findings) - len(errors)} warnings in {file}.")
     if errors:
         raise typer.Exit(DataError.exit_code)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from mottle.errors import DataError
 from mottle.typing import Int32Array, Int64Array
+from mottle.utils.person_names import person_names
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,19 @@ class People:
         Returns
         -------
         People
-            The people, numbered in the order of their first rows.
+            The people, numbered in the order of their first rows. Variants in spelling
+            (`mottle.utils.person_names`) are one person.
 
         Raises
         ------
         DataError
             The column is empty in some rows, so that these could be anybody's.
+        UsageError
+            It holds lists or structs.
         """
-        values = table.column(column)
-        check_named(column, values.null_count + _nan(values), len(values))
-        if pa.types.is_dictionary(values.type):
-            values = pc.cast(values, values.type.value_type)
-        coded = values.combine_chunks().dictionary_encode()
+        names = named_people(table.column(column), column)
+        check_named(column, names.null_count, len(names))
+        coded = names.combine_chunks().dictionary_encode()
         codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
         rows = np.bincount(codes)
         return cls(column, codes, len(rows), int(rows.max(initial=0)))
@@ -69,11 +71,16 @@ class People:
         return self.most > 1
 
 
+def named_people(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
+    """Return one spelling of every cell of the person column; see `person_names`."""
+    return person_names(values, column, "--person")
+
+
 def person_keys(values: pa.ChunkedArray) -> Int64Array:
-    """Return a number for every value, the same wherever the value occurs.
+    """Return a number for every person, the same wherever the person occurs.
 
     Whole numbers have different ones; so have texts, but for a chance of about 1 in 2^63 for every
-    pair.
+    pair. Variants in spelling have the same one.
 
     Parameters
     ----------
@@ -95,7 +102,7 @@ def person_keys(values: pa.ChunkedArray) -> Int64Array:
         values = pc.cast(values, values.type.value_type)
     if pa.types.is_integer(values.type) and values.type != pa.uint64():
         return np.asarray(pc.cast(values, pa.int64()).to_numpy(), np.int64)
-    coded = values.combine_chunks().dictionary_encode()
+    coded = named_people(values, "").combine_chunks().dictionary_encode()
     texts = [str(value).encode() for value in coded.dictionary.to_pylist()]
     hashed = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
     numbers = np.frombuffer(hashed, "<i8") & np.int64(2**63 - 1)
@@ -110,9 +117,3 @@ def check_named(column: str, empty: int, rows: int) -> None:
             f"Column '{column}' says whose row it is, but is empty in {empty:,} of {rows:,} rows.",
             "Fill it, or remove these rows.",
         )
-
-
-def _nan(values: pa.ChunkedArray) -> int:
-    if not pa.types.is_floating(values.type):
-        return 0
-    return int(pc.sum(pc.fill_null(pc.is_nan(values), False)).as_py() or 0)

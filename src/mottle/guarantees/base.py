@@ -13,7 +13,7 @@ in `GUARANTEES`, so that a new guarantee of this kind is one new file in this pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -358,6 +358,25 @@ class Guarantee:
         texts = [text for _, text in parts]
         return {**self.describe(), "parts": stated, "statement": " ".join([*texts, REPLAYED])}
 
+    def canonical_text(self) -> str:
+        """Return a text that is the same for the same guarantee, however it was written.
+
+        Returns
+        -------
+        str
+            Its parts, each once, in an order of their own, as are the bounds by value: what derives
+            random numbers from it draws ``K & L`` and ``L & K`` alike.
+
+        Examples
+        --------
+        >>> from mottle import KAnonymity, LDiversity
+        >>> one, other = KAnonymity(5) & LDiversity(3), LDiversity(3) & KAnonymity(5)
+        >>> one.canonical_text() == other.canonical_text(), KAnonymity(5).canonical_text()
+        (True, 'KAnonymity(k=5)')
+        """
+        parts = sorted({_canonical(part) for part in self.parts})
+        return parts[0] if len(parts) == 1 else f"Combined(guarantees=({', '.join(parts)}))"
+
     def __and__(self, other: Guarantee) -> Guarantee:
         return Combined((*self.parts, *other.parts))
 
@@ -523,6 +542,19 @@ class Combined(Guarantee):
             "parts": described,
             "statement": " ".join(str(part["statement"]) for part in described),
         }
+
+
+def _canonical(part: Guarantee) -> str:
+    """A part as `repr` shows it, with mappings sorted and their numbers as floats."""
+    shown = []
+    for field in fields(part):  # type: ignore[arg-type]  # guarantees are dataclasses
+        value = getattr(part, field.name)
+        if isinstance(value, Mapping):
+            value = {str(name): float(value[name]) for name in sorted(value)}
+        elif isinstance(value, float | int) and field.type == "float":
+            value = float(value)
+        shown.append(f"{field.name}={value!r}")
+    return f"{type(part).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True)

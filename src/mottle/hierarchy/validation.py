@@ -43,8 +43,9 @@ class FindingCode(StrEnum):
 class HierarchyFinding:
     """One thing that is wrong with a hierarchy, and where.
 
-    ``label`` is the hierarchy's label or, for a missing leaf, the value of the data. The latter
-    must not reach a log, so ``label`` is left out of the ``repr`` and of that ``message``.
+    ``label`` is the hierarchy's label or, for a missing leaf, the value of the data. Leaves are
+    values of the data as well and must not reach a log, so ``label`` is left out of the ``repr``
+    and of the ``message``; ``mottle lint-hierarchy``, which was asked about the file, prints it.
     """
 
     code: FindingCode
@@ -85,7 +86,7 @@ def lint(
     --------
     >>> for finding in lint([("Male", "*"), ("Female", "")], values=["Male", "Male"], name="sex"):
     ...     print(finding.severity, finding.code, finding.message, sep=" | ")
-    warning | unused-leaf | sex:2: the leaf 'Female' is not in the data.
+    warning | unused-leaf | sex:2: the leaf is not in the data.
     error | empty-cell | sex:2: level 1 is empty.
     """
     lines = [(number, row) for number, row in enumerate(rows, start=1) if row]
@@ -151,12 +152,12 @@ def _row_findings(lines: _Lines) -> Iterator[HierarchyFinding]:
                 )
         leaf, last = row[0], row[-1]
         if len(row) > 1 and last.strip() and last != ROOT:
-            message = f"the last level is {last!r}, not the root '*'."
+            message = "the last level is not the root '*'."
             yield HierarchyFinding(
                 FindingCode.ROOT_MISSING, message, number, len(row) - 1, label=last
             )
         if leaf.strip() and first_row.setdefault(leaf, number) != number:
-            message = f"the leaf {leaf!r} is already in row {first_row[leaf]}."
+            message = f"the leaf is already in row {first_row[leaf]}."
             yield HierarchyFinding(FindingCode.DUPLICATE_LEAF, message, number, 0, label=leaf)
 
 
@@ -188,10 +189,7 @@ def _two_parents(
             row = numbers[position]
             known_parent, known_row = parent_of.setdefault(child, (parent, row))
             if known_parent != parent:
-                message = (
-                    f"level {level} {labels[child]!r} is below {labels[parent]!r} here but below "
-                    f"{labels[known_parent]!r} in row {known_row}."
-                )
+                message = f"the label of level {level} has another parent in row {known_row}."
                 yield HierarchyFinding(
                     FindingCode.TWO_PARENTS, message, row, level, label=labels[child]
                 )
@@ -221,7 +219,7 @@ def _ambiguous_labels(
             label = labels[code]
             row = numbers[first_row[int(code)]]
             message = (
-                f"{label!r} stands for other leaves at level {level} than at level "
+                f"the label of level {level} stands for other leaves there than at level "
                 f"{last_level[code]}"
             )
             if nested[code]:
@@ -236,7 +234,7 @@ def _ambiguous_labels(
 
 
 def _value_findings(lines: _Lines, values: Iterable[str]) -> Iterator[HierarchyFinding]:
-    """Values of the data without a leaf, never named in a message, and leaves without a value."""
+    """Values of the data without a leaf, and leaves without a value."""
     in_data = dict.fromkeys(values)
     leaves = {row[0]: number for number, row in reversed(lines) if row[0].strip()}
     missing = [value for value in in_data if value not in leaves]
@@ -245,7 +243,7 @@ def _value_findings(lines: _Lines, values: Iterable[str]) -> Iterator[HierarchyF
         yield HierarchyFinding(FindingCode.MISSING_LEAF, message, level=0, label=value)
     for leaf, number in leaves.items():
         if leaf not in in_data:
-            message = f"the leaf {leaf!r} is not in the data."
+            message = "the leaf is not in the data."
             yield HierarchyFinding(
                 FindingCode.UNUSED_LEAF, message, number, 0, Severity.WARNING, leaf
             )

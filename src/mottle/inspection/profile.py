@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.inspection.names import Words, words_of
+from mottle.inspection.contents import Held, identifiers_in
+from mottle.inspection.names import ColumnName
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.arrow import as_text, is_plain
 
@@ -20,22 +21,16 @@ __all__ = ["Profile", "spelling_variants"]
 _LOOKED_AT = 2000  # distinct values that patterns are tried on
 _LONG_NUMBER = 6  # digits
 _MOST = 0.9  # share of them that has to match
-
-# HIPAA's identifiers by what values look like.
-_SHAPES = (
-    ("e-mail addresses", re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")),
-    ("web addresses (URLs)", re.compile(r"(https?://|www\.)\S+")),
-    ("IP addresses", re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")),
-    ("device identifiers", re.compile(r"(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}")),
-    ("social security numbers", re.compile(r"\d{3}-\d{2}-\d{4}")),
-    ("account numbers", re.compile(r"[A-Z]{2}\d{2} ?(?:[A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}")),
-    ("telephone numbers", re.compile(r"(?:\+|00)\d[\d ()/-]{6,}|\(\d{2,5}\) ?[\d -]{5,}")),
-    (
-        "other unique identifying numbers",
-        re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32,128}", re.IGNORECASE),
-    ),
+_EXACT = 4  # decimals of coordinates that show a house
+_LOOKS_LIKE_DATE = re.compile(
+    r"(?:\d{1,2}|\d{4})[./-]\d{1,2}[./-]\d{2,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?"
 )
-_LOOKS_LIKE_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{2,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?")
+_LOOKS_LIKE_NUMBER = re.compile(
+    r"[<>≤≥~]?=? ?[+-]?\d{1,8}(?:[.,]\d+)*(?: ?[^\W\d]{1,5}(?:/\w{1,4})?| ?%)?"
+)
+_DATE_NUMBER = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LETTERS_PER_SIGN, _WORDS_PER_SIGN = 3, 0.5  # of scripts without spaces between words
 
 
 @dataclass(frozen=True)
@@ -98,9 +93,9 @@ class Profile:
         return int((self.counts == 1).sum())
 
     @cached_property
-    def words(self) -> Words:
-        """The words of the name."""
-        return words_of(self.name)
+    def named(self) -> ColumnName:
+        """What the name says."""
+        return ColumnName.of(self.name)
 
     @property
     def is_text(self) -> bool:
@@ -133,38 +128,80 @@ class Profile:
 
     @property
     def mean_length(self) -> float:
-        """Mean number of characters of a distinct text."""
-        return float(np.mean([len(text) for text in self.texts])) if self.texts else 0.0
+        """Mean number of letters of a distinct text."""
+        more = _LETTERS_PER_SIGN - 1
+        lengths = [len(text) + more * len(_UNSPACED.findall(text)) for text in self.texts]
+        return float(np.mean(lengths)) if lengths else 0.0
 
     @property
     def mean_words(self) -> float:
         """Mean number of words of a distinct text."""
-        return float(np.mean([len(text.split()) for text in self.texts])) if self.texts else 0.0
+        words = [
+            len(text.split()) + _WORDS_PER_SIGN * len(_UNSPACED.findall(text))
+            for text in self.texts
+        ]
+        return float(np.mean(words)) if words else 0.0
 
     @cached_property
-    def shape(self) -> str:
-        """The identifier of HIPAA's list that nearly all values look like; empty if none."""
-        for title, pattern in _SHAPES:
-            if self._match(pattern):
-                return title
-        return ""
+    def held(self) -> Held | None:
+        """The identifier of HIPAA's list that cells hold; None if there is none."""
+        if self.is_text:
+            texts = pc.utf8_trim_whitespace(self.values)
+        elif self.is_number and self.is_whole_valued:
+            texts = pc.cast(pc.cast(self.values, pa.decimal128(38, 0), safe=False), pa.string())
+        else:
+            return None
+        return identifiers_in(texts, self.counts[: self.distinct])
+
+    @property
+    def is_whole_valued(self) -> bool:
+        """Whether numbers are whole, also as floats, as of a column with missing values."""
+        if self.is_whole:
+            return True
+        if not self.is_number or self.distinct == 0:
+            return False
+        values = pc.cast(self.values, pa.float64(), safe=False)
+        whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), 1e18))
+        return bool(pc.all(whole).as_py())
+
+    @cached_property
+    def looks_like_coordinates(self) -> bool:
+        """Whether broken numbers are as exact as coordinates of a house, and in their limits."""
+        if not self.is_number or self.is_whole or self.distinct == 0:
+            return False
+        ends = pc.min_max(pc.cast(self.values, pa.float64(), safe=False)).as_py()
+        if not -180 <= ends["min"] <= ends["max"] <= 180:
+            return False
+        stride = max(1, self.distinct // _LOOKED_AT)
+        shown = pc.cast(self.values.take(list(range(0, self.distinct, stride))), pa.string())
+        exact = pc.sum(pc.match_substring_regex(shown, rf"\.\d{{{_EXACT},}}$")).as_py() or 0
+        return bool(exact >= 0.5 * len(shown))
 
     @property
     def looks_like_dates(self) -> bool:
         """Whether texts are dates in some format."""
         return self._match(_LOOKS_LIKE_DATE)
 
+    @property
+    def looks_like_numbers(self) -> bool:
+        """Whether texts are numbers in some notation, perhaps with a unit or a sign before."""
+        return self._match(_LOOKS_LIKE_NUMBER)
+
     def _match(self, pattern: re.Pattern[str]) -> bool:
         found = sum(pattern.fullmatch(text.strip()) is not None for text in self.texts)
         return bool(self.texts) and found >= _MOST * len(self.texts)
 
     @property
-    def has_one_length(self) -> bool:
-        """Whether whole numbers all have the same number of digits, six or more."""
+    def common_length(self) -> int:
+        """Digits that whole numbers all have, if these are six or more; else 0, also for days."""
         if not self.is_whole or self.distinct == 0:
-            return False
+            return 0
         ends = pc.min_max(self.values).as_py()
-        return ends["min"] > 0 and len(str(ends["min"])) == len(str(ends["max"])) >= _LONG_NUMBER
+        digits = len(str(ends["min"]))
+        if ends["min"] <= 0 or digits != len(str(ends["max"])) or digits < _LONG_NUMBER:
+            return 0
+        days = pc.match_substring_regex(pc.cast(self.values, pa.string()), _DATE_NUMBER)
+        return 0 if pc.all(days).as_py() else digits
 
     @cached_property
     def middle(self) -> float:

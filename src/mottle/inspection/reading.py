@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.encoding.numbers_as_text import are_numbers_as_text
 from mottle.errors import UsageError
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.read_table import as_table, is_text_file, read_table
@@ -17,6 +18,7 @@ from mottle.io.release_input import refuse_generalized_cells, refuse_release_fil
 from mottle.io.text.delimited import TextCells, read_cells, with_types
 from mottle.io.text.encodings import utf8_sample
 from mottle.io.text.notation import DateFormat, dates_in, plain_numbers
+from mottle.io.text.two_readings import TwoReadings
 from mottle.schema.reading import ReadOptions
 from mottle.utils.untrusted.arrow import reporting_damage
 
@@ -46,7 +48,7 @@ _MISSING = frozenset(
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _SHORT_WORD = 3
 _CODES = 10  # two-letter values from which on NA is Namibia
-_DAY = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{4}\b.*|\d{4}([./-])\d{1,2}\2\d{1,2}\b.*")
+_DAY = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}\b.*|\d{4}([./-])\d{1,2}\2\d{1,2}\b.*")
 _FORMATS = [
     f"{date}{time}"
     for date in ("dd.mm.yyyy", "dd/mm/yyyy", "mm/dd/yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "yyyy/mm/dd")
@@ -54,6 +56,9 @@ _FORMATS = [
 ]
 _PROBED = 300  # cells that formats are tried on before all
 _DECIMAL_COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+),(\d{1,2}|\d{4,})$"
+_DECIMAL_POINT = r"^-?(\d+\.(\d{1,2}|\d{4,})|0\.\d+|\d{4,}\.\d{3})$"  # nothing but a decimal point
+_COMMA_AND_THREE = r"^-?\d{1,3},\d{3}$"
+_NAMED = 3  # columns
 _GROUPED_COMMA = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+|,\d{3})$"
 _GROUPED_POINT = r"^[+-]?\d{1,3}(\.\d{3})+(,\d+)?$"
 _BASKET_LINES = 200
@@ -114,9 +119,13 @@ def _text_file(path: Path, given: ReadOptions) -> ReadTable:
     masked = mask_missing_markers(table, words)
     text = _still_text(masked, ReadOptions())
     decimal, thousands = given.decimal, given.thousands
+    notes: list[str] = []
     if decimal is None and thousands is None:
-        decimal, thousands = _marks(text, masked)
-    formats, notes = (given.date_format, []) if given.date_format else _date_formats(text)
+        decimal, thousands, notes = _marks(text, masked)
+    readings = TwoReadings(ReadOptions(decimal=decimal, thousands=thousands))
+    for name in masked.column_names:
+        readings.look_at(name, masked.column(name))
+    formats, asked = (given.date_format, []) if given.date_format else _date_formats(text)
     options = given.model_copy(
         update={
             **_written(cells, given),
@@ -126,7 +135,9 @@ def _text_file(path: Path, given: ReadOptions) -> ReadTable:
             "date_format": formats,
         }
     )
-    return ReadTable(normalize(with_types(masked, options)), options, tuple(notes))
+    typed = normalize(with_types(masked, options))
+    notes = [*notes, *readings.warnings(), *asked]
+    return ReadTable(typed, options, (*notes, *_mixed_numbers(typed, notes)))
 
 
 def _written(cells: TextCells, given: ReadOptions) -> dict[str, object]:
@@ -181,22 +192,64 @@ def _is_value(word: str, distinct: pa.Array) -> bool:
 # ----------------------------------------------------------------------------------------- numbers
 
 
-def _marks(text: dict[str, pa.ChunkedArray], table: pa.Table) -> tuple[str | None, str | None]:
-    """The decimal mark and the thousands separator, as far as columns show them.
+def _marks(
+    text: dict[str, pa.ChunkedArray], table: pa.Table
+) -> tuple[str | None, str | None, list[str]]:
+    """The decimal mark and the thousands separator, as far as columns show them, and notes.
 
-    Where some column has decimal commas, 1.250 in another one is a thousand and more.
+    Columns show a mark that are no numbers without it. Where they show different decimal marks,
+    none is taken: it would hold for the whole table and change what other columns mean.
     """
-    columns = list(text.values())
-    commas = [column for column in columns if _some(column, _DECIMAL_COMMA)]
-    if any(plain_numbers(column, ",", ".") is not None for column in commas):
-        trimmed = (pc.utf8_trim_whitespace(column) for column in table.columns)
-        points_in = (column for column in trimmed if _some(column, _GROUPED_POINT))
-        points = any(plain_numbers(column, ",", ".") is not None for column in points_in)
-        return ",", "." if points else None
-    grouped = [column for column in columns if _some(column, _GROUPED_COMMA)]
-    if any(plain_numbers(column, None, ",") is not None for column in grouped):
-        return None, ","
-    return None, None
+    cells = {name: pc.utf8_trim_whitespace(table.column(name)) for name in table.column_names}
+    commas = [name for name in text if _has(text[name], _DECIMAL_COMMA, ",", ".")]
+    grouped = [name for name in text if _has(text[name], _GROUPED_COMMA, None, ",")]
+    points = [name for name in cells if _has(cells[name], _DECIMAL_POINT, None, None)]
+    if commas and (grouped or points):
+        return None, None, [_contradiction(commas, grouped + points)]
+    if commas:
+        thousands = any(_has(column, _GROUPED_POINT, ",", ".") for column in text.values())
+        return ",", "." if thousands else None, []
+    if grouped:
+        return None, ",", []
+    unclear = [name for name in text if _has(text[name], _COMMA_AND_THREE, ",", None)]
+    return None, None, [_unclear(name) for name in unclear]
+
+
+def _has(column: pa.ChunkedArray, pattern: str, decimal: str | None, thousands: str | None) -> bool:
+    """Whether all cells are numbers of a notation, and one has a pattern."""
+    return _some(column, pattern) and plain_numbers(column, decimal, thousands) is not None
+
+
+def _contradiction(commas: Sequence[str], points: Sequence[str]) -> str:
+    """Say which columns have which decimal mark."""
+    return (
+        f"Decimal marks contradict each other: a comma in {_listed(commas)}, a point in"
+        f" {_listed(points)}. A table has one decimal mark, so none was chosen, and numbers with a"
+        " comma are text. Write all columns in one notation, then inspect the table again."
+    )
+
+
+def _unclear(name: str) -> str:
+    return (
+        f"Column '{name}' has numbers with a comma before three digits, which may be thousands or"
+        " decimals; so it is text. Say which with --thousands ',' or --decimal ','."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:_NAMED])
+    return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def _mixed_numbers(table: pa.Table, notes: Sequence[str]) -> Iterator[str]:
+    """Name columns of numbers that are text because they are written in several ways."""
+    for name in table.column_names:
+        named = any(f"'{name}'" in note for note in notes)
+        if not named and are_numbers_as_text(pc.unique(table.column(name))):
+            yield (
+                f"Column '{name}' holds numbers that are not all written in one way, so it is text."
+                " Write all of them with the same number of decimals, or none with trailing zeros."
+            )
 
 
 def _some(column: pa.ChunkedArray, pattern: str) -> bool:

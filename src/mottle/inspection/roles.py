@@ -12,18 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.inspection.names import (
-    hipaa_by_name,
-    is_bare_number,
-    is_count,
-    is_nominal,
-    is_number_of_something,
-    is_place,
-    is_survey_weight,
-    names_another_thing,
-    names_people,
-    sounds_sensitive,
-)
+from mottle.inspection.contents import GEOGRAPHIC, UNIQUE_NUMBERS
+from mottle.inspection.given_names import are_names
 from mottle.inspection.orders import band_order, scale_order
 from mottle.inspection.profile import Profile
 from mottle.kinds.base import Kind
@@ -35,6 +25,9 @@ MAY_BE_KNOWN = "an adversary may know it"  # where nothing says otherwise
 _FEW_ROWS = 20  # below this, all-distinct says nothing
 _MANY_ROWS = 100
 _OWN_VALUES = 0.5  # share of distinct values from which on most rows have one of their own
+_OWN_NUMBERS = 0.1  # the same for numbers of one length of more than six digits
+_SHORT_NUMBER = 6  # digits
+_LONGER_THAN_AMOUNTS = 8  # digits that amounts of money of one length seldom have
 _FEW_ANSWERS = 5
 _CODE_VALUES = 100  # most values of a code list
 _CODE_ROWS = 10  # fewest rows per value of a code list
@@ -44,10 +37,8 @@ _MANY_SINGLES = 0.05  # share of rows with a weight of their own
 _BODY = (20.0, 250.0)  # medians of body weights, in kilograms or pounds
 _MOST_NOMINAL = 2  # whole numbers of at most so many values are codes
 
-_GEOGRAPHIC = "geographic subdivisions smaller than a state"
 _DATES = "dates more exact than a year"
 _AGES = "ages over 89"
-_UNIQUE_NUMBERS = "other unique identifying numbers"
 
 
 @dataclass(frozen=True)
@@ -90,13 +81,36 @@ def _constant(column: Profile) -> Proposal | None:
     return Proposal(Role.INSENSITIVE, "all rows have the same value")
 
 
-def _by_shape(column: Profile) -> Proposal | None:
-    """E-mail addresses, phone numbers and the like, whatever the column is called."""
-    if not column.shape:
+def _by_contents(column: Profile) -> Proposal | None:
+    """E-mail addresses, telephone numbers and the like in cells, whatever the column is called."""
+    if column.held is None:
         return None
-    score = 1 if column.shape in _PERSONAL else 0
+    title = column.held.title
+    score = 1 if title in _PERSONAL and column.held.in_most else 0
+    return Proposal(Role.IDENTIFYING, column.held.in_words, title, may_be_person=score)
+
+
+def _by_given_names(column: Profile) -> Proposal | None:
+    """Names of people, whatever the column is called."""
+    if not column.is_text or column.named.is_place or not are_names(column.texts):
+        return None
+    return Proposal(Role.IDENTIFYING, "its values look like names of people", "names")
+
+
+def _coordinates(column: Profile) -> Proposal | None:
+    """Positions that show a house, also under another name if most rows have their own."""
+    if not column.looks_like_coordinates:
+        return None
+    own = column.filled >= _FEW_ROWS and column.distinct >= _OWN_VALUES * column.filled
+    if not (column.named.is_position or own):
+        return None
+    if column.named.why_sensitive and not column.named.is_position:
+        return None
     return Proposal(
-        Role.IDENTIFYING, f"its values look like {column.shape}", column.shape, may_be_person=score
+        Role.IDENTIFYING,
+        "its numbers have as many decimals as coordinates of a house, and numbers so exact can be"
+        " looked up in other files; round them to publish ranges",
+        GEOGRAPHIC,
     )
 
 
@@ -104,9 +118,9 @@ _PERSONAL = ("e-mail addresses", "social security numbers")
 
 
 def _weight(column: Profile) -> Proposal | None:
-    words = column.words
-    alone = "weight" in words and column.is_number and not _BODY[0] <= column.middle <= _BODY[1]
-    if not column.is_number or not (is_survey_weight(words) or alone) or is_count(words):
+    named = column.named
+    alone = "weight" in named.words and not _BODY[0] <= column.middle <= _BODY[1]
+    if not column.is_number or not (named.is_survey_weight or alone) or named.is_count:
         return None
     if column.singles >= _MANY_SINGLES * column.rows:
         return Proposal(
@@ -122,57 +136,58 @@ def _weight(column: Profile) -> Proposal | None:
 
 def _count(column: Profile) -> Proposal | None:
     """A number of things is known to acquaintances; it is no result."""
-    if not (column.is_number and is_count(column.words)) or _is_unique(column):
+    if not (column.is_number and column.named.is_count) or _is_unique(column):
         return None
-    if is_number_of_something(column.words) and not _is_code_list(column):
+    if column.named.is_number and not _is_code_list(column):
         return None
     return Proposal(Role.QUASI_IDENTIFYING, "it is a count, which an adversary may know")
 
 
 def _identifier_by_name(column: Profile) -> Proposal | None:
-    words = column.words
-    title = hipaa_by_name(words)
-    if "nombre" in words and column.is_number:
-        title = ""  # French: a count
-    numbered = is_number_of_something(words)
-    people = names_people(words) and (numbered or len(words) == 1)
+    named, words = column.named, column.named.words
+    title = named.hipaa
+    if title == "names" and column.is_number:
+        title = ""  # such as "nombre", which in French is a count
+    numbered, of_people = named.is_number, named.is_of_people
+    people = of_people and (numbered or len(words) == 1)
     if not (title or numbered or people) or column.is_date:
         return None
-    if pa.types.is_floating(column.type) and not _is_whole_valued(column):
+    if pa.types.is_floating(column.type) and not column.is_whole_valued:
         return None
     if people and not (title or numbered) and column.distinct <= _FEW_ANSWERS:
         return None  # yes and no: whether somebody is a member, not who
     if _is_code_list(column):
-        if numbered and not title and not names_people(words) and not is_bare_number(words):
+        if numbered and not title and not of_people and not named.is_bare_number:
             return Proposal(
                 Role.QUASI_IDENTIFYING,
                 f"its name speaks of a number, but there are only {column.distinct} values:"
                 " something that an adversary may know",
                 code_list=words[-1] != "num",
             )
-        if title in ("names", _GEOGRAPHIC) and (names_another_thing(words) or is_place(words)):
+        if title in ("names", GEOGRAPHIC) and (named.is_of_another_thing or named.is_place):
             return Proposal(
                 Role.QUASI_IDENTIFYING,
                 "it names a place or an institution, which an adversary may know",
                 code_list=True,
             )
-        if title and not numbered and len(words) > 1 and column.distinct <= _FEW_ROWS:
+        other = title and not numbered and not named.is_name_of_people and len(words) > 1
+        if other and column.distinct <= _FEW_ROWS:
             return Proposal(
                 Role.QUASI_IDENTIFYING,
                 f"its name speaks of {title}, but there are only {column.distinct} values: an"
                 " adversary may know it",
                 code_list=True,
             )
-    if names_another_thing(words) and column.distinct * 20 <= column.filled:
+    if named.is_of_another_thing and column.distinct * 20 <= column.filled:
         return Proposal(
             Role.QUASI_IDENTIFYING,
             "it numbers something that many rows share and an adversary may know",
             code_list=True,
         )
-    score = 3 * names_people(words) + 2 * (numbered and not names_another_thing(words))
+    score = 3 * of_people + 2 * (numbered and not named.is_of_another_thing)
     score += title in _PERSONAL
-    hipaa = title or _UNIQUE_NUMBERS
-    if names_people(words) and "patient" in " ".join(words):
+    hipaa = title or UNIQUE_NUMBERS
+    if of_people and "patient" in " ".join(words):
         hipaa = "medical record numbers"
     if _is_unique(column):
         why = "its name suggests that it names people, and no two rows have the same value"
@@ -186,17 +201,21 @@ def _identifier_by_name(column: Profile) -> Proposal | None:
 
 def _place(column: Profile) -> Proposal | None:
     """Places before unique values: a postcode of a small table may be unique."""
-    if not is_place(column.words):
+    if not column.named.is_place:
         return None
     return Proposal(
-        Role.QUASI_IDENTIFYING, "it is a place, which an adversary may know", _GEOGRAPHIC
+        Role.QUASI_IDENTIFYING, "it is a place, which an adversary may know", GEOGRAPHIC
     )
 
 
 def _sensitive(column: Profile) -> Proposal | None:
-    why = sounds_sensitive(column.words)
-    if not why or (column.is_text and _is_free_text(column)):
+    why = column.named.why_sensitive
+    if not why:
         return None
+    if column.is_text and not column.looks_like_numbers and (found := _by_counts(column)):
+        return found  # a value that is a row's own names it, whatever it says about it
+    if column.common_length >= _LONGER_THAN_AMOUNTS and (found := _by_counts(column)):
+        return found
     return Proposal(Role.SENSITIVE, why)
 
 
@@ -205,15 +224,17 @@ def _by_counts(column: Profile) -> Proposal | None:
     if column.filled < _FEW_ROWS or not (column.is_text or column.is_whole):
         return None
     if column.distinct == column.filled:
-        return Proposal(Role.IDENTIFYING, "no two rows have the same value", _UNIQUE_NUMBERS)
-    if column.filled < _MANY_ROWS or column.distinct < _OWN_VALUES * column.filled:
+        return Proposal(Role.IDENTIFYING, "no two rows have the same value", UNIQUE_NUMBERS)
+    length = column.common_length
+    own = _OWN_NUMBERS if length > _SHORT_NUMBER else _OWN_VALUES
+    if column.filled < _MANY_ROWS or column.distinct < own * column.filled:
         return None
-    if column.is_whole and column.has_one_length:
+    if length:
         return Proposal(
             Role.IDENTIFYING,
             f"it has {column.distinct:,} numbers of one length in {column.filled:,} rows, as"
             " columns do that number people",
-            _UNIQUE_NUMBERS,
+            UNIQUE_NUMBERS,
         )
     is_code = Kind.PREFIX.proposal(column.name, pa.chunked_array([column.values])) is not None
     if column.is_text and not is_code:
@@ -221,7 +242,7 @@ def _by_counts(column: Profile) -> Proposal | None:
             Role.IDENTIFYING,
             f"it has {column.distinct:,} values in {column.filled:,} rows: most rows have one of"
             " their own, and sets of such values would list those of others",
-            _UNIQUE_NUMBERS,
+            UNIQUE_NUMBERS,
         )
     return None
 
@@ -233,10 +254,12 @@ def _free_text(column: Profile) -> Proposal | None:
 
 
 _RULES: tuple[Callable[[Profile], Proposal | None], ...] = (
+    _by_contents,
+    _by_given_names,
     _constant,
-    _by_shape,
     _weight,
     _count,
+    _coordinates,
     _free_text,
     _identifier_by_name,
     _place,
@@ -263,17 +286,10 @@ def _is_free_text(column: Profile) -> bool:
     )
 
 
-def _is_whole_valued(column: Profile) -> bool:
-    """Whether floats are whole numbers, as of a column of numbers with missing values."""
-    values = column.values.filter(pc.is_finite(column.values))
-    return bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
-
-
 def _hipaa_of_quasi_identifier(column: Profile) -> str:
     if column.is_date:
         return _DATES
-    is_age = "age" in column.words or "alter" in column.words or "edad" in column.words
-    if is_age and column.is_number and column.filled:
+    if column.named.is_age and column.is_number and column.filled:
         return _AGES if pc.max(column.values).as_py() > 89 else ""
     return ""
 
@@ -310,6 +326,9 @@ def choose_person(columns: Sequence[Profile], proposals: Sequence[Proposal]) -> 
     repeated = [(values, place) for values, place in chosen if values < columns[-place].filled]
     if best >= 3 and not repeated:
         return None
+    own = {proposals[-place].hipaa for values, place in chosen if values == columns[-place].filled}
+    if best == 1 and own & {proposals[-place].hipaa for _, place in repeated}:
+        return None  # two columns of e-mail addresses: the repeated ones are others'
     others = [
         (score, values, place) for score, values, place in likely if values < columns[-place].filled
     ]
@@ -349,11 +368,12 @@ def propose_kind(
         if (order := scale_order(texts)) is not None:
             return Kind.ORDERED, "its values are words of a scale", order
     for kind in Kind:
-        reason = kind.proposal(column.name, values)
+        name = "postcode" if column.named.is_postcode else column.name  # kinds know English names
+        reason = kind.proposal(name, values)
         if reason is not None:
             return kind, reason, None
-    if column.is_whole and not is_count(column.words):
-        if proposal.code_list or is_nominal(column.words):
+    if column.is_whole and not column.named.is_count:
+        if proposal.code_list or column.named.is_nominal:
             return Kind.CATEGORY, "its numbers are codes, whose order means nothing", None
         if column.distinct <= _MOST_NOMINAL:
             return Kind.CATEGORY, "it has only two values", None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ from mottle.io.text.delimited import (
     spans_lines,
 )
 from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sample
+from mottle.io.text.two_readings import TwoReadings
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
 from mottle.schema.reading import ReadOptions
 from mottle.utils.private_folders import new_private_file
@@ -62,6 +64,8 @@ __all__ = [
 ]
 
 ROWS_PER_BATCH = 1 << 16
+_logger = logging.getLogger(__name__)
+
 _SAMPLE_BYTES = 1 << 20  # of a transcoded text file, for the detection of its dialect
 
 Batches = Callable[[], Iterator[pa.Table]]  # starts reading from the first row
@@ -336,13 +340,17 @@ def _copy_text(path: Path, copy: Path, text: ReadOptions) -> None:
     possible: dict[str, list[Attempt]] = {name: single_types(text) for name in file.header.names}
     present = dict.fromkeys(file.header.names, False)
     suspicious = False
+    readings = TwoReadings(text)
     for table in file.batches():
         for name, column in zip(table.column_names, table.columns, strict=True):
             possible[name] = possible_types(column, possible[name])
+            readings.look_at(name, column)
             present[name] |= column.null_count < len(column)
             suspicious = suspicious or spans_lines(column)
     if suspicious:
         file.check_records()
+    for warning in readings.warnings():
+        _logger.warning("%s", warning)
     chosen = {name: possible[name][0] for name in possible if present[name] and possible[name]}
 
     def typed() -> Iterator[pa.Table]:

@@ -11,6 +11,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,7 @@ def read_links(path: Path) -> Links:
         graph.check_regular(1)
     except PrivacyError:
         raise file.not_a_link_file() from None
+    history = replace(history, source=path)
     return Links(graph, positions.astype(np.int64), truth, file.fingerprint, history)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mottle import methods
-from mottle.audit.certificate_audit import full_audit
+from mottle.audit.certificate_audit import public_audit
+from mottle.audit.run import audit_release
 from mottle.encoding.encode import encode
 from mottle.encoding.people import People
 from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
@@ -24,6 +25,7 @@ from mottle.pipeline.certify import (
     method_facts,
     protected_values,
     warn_about,
+    warn_about_text,
 )
 from mottle.pipeline.continued_records import ContinuedRecords
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
@@ -76,6 +78,7 @@ def anonymize(
     leavers: str = LEAVERS[0],
     changed: str = CHANGED[0],
     least_newcomers: int | None = None,
+    few_remain: bool = False,
 ) -> Release:
     """Anonymize a table; nothing is returned unless all invariants hold.
 
@@ -132,6 +135,9 @@ def anonymize(
     least_newcomers : int, optional
         Fewer newcomers than this wait for a later release. By default as many as k-anonymity needs,
         and 100 with a guarantee on sensitive values.
+    few_remain : bool
+        With ``previous``: says that most people of the earlier release really left. Without it, a
+        table that has fewer than half of them is refused: their names may have changed.
 
     Returns
     -------
@@ -173,7 +179,7 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
-    wishes = Wishes(same, previous, leavers, changed, least_newcomers)
+    wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
     secret = Secret.draw(seed)
@@ -221,6 +227,7 @@ def anonymize(
             tiebreak = secret.permutation(Purpose.TIEBREAK, table.num_rows)
             table = add_dummies(table, schema, tiebreak[: demand.dummies])
         codes = encode(table, schema, settings.representation)
+        warn_about_text(schema, codes.domains)
         records = TableRecords(
             method=chosen,
             table=table,
@@ -228,7 +235,9 @@ def anonymize(
             codes=codes,
             codes_to_arrange=chosen.codes_to_arrange(codes, guarantee),
             demand=demand,
-            least_total=least_total(demand) if totals else None,
+            least_total=least_total(demand, 1 if people is None else people.most)
+            if totals
+            else None,
         )
         if over_time is not None:
             records = ContinuedRecords.of(records, over_time, guarantee, settings)
@@ -277,9 +286,13 @@ def anonymize(
         with clock.stage("audit"):
             original = table if over_time is None else given
             replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
-            audited = full_audit(original, release, schema, guarantee, replay)
-        certificate = certificate.with_changes(audit=audited, seconds=dict(clock.seconds))
-        release = replace(release, certified=certificate)
+            audited = audit_release(
+                original, release, schema=schema, guarantee=guarantee, replay=replay
+            )
+        certificate = certificate.with_changes(
+            audit=public_audit(audited, settings.audit), seconds=dict(clock.seconds)
+        )
+        release = replace(release, certified=certificate, audited=audited)
     clock.report_end()
     return release
 

@@ -10,6 +10,7 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
+from mottle.encoding.numbers_as_text import numbers_as_text
 from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
 from mottle.guarantees.base import Guarantee
@@ -356,6 +357,12 @@ def warn_about(unchanged: Dependence | None) -> None:
     """Log, for the owner, which unchanged columns give others away; the certificate is public."""
     for text in () if unchanged is None else warnings_about(unchanged):
         _log.warning(text)
+
+
+def warn_about_text(schema: Schema, domains: Sequence[Domain]) -> None:
+    """Log, for the owner, which numbers become categories because they are text."""
+    for text in numbers_as_text(schema, domains):
+        _log.warning("%s", text)
 
 
 def protected_values(schema: Schema) -> str | None:

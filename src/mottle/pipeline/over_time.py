@@ -49,6 +49,9 @@ CHANGED = ("refuse", "keep")  # what happens if a published person has other val
 # Newcomers who are published at once under a guarantee on sensitive values, unless the owner says
 # otherwise: with fewer, their own values often do not allow it, and the run would be refused.
 FEWEST_WITH_VALUES = 100
+# The share of the people of the latest release who have to be in the table, unless the owner says
+# that most left: with fewer, their names have probably changed.
+LEAST_FOUND = 0.5
 KNOWN_RECORDS = "known_records"  # a fact about `buckets`, see docs/guarantees.md
 
 _log = logging.getLogger(__name__)
@@ -63,6 +66,7 @@ class Wishes:
     leavers: str = LEAVERS[0]
     changed: str = CHANGED[0]
     least_newcomers: int | None = None
+    few_remain: bool = False  # the owner says that most people of the earlier release left
 
     @property
     def given(self) -> bool:
@@ -206,7 +210,7 @@ def previous_links(previous: object) -> Links:
                 "The earlier release does not say who is who, so that it cannot be continued.",
                 "Name the identifying column with same=COLUMN in the run of the first release.",
             )
-        return previous
+        return replace(previous, history=replace(previous.history, source=None))
     raise UsageError(
         f"A {type(previous).__name__} has no links of an earlier release.",
         "Give the file that 'mottle anonymize --private FILE --same COLUMN' wrote.",
@@ -236,7 +240,7 @@ def _made(
                 if column.name in names
             ]
         ),
-        "guarantee": repr(guarantee),
+        "guarantee": guarantee.canonical_text(),
         "representation": str(settings.representation),
     }
 
@@ -285,6 +289,8 @@ def _continued(
     people = hash_people(table, before.same, before.key)
     row_now = {person: row for row, person in enumerate(people.tolist())}
     now = np.array([row_now.get(person, -1) for person in before.people.tolist()], np.int64)
+    if not wishes.few_remain:
+        _check_recognized(before, now)
     presence = _presence(before, table, now, wishes)
     block_kept = _kept_blocks(links.graph, presence, wishes.leavers)
     rows, graph, truth = np.empty(0, np.int64), None, np.empty(0, np.int32)
@@ -328,6 +334,23 @@ def _continued(
         withheld=int(np.count_nonzero(np.isin(people, withheld))),
     )
     return OverTime(history.rows, history, graph, truth, facts)
+
+
+def _check_recognized(before: History, now: Int64Array) -> None:
+    """Refuse a table in which most people of the latest release are not found again.
+
+    If their names were merely changed, all of them would be published a second time.
+    """
+    were = before.presence != Presence.LEFT
+    found, before_now = int(np.count_nonzero(were & (now >= 0))), int(np.count_nonzero(were))
+    if found < LEAST_FOUND * before_now:
+        raise DataError(
+            f"Of {before_now:,} people of the earlier release, {found:,} are in the table, by"
+            f" column '{before.same}' (--same): if the others have other values there now, they"
+            " would be published again, which tells whose records these are.",
+            "Check that the column names people as it did then (the same system, the same key); if"
+            " most of them really left, say --few-remain.",
+        )
 
 
 def _presence(

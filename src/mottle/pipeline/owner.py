@@ -76,7 +76,7 @@ class OwnedTable:
         """
         decisive = {
             "columns": [] if schema is None else described_columns(schema, self.columns),
-            "guarantee": repr(guarantee),
+            "guarantee": guarantee.canonical_text(),
             "method": settings.method,
             "representation": str(settings.representation),
             "walk": settings.walk,

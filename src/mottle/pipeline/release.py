@@ -16,6 +16,7 @@ from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
+from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
@@ -76,10 +77,28 @@ class _Saved(ReleaseData):
         StorageError
             A file exists already, or cannot be written.
         UsageError
-            Another release would be replaced by another draw, ``private`` is given but the release
-            has no links, a file for the owner is inside the folder, or an internal report is
-            requested for a database.
+            Another release would be replaced by another draw, or has continued the same link file,
+            ``private`` is given but the release has no links, a file for the owner is inside the
+            folder, or an internal report is requested for a database.
         """
+        successor = Successor.of(self.links)
+        if successor is not None:
+            successor.check(another_draw=another_draw)
+        certificate = self._write(output, private, overwrite, another_draw, report, internal)
+        if successor is not None:
+            successor.record()
+        return certificate
+
+    def _write(
+        self,
+        output: str | Path | DatabaseTable,
+        private: str | Path | None,
+        overwrite: bool,
+        another_draw: bool,
+        report: bool,
+        internal: InternalReport | None,
+    ) -> Certificate:
+        """Write the files, or the tables of a database; as `save`."""
         if isinstance(output, DatabaseTable):
             if internal is not None:
                 raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,9 @@ def check_numeric(name: str, value_type: pa.DataType) -> None:
             f"Column '{name}' holds {value_type} values, which cannot be added up.",
             "Count them, or group by them.",
         )
+
+
+_LARGEST_PRECISION = 76  # digits of Arrow's decimals
 
 
 def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
@@ -60,7 +63,22 @@ def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
         comparable |= pa.types.is_temporal(value_type) and pa.types.is_temporal(scalar.type)
         if not comparable:
             raise _unreadable(value, value_type, name) from None
+        return _between_values(scalar, value_type)
+
+
+def _between_values(scalar: pa.Scalar, value_type: pa.DataType) -> pa.Scalar:
+    """A decimal with one decimal more than a column's, which compares with all its values alike.
+
+    Arrow compares decimals if a common type of no more than 76 digits holds both.
+    """
+    if not (pa.types.is_decimal(scalar.type) and pa.types.is_decimal(value_type)):
         return scalar
+    with localcontext(Context(prec=100)):
+        exact = scalar.as_py()
+        below = exact.quantize(Decimal(1).scaleb(-value_type.scale), ROUND_FLOOR)
+        half = Decimal(5).scaleb(-value_type.scale - 1)
+        nearest = below if exact == below else below + half
+        return pa.scalar(nearest, pa.decimal256(_LARGEST_PRECISION - 1, value_type.scale + 1))
 
 
 def exact_number(value: object, value_type: pa.DataType, name: str) -> Fraction | float:

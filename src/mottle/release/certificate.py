@@ -283,13 +283,21 @@ class FindingFacts(_Facts):
         return _as_json(content)
 
 
+class OwnerVerdict(_Facts):
+    """The adversaries judged by the true assignment: whether the guarantee held against all."""
+
+    adversaries: tuple[str, ...]
+    passed: bool
+
+
 class AuditSummary(_Facts):
     """The audit, from the run's own measurements (basic) or by all adversaries (full)."""
 
     level: str
     passed: bool
-    findings: tuple[FindingFacts, ...]
-    seconds: Mapping[str, float] | None = None  # by adversary
+    findings: tuple[FindingFacts, ...]  # what follows from release, quasi-identifiers and graph
+    owner: OwnerVerdict | None = None  # of all other findings; None: there are none
+    seconds: Mapping[str, float] | None = None  # by adversary, on certificates of earlier versions
 
 
 class Certificate(_Facts):

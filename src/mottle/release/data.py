@@ -40,7 +40,7 @@ class ExternalSource:
 class ReleaseData:
     """A published table; its rows are in memory or in a file.
 
-    The owner's links are never pickled, copied or printed.
+    The owner's links and audit are never pickled, copied or printed.
     """
 
     stored: Rows  # typed cells, see `mottle.release.cell_text`
@@ -51,6 +51,8 @@ class ReleaseData:
     external: ExternalSource | None = None  # of a release that another tool made
     # How the original was read; None where that is not known: it is not part of what is published.
     reading: ReadOptions | None = field(default=None, repr=False, compare=False)
+    # The owner's `mottle.AuditReport` of a run with ``audit="full"``; never written with a release.
+    audited: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, data: ReleaseData) -> Self:
@@ -76,7 +78,7 @@ class ReleaseData:
 
     def __getstate__(self) -> dict[str, Any]:
         fields = type(self).__dataclass_fields__
-        return {name: getattr(self, name) for name in fields} | {"links": None}
+        return {name: getattr(self, name) for name in fields} | {"links": None, "audited": None}
 
     @property
     def certificate(self) -> Certificate:
@@ -211,7 +213,7 @@ class ReleaseData:
         ReleaseData
             A release of the same class.
         """
-        return replace(self, stored=self.table.slice(first, length), links=None)
+        return replace(self, stored=self.table.slice(first, length), links=None, audited=None)
 
 
 def _text_columns(column: pa.ChunkedArray, form: Form | None) -> list[pa.ChunkedArray]:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from mottle.errors import DataError, PrivacyError
 from mottle.release.cell_text import to_texts
 from mottle.release.column import PublishedColumn
 from mottle.typing import BoolArray, Int32Array
+from mottle.utils.person_names import person_names
 from mottle.utils.table_digest import digest_of
 
 __all__ = ["History", "Presence", "changed_cells", "hash_people", "seals_of"]
@@ -59,6 +61,7 @@ class History:
     known_records: int | None = None  # highest of all releases so far
     # Checksums of the files of the release that is continued, or of the one just read; if known.
     files: Mapping[str, str] = field(default_factory=dict)
+    source: Path | None = None  # the link file of the release that is continued, or just read
 
     @property
     def releases(self) -> int:
@@ -212,16 +215,20 @@ def hash_people(table: pa.Table, same: str, key: bytes) -> People:
     Raises
     ------
     DataError
-        The column is not there, is missing in a row, or has a value twice.
+        The column is not there, is missing in a row, or has a value twice, also in another spelling
+        (`mottle.utils.person_names`): the same person may be spelled otherwise in another file.
+    UsageError
+        The column holds lists or structs.
     """
     if same not in table.column_names:
         raise DataError(
             f"The table has no column '{same}' (--same).", "Name the column that identifies people."
         )
     values = table.column(same)
-    if values.null_count:
+    names = person_names(values, same, "--same")
+    if names.null_count:
         raise DataError(
-            f"Column '{same}' (--same) is missing in {values.null_count:,} rows.",
+            f"Column '{same}' (--same) is missing in {names.null_count:,} rows.",
             "Everybody needs a value there; fill it in, or leave these rows out.",
         )
     distinct = pc.count_distinct(values).as_py()
@@ -230,8 +237,19 @@ def hash_people(table: pa.Table, same: str, key: bytes) -> People:
             f"Column '{same}' (--same) repeats: {distinct:,} values in {len(values):,} rows.",
             "Releases over time need one row for each person.",
         )
-    texts = pc.cast(values, pa.string()).to_pylist()
-    hashes = [hashlib.blake2b(text.encode(), key=key, digest_size=16).hexdigest() for text in texts]
+    spelled = pc.count_distinct(names).as_py()
+    if spelled < distinct:
+        raise DataError(
+            f"Column '{same}' (--same) has {distinct:,} values, of which {distinct - spelled:,}"
+            " differ from others only in case, white space, leading zeros or compatible"
+            " characters.",
+            "If these are the same people, keep one row for each; if not, give them values that"
+            " differ in more than that.",
+        )
+    hashes = [
+        hashlib.blake2b(name.encode(), key=key, digest_size=16).hexdigest()
+        for name in names.to_pylist()
+    ]
     return np.array(hashes, "S32")
 
 

@@ -30,7 +30,13 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
     """
     names = set(table.column_names)
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
-        kind = column.kind or Kind.of_type(table.column(column.name).type)
+        type_ = table.schema.field(column.name).type
+        if pa.types.is_dictionary(type_) and not is_plain(type_):
+            raise SchemaError(
+                f"Column '{column.name}' holds {type_.value_type} values as categories.",
+                f"Turn them into text, or leave the column out: --id {column.name}.",
+            )
+        kind = column.kind or Kind.of_type(type_)
         for name in kind.form.text_columns(column.name):
             if name != column.name and name in names:
                 raise SchemaError(

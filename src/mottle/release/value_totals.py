@@ -1,9 +1,9 @@
 """Counts of the values of a quasi-identifier, published with a release for its analysts.
 
 An adversary who knows everybody's quasi-identifiers, as the adversary of every guarantee does,
-learns nothing from their counts. Even so no count is below 5, or below k if that is more: rare
-values are counted together, with their neighbours where values have an order, and otherwise as one
-group of all rare values.
+learns nothing from their counts. Even so no count is of fewer than 5 people, or k if that is more:
+rare values are counted together, with their neighbours where values have an order, and otherwise as
+one group of all rare values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,30 @@ from mottle.typing import Int32Array, Int64Array
 from mottle.utils.untrusted.text import distinct_texts
 
 MOST_GROUPS = 1000
-LEAST_TOTAL = 5  # fewest records of a count, as is usual in official statistics
+LEAST_TOTAL = 5  # fewest people of a count, as is usual in official statistics
 
 
-def least_total(demand: Demand) -> int:
-    """Return the smallest number of records that a published total may count."""
-    return max(demand.degree, LEAST_TOTAL)
+def least_total(demand: Demand, most: int = 1) -> int:
+    """Return the smallest number of records that a published total may count.
+
+    Parameters
+    ----------
+    demand : Demand
+        What the guarantee demands.
+    most : int
+        The number of records of the person who has most.
+
+    Returns
+    -------
+    int
+        So many that they are of at least 5 people, or of k if that is more, whoever they are.
+
+    Examples
+    --------
+    >>> least_total(Demand(7)), least_total(Demand(3), most=10)
+    (7, 41)
+    """
+    return (max(demand.degree, LEAST_TOTAL) - 1) * max(most, 1) + 1
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
@@ -56,6 +57,9 @@ class Content(Body):
         What one row is taken for.
     source : str
         Where the original was read from; empty unless the report is internal.
+    findings : sequence
+        What adversaries achieved: as on the certificate or, in an internal report of a run with a
+        full audit, as their owner sees it.
     """
 
     internal: bool
@@ -71,6 +75,12 @@ class Content(Body):
     date: str
     unit: str
     source: str = ""
+    findings: Sequence[Any] = ()
+
+    @property
+    def all_findings(self) -> bool:
+        """Whether findings include those that only the owner may see."""
+        return any(getattr(finding, "public", True) is False for finding in self.findings)
 
 
 def gather_content(
@@ -126,7 +136,15 @@ def gather_content(
         date=f"{today.day} {today:%B %Y}",
         unit=unit(certificate),
         source="" if owner is None else owner.source,
+        findings=_findings(release, certificate, internal=owner is not None),
     )
+
+
+def _findings(release: ReleaseData, certificate: Certificate, *, internal: bool) -> Sequence[Any]:
+    """The findings of the certificate; for the owner all of them, if the run made a full audit."""
+    if internal and release.audited is not None:
+        return tuple(release.audited.findings)
+    return () if certificate.audit is None else certificate.audit.findings
 
 
 def _versions(certificate: Certificate) -> dict[str, str]:

@@ -231,8 +231,9 @@ def test_a_method_whose_seed_is_not_known_is_not_repeated(crowd):
 
 def test_a_full_audit_knows_the_runs_own_numbers(crowd):
     release = anonymize(crowd, SCHEMA, BetaLikeness(2), method="burel", audit="full")
-    found = [each for each in release.certificate.audit.findings if each.adversary == "decision"]
+    found = release.audited.of("decision")
     assert release.certificate.seed is None
+    assert found
     assert all("not_played" not in each.details for each in found)
 
 

@@ -263,6 +263,10 @@ WESTERN = "name,city\nJosé Muñoz,Málaga\nHélène Œuvrard,Besançon\nJürgen
 CZECH = "name,city\nDvořák,Plzeň\nČerný,Třebíč\nRůžičková,Olomouc\nŽižka,Tábor\nNěmec,Jihlava\n"
 RUSSIAN = "имя,город\nИванов,Москва\nСмирнова,Санкт-Петербург\nКузнецов,Новосибирск\n"
 
+CHINESE = "姓名,城市\n王伟,北京\n李芳,上海\n张敏,杭州\n"
+JAPANESE = "氏名,住所\n佐藤 太郎,東京都\n鈴木 花子,大阪府\nタナカ ミサキ,さいたま市\n"
+KOREAN = "이름,도시\n김철수,서울\n이영희,부산\n박민수,대구\n"
+
 
 def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
@@ -281,7 +285,15 @@ def test_utf_16_of_either_byte_order_is_known_by_its_mark(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "encoding"), [(WESTERN, "cp1252"), (CZECH, "cp1250"), (RUSSIAN, "cp1251")]
+    ("text", "encoding"),
+    [
+        (WESTERN, "cp1252"),
+        (CZECH, "cp1250"),
+        (RUSSIAN, "cp1251"),
+        (CHINESE, "gb18030"),
+        (JAPANESE, "cp932"),
+        (KOREAN, "cp949"),
+    ],
 )
 def test_legacy_encoding_is_guessed_and_the_guess_is_logged(
     write: Write, caplog: pytest.LogCaptureFixture, text: str, encoding: str

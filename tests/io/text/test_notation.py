@@ -33,7 +33,7 @@ def test_german_numbers_are_read_as_the_numbers_they_are(numbers: list[object]) 
 
 
 @pytest.mark.parametrize(
-    "cells", [("1.5",), ("1.2345",), ("1,5,5",), ("a",), ("1,",), (",5",), ("12.34,5",)]
+    "cells", [("1.5",), ("1.2345",), ("1,5,5",), ("a",), ("1,",), (",5",), ("12.34,5",), ("+1",)]
 )
 def test_cells_of_another_notation_are_refused(cells: tuple[str, ...]) -> None:
     assert plain_numbers(column(*cells), ",", ".") is None
@@ -51,11 +51,28 @@ def test_a_point_is_no_decimal_mark_where_a_comma_is() -> None:
     assert infer_type(column("1.5", "2.5"), ReadOptions(decimal=",")).type == pa.string()
 
 
-def test_files_in_parts_get_the_same_types() -> None:
-    cells = column("1,5", "2")
-    typed = [attempt(cells) for attempt in possible_types(cells, single_types(GERMAN))]
-    assert typed[0] is not None
-    assert typed[0].to_pylist() == [1.5, 2.0]
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("+4915112345678", "+4915112345679"),  # became the ends of ranges
+        ("+1,5", "2"),
+        ("0150721", "0150722"),
+        ("01.234", "1.234"),
+        ("0.123", "1.234"),
+        ("250,0", "250,00"),  # two codes, which became one number
+        ("1,0", "2,5", "3"),
+    ],
+)
+def test_cells_that_a_number_would_change_stay_text(cells: tuple[str, ...]) -> None:
+    assert infer_type(column(*cells), GERMAN).type == pa.string()
+    assert infer_type(column(*cells), ReadOptions(decimal=",")).type == pa.string()
+
+
+@pytest.mark.parametrize("cells", [("1,5", "2"), ("1,50", "2.000,25"), ("1.250", "3"), ("+1", "2")])
+def test_files_in_parts_get_the_same_types(cells: tuple[str, ...]) -> None:
+    whole = infer_type(column(*cells), GERMAN)
+    possible = possible_types(column(*cells), single_types(GERMAN))
+    assert (possible[0](column(*cells)) if possible else column(*cells)) == whole
 
 
 @given(st.lists(st.dates(dt.date(1, 1, 1)), min_size=1, max_size=20))

@@ -87,6 +87,7 @@ def cuts(monkeypatch):
         monkeypatch.setattr(waves, "_SMALLEST_SHARE", share)
         monkeypatch.setattr(waves, "_LARGEST_SHARE", share)
         monkeypatch.setattr(tree, "RISK", risk)
+        monkeypatch.setattr(tree, "_SPENDING", 0.25)
 
     return allow
 

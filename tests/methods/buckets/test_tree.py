@@ -78,6 +78,7 @@ class Table:
             association,
             evidence,
             np.bincount(self.values[self.first.ravel()], minlength=9),
+            10**9,
         )
 
     @property

@@ -40,7 +40,7 @@ def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
     pruned = prune(view.index, owners, view.dropped)
     if pruned is None:
         meaning = {"meaning": "no assignment gives everybody a published record of their own"}
-        yield Outcome(_EFFECTIVE, 0, k, False, meaning)
+        yield Outcome(_EFFECTIVE, 0, k, False, meaning, public=True)
         return
     before = view.index.matches_of_points()
     weights = view.index.weights
@@ -50,7 +50,8 @@ def assignments(view: View, evidence: Evidence) -> Iterator[Outcome]:
         "share_struck_out": 1 - float(pruned.of_points @ weights) / max(float(before @ weights), 1),
         "components": pruned.components,
     }
-    yield Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)
+    passed = None if k is None else fewest >= k
+    yield Outcome(_EFFECTIVE, fewest, k, passed, facts, public=True)
     if k is not None:
         yield _disjoint(view, edges, pruned, k)
 
@@ -64,13 +65,14 @@ def _disjoint(view: View, edges: Edges | None, pruned: Pruned, k: int) -> Outcom
     """Look for k assignments without a common match: by the links, or by a maximum flow."""
     if edges is not None and _regular_degree(view, edges) >= k:
         shown = {"shown_by": "the links: a regular graph splits into as many as its degree"}
-        return Outcome(_DISJOINT, _regular_degree(view, edges), k, True, shown)
+        return Outcome(_DISJOINT, _regular_degree(view, edges), k, True, shown, public=True)
     pairs = view.index.pair_count()
     if pairs > _MOST_PAIRS:
-        facts = {"not_searched": f"{pairs} grouped matches; give the private link file"}
-        return Outcome(_DISJOINT, None, k, None, facts)
+        why = {"not_searched": f"{pairs} grouped matches; give the private link file"}
+        return Outcome(_DISJOINT, None, k, None, why, public=True)
     found = disjoint_assignments(view.index, pruned, k, view.dropped)
-    return Outcome(_DISJOINT, found, k, found >= k, {"shown_by": "a maximum flow", "up_to": k})
+    facts = {"shown_by": "a maximum flow", "up_to": k}
+    return Outcome(_DISJOINT, found, k, found >= k, facts, public=True)
 
 
 def _regular_degree(view: View, edges: Edges) -> int:
@@ -89,8 +91,9 @@ def _by_links(view: View, subgraph: Subgraph | None, k: int | None) -> Outcome:
     """For tables too large to examine everybody: the links' edges that lie in an assignment."""
     if subgraph is None:
         why = {"not_played": "too many rows; give the private link file or a larger sample"}
-        return Outcome(_EFFECTIVE, None, k, None, why)
+        return Outcome(_EFFECTIVE, None, k, None, why, public=True)
     fewest = int(subgraph.edges.effective_matches().min())
     people = int(view.people.num_rows)
     facts = {"individuals": people, "matches": "those of the links only", **subgraph.facts(people)}
-    return Outcome(_EFFECTIVE, fewest, k, None if k is None else fewest >= k, facts)
+    passed = None if k is None else fewest >= k
+    return Outcome(_EFFECTIVE, fewest, k, passed, facts, public=True)

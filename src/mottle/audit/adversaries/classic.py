@@ -243,4 +243,5 @@ def classic(view: View, evidence: Evidence) -> Iterator[Outcome]:
         "smallest class of equal rows",
         found.k,
         details={**asdict(found), "uniqueness": found.uniqueness},
+        public=True,
     )

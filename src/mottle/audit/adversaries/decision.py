@@ -59,7 +59,7 @@ def decision(view: View, evidence: Evidence) -> Iterator[Outcome]:
     why = _why_not(view, evidence)
     if attribute is None:
         facts = {"does_not_apply": "no decision looked at sensitive values"}
-        yield Outcome(_MEASURE, None, details=facts)
+        yield Outcome(_MEASURE, None, details=facts, public=True)
         return
     if why or evidence.replay is None or evidence.one_to_one_edges is None:
         yield Outcome(_MEASURE, None, details={"not_played": why})

@@ -53,12 +53,12 @@ def intersection(view: View, evidence: Evidence) -> Iterator[Outcome]:
     series = evidence.series
     if series is None:
         why = "no earlier release of the same people is given (--earlier)"
-        yield Outcome(_FEWEST, None, details={"not_played": why})
+        yield Outcome(_FEWEST, None, details={"not_played": why}, public=True)
         return
     shared = _shared_columns(series)
     if not shared:
         why = "the releases share no column that is published unchanged"
-        yield Outcome(_FEWEST, None, details={"does_not_apply": why})
+        yield Outcome(_FEWEST, None, details={"does_not_apply": why}, public=True)
         return
     known = _Known.of(series, shared)
     yield from _play(view, evidence, known, known.by_containment(view.seed), "by containment")

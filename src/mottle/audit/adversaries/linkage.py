@@ -45,6 +45,7 @@ def linkage(view: View, evidence: Evidence) -> Iterator[Outcome]:
         k,
         None if k is None else fewest >= k,
         {**view.sampling_facts(), **_risks(view, matches, 1 / k if k else _THRESHOLD)},
+        public=True,
     )
     if evidence.one_to_one_edges is not None:
         records = np.arange(view.records, dtype=np.int32)

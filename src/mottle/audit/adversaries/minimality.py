@@ -61,14 +61,14 @@ def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
     decided = "" if made is None else made.decides_by or ""
     if evidence.guarantee is None or made is None:
         why = "the release does not say which method made it"
-        yield Outcome(_MEASURE, None, details={"not_played": why})
+        yield Outcome(_MEASURE, None, details={"not_played": why}, public=True)
     elif not evidence.guarantee.about_values:
         yield _does_not_apply("no decision looked at sensitive values")
     elif decided != DecidesBy.BOTH:
         yield _does_not_apply(decided or "no decision is declared to have looked at both")
     elif made.name not in VARIATIONS:
         facts = {**_declared(made), "not_played": "the adversary 'decision' plays it"}
-        yield Outcome(_MEASURE, None, details=facts)
+        yield Outcome(_MEASURE, None, details=facts, public=True)
     elif evidence.subgraph is None:
         facts = {**_declared(made), "not_played": "needs the private link file"}
         yield Outcome(_MEASURE, None, details=facts)
@@ -77,7 +77,7 @@ def minimality(view: View, evidence: Evidence) -> Iterator[Outcome]:
 
 
 def _does_not_apply(why: str) -> Outcome:
-    return Outcome(_MEASURE, None, details={"does_not_apply": why})
+    return Outcome(_MEASURE, None, details={"does_not_apply": why}, public=True)
 
 
 def _declared(made: MethodFacts) -> dict[str, Any]:

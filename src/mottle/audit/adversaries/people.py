@@ -39,7 +39,7 @@ def people(view: View, evidence: Evidence) -> Iterator[Outcome]:
     whose, k = view.whose, evidence.k
     if whose is None:
         why = "no column says whose row it is, so every row is taken for a person"
-        yield Outcome(_FEWEST, None, details={"does_not_apply": why})
+        yield Outcome(_FEWEST, None, details={"does_not_apply": why}, public=True)
         return
     counted = _people_behind(view, whose, max(k or 0, _ENOUGH))
     fewest = int(counted.min())
@@ -49,9 +49,11 @@ def people(view: View, evidence: Evidence) -> Iterator[Outcome]:
         "records_of_one_person": float(np.mean(counted <= 1)),
         "records_with_too_few": float(np.mean(counted < (k or 2))),
     }
-    yield Outcome(_FEWEST, fewest, k, None if k is None else fewest >= k, facts)
+    passed = None if k is None else fewest >= k
+    yield Outcome(_FEWEST, fewest, k, passed, facts, public=True)
     if evidence.subgraph is None:
-        yield Outcome(_SHARE, None, details={"not_played": "needs the private link file"})
+        why = "needs the private link file"
+        yield Outcome(_SHARE, None, details={"not_played": why}, public=True)
         return
     yield from _along_links(evidence.subgraph, whose, k, view.seed)
 
@@ -68,7 +70,7 @@ def _along_links(
         "records_beyond": float(np.mean(share > (allowed or 1.0) + 1e-9)),
         "mean_share": float(share.mean()),
     }
-    yield Outcome(_SHARE, highest, allowed, passed, facts)
+    yield Outcome(_SHARE, highest, allowed, passed, facts, public=True)
     right: BoolArray = guess == of_original[edges.truth]
     limit = np.full(len(right), 1 / k if k else float(share.mean()))
     accuracy = judge(right, limit, edges.clusters[edges.truth])

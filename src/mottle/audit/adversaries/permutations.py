@@ -48,7 +48,7 @@ def permutations(view: View, evidence: Evidence) -> Iterator[Outcome]:
         return
     if draw == "apart":
         why = "the sensitive values are in a second table, and nothing is drawn"
-        yield Outcome(_MEASURE, None, details={"does_not_apply": why})
+        yield Outcome(_MEASURE, None, details={"does_not_apply": why}, public=True)
         return
     if subgraph.edges.centres is None:
         why = "the link file does not say around whom each record was generalized"

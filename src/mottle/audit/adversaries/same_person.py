@@ -43,7 +43,8 @@ def same_person(view: View, evidence: Evidence) -> Iterator[Outcome]:
     elif not unchanged or view.release.sensitive is not None:
         why = "no column is published as it is beside the generalized ones"
     if why:
-        yield Outcome(_MEASURE.format("unchanged", "s"), None, details={"does_not_apply": why})
+        measure = _MEASURE.format("unchanged", "s")
+        yield Outcome(measure, None, details={"does_not_apply": why}, public=True)
         return
     assert view.whose is not None
     for role in (Role.INSENSITIVE, Role.SENSITIVE):

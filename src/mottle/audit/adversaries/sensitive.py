@@ -103,7 +103,8 @@ def _by_shares(
     }
     if not attribute.capped:
         highest = float(measured[:, SHARE].max())
-        return Outcome(f"{name}: highest share among a person's matches", highest, details=facts)
+        measure = f"{name}: highest share among a person's matches"
+        return Outcome(measure, highest, details=facts, public=True)
     ratios = measured[:, RATIO]
     beyond = int(np.count_nonzero(ratios > 1 + _ROUNDING))
     facts["people_beyond_cap" if matches.startswith("edges") else "groups_beyond_cap"] = beyond
@@ -114,6 +115,7 @@ def _by_shares(
         1,
         beyond == 0,
         facts,
+        public=True,
     )
 
 

@@ -39,7 +39,8 @@ def unchanged(view: View, evidence: Evidence) -> Iterator[Outcome]:
     if view.release.sensitive is not None:
         why = "two tables publish quasi-identifiers exactly, so there is nothing to narrow"
     if why:
-        yield Outcome("right guesses by unchanged columns", None, details={"does_not_apply": why})
+        measure, facts = "right guesses by unchanged columns", {"does_not_apply": why}
+        yield Outcome(measure, None, details=facts, public=True)
         return
     found = measure_unchanged(evidence.original, roles, known)
     own: dict[str, object] = {

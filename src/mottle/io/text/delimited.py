@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from mottle.io.text.encodings import (
     utf8_sample,
     whole_content,
 )
+from mottle.io.text.two_readings import TwoReadings
 from mottle.io.text.type_inference import blank_out, infer_type
 from mottle.schema.reading import ReadOptions
 
@@ -49,6 +51,8 @@ __all__ = [
     "spans_lines",
     "with_types",
 ]
+
+_logger = logging.getLogger(__name__)
 
 SAMPLE_RECORDS = 200  # that detection looks at
 BLOCK_BYTES = 1 << 22  # of pyarrow's parser; one record has to fit into a block
@@ -143,7 +147,14 @@ def read_delimited(
         date_format=tuple(date_format),
     )
     table = read_cells(path, options).table
-    return with_types(table, options) if typed else table
+    if not typed:
+        return table
+    readings = TwoReadings(options)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        readings.look_at(name, column)
+    for warning in readings.warnings():
+        _logger.warning("%s", warning)
+    return with_types(table, options)
 
 
 def read_cells(path: Path, options: ReadOptions) -> TextCells:

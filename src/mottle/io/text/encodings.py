@@ -46,6 +46,7 @@ BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
 GUESSED_ENCODINGS = [
     *("cp1252", "iso8859_15", "latin_1", "cp1250", "iso8859_2", "cp1251", "koi8_r", "iso8859_5"),
     *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
+    *("gb18030", "big5", "cp932", "euc_jp", "cp949"),
 ]
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))

@@ -68,7 +68,8 @@ def plain_numbers(
     Returns
     -------
     pyarrow.ChunkedArray or None
-        The numbers as text; None if a cell is no number of this notation.
+        The numbers as text; None if a cell is no number of this notation: it has a leading plus
+        sign or zero, as telephone numbers have, or separators where no group ends.
 
     Examples
     --------
@@ -76,10 +77,12 @@ def plain_numbers(
     ['1250.5', '7', None]
     >>> plain_numbers(pa.chunked_array([["1.5"]]), ",", None) is None
     True
+    >>> plain_numbers(pa.chunked_array([["+4915", "0150"]]), ",", None) is None
+    True
     """
     mark = decimal or "."
-    grouped = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
-    pattern = rf"^[+-]?(?:{grouped}\d+)(?:{re.escape(mark)}\d+)?$"
+    grouped = "" if thousands is None else rf"[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+|"
+    pattern = rf"^-?(?:{grouped}0|[1-9]\d*)(?:{re.escape(mark)}\d+)?$"
     if not pc.all(pc.match_substring_regex(cells, pattern)).as_py():
         return None
     if thousands is not None:

@@ -3,6 +3,7 @@
 A column of numbers has a type only if the release would print every cell as it was written, apart
 from spaces around it: whole numbers (``-5``, not ``+5`` or ``007``), numbers in their shortest
 notation (``2.5``, not ``2.50``), or numbers that all have the same number of decimals (``250.00``).
+In another notation the same holds apart from its marks: ``1.250,50`` is printed as ``1250.50``.
 Points in time are the exception: they are known by ISO 8601 and printed in one notation.
 """
 
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from mottle.io.text.notation import check_marks, date_formats, dates_in, plain_numbers
 from mottle.schema.reading import ReadOptions
 
-__all__ = ["Attempt", "blank_out", "infer_type", "possible_types", "single_types"]
+__all__ = ["Attempt", "blank_out", "infer_type", "number_types", "possible_types", "single_types"]
 
 _PLAIN_NOTATION = ReadOptions()
 PROBED_CELLS = 500  # of a column, tried before all of them
@@ -131,28 +132,51 @@ def single_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
     list of Attempt
         In the order in which `infer_type` tries them.
     """
-    attempts = _attempts(options)
-    for several, single in (
-        (_decimals, [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]),
-        (_dates_and_times, [partial(_cast, kind=kind) for kind in _TIMES]),
-    ):
-        if several in attempts:
-            at = attempts.index(several)
-            attempts[at : at + 1] = single
-    return attempts
+    return [single for attempt in _attempts(options) for single in _singles(attempt)]
+
+
+def number_types(options: ReadOptions = _PLAIN_NOTATION) -> list[Attempt]:
+    """Return one attempt for every type of numbers.
+
+    Parameters
+    ----------
+    options : ReadOptions
+        How numbers are written.
+
+    Returns
+    -------
+    list of Attempt
+        In the order in which `infer_type` tries them.
+    """
+    return [single for attempt in _number_attempts(options) for single in _singles(attempt)]
+
+
+def _singles(attempt: Attempt) -> list[Attempt]:
+    """One attempt for every type that an attempt may find."""
+    if attempt is _decimals:
+        return [partial(_fixed, scale=scale) for scale in range(1, MOST_DECIMALS + 1)]
+    if attempt is _dates_and_times:
+        return [partial(_cast, kind=kind) for kind in _TIMES]
+    if isinstance(attempt, partial) and attempt.func is _in_notation:
+        singles = _singles(attempt.keywords["attempt"])
+        return [partial(attempt, attempt=single) for single in singles]
+    return [attempt]
 
 
 def _attempts(options: ReadOptions) -> list[Attempt]:
-    """All attempts for a notation; other marks than a decimal point replace it."""
+    """All attempts for a notation."""
+    dates = (partial(dates_in, how=how) for how in date_formats(options.date_format))
+    return [*_number_attempts(options), _booleans, _dates_and_times, *dates]
+
+
+def _number_attempts(options: ReadOptions) -> list[Attempt]:
+    """Attempts for numbers; other marks than a decimal point replace it."""
     check_marks(options.decimal, options.thousands)
-    attempts = list(ATTEMPTS)
-    if options.decimal not in (None, ".") or options.thousands is not None:
-        at = attempts.index(_floats)
-        attempts[at : at + 2] = [
-            partial(_in_notation, options=options, attempt=_integers),
-            partial(_in_notation, options=options, attempt=_any_numbers),
-        ]
-    return [*attempts, *(partial(dates_in, how=how) for how in date_formats(options.date_format))]
+    plain: list[Attempt] = [_integers, _floats, _decimals]
+    if options.decimal in (None, ".") and options.thousands is None:
+        return plain
+    marked = (partial(_in_notation, options=options, attempt=attempt) for attempt in plain)
+    return [_integers, *marked]
 
 
 def _in_notation(
@@ -161,14 +185,6 @@ def _in_notation(
     """Try numbers that are written with other marks; the release prints them with a point."""
     plain = plain_numbers(cells, options.decimal, options.thousands)
     return None if plain is None else attempt(plain)
-
-
-def _any_numbers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Refuse leading zeros, whole numbers that a double may round, infinities and NaN."""
-    typed = _cast(cells, pa.float64())
-    if typed is None or _any_matches(cells, r"^[+-]?(?:0[0-9]|[0-9]{16,}$)"):
-        return None
-    return None if pc.any(pc.invert(pc.is_finite(typed))).as_py() else typed
 
 
 def _integers(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -217,8 +233,6 @@ MOST_DECIMALS = 18
 _TIMES = [pa.date32()] + [
     pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")
 ]
-
-ATTEMPTS: tuple[Attempt, ...] = (_integers, _floats, _decimals, _booleans, _dates_and_times)
 
 
 def _prints_back(cells: pa.ChunkedArray, typed: pa.ChunkedArray) -> bool:

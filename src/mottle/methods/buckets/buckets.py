@@ -263,7 +263,16 @@ def known_from_wave(
     association, evidence = unknown.fitted_to_wave(codes, tables)
     seen = np.bincount(demand.values[wave], minlength=len(tier.counts))
     size = int(tier.counts.sum())
-    known = Knowledge(columns, values_of(demand), tier.buckets, size, association, evidence, seen)
+    known = Knowledge(
+        columns,
+        values_of(demand),
+        tier.buckets,
+        size,
+        association,
+        evidence,
+        seen,
+        demand.known_records,
+    )
     return known, codes
 
 

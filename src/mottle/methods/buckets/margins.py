@@ -5,7 +5,9 @@ number that it does put there varies for three reasons: chance (n·f·(1 − f))
 effects, which shrinks with what has been seen; and effects that differ from node to node, the more
 the smaller nodes are: by a standard deviation *spread* for every halving, on the scale of log-odds.
 The spread of a column is not known in advance. It is learned, from the first wave and from the cuts
-that have been made, beginning with one prior for all columns of all tables.
+that have been made, beginning with one prior for all columns of all tables. Whatever was learned, a
+code may behave otherwise in a single node (an interaction of columns), so a share of `_SURPRISES`
+of all cuts is expected to have a wide spread.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _USUAL_SPREAD = 0.08
 _PRIOR_CUTS = 4.0  # how many observations the prior is worth
 _MOST_SHARED = 12.0  # how many observations of other codes a code's spread may rest on
 _OUTLIERS = 0.03  # share of codes whose spread has nothing to do with that of others
+_SURPRISES = 0.01  # share of cuts in which a code differs from what its other cuts have shown
 _WIDE = np.where(_SPREADS >= 0.5, 1.0, 0.0) / (_SPREADS >= 0.5).sum()
 _TAIL = 4.0  # degrees of freedom of what codes share, so that one outlier does not decide
 _LEAST_SHARE = 1e-3  # predicted shares are kept away from 0 and 1 by this much
@@ -80,7 +83,8 @@ class Margins:
         before = np.log((1 - _OUTLIERS) * usual + _OUTLIERS * _WIDE)
         found = before[:, None, :] + self._own
         found = np.exp(found - found.max(axis=2, keepdims=True))
-        return np.asarray(found / found.sum(axis=2, keepdims=True))
+        found /= found.sum(axis=2, keepdims=True)
+        return np.asarray((1 - _SURPRISES) * found + _SURPRISES * _WIDE)
 
 
 def depth_of(size: int, records: int) -> float:

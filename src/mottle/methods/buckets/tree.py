@@ -31,7 +31,7 @@ from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
-_SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
+_SPENDING = 0.4  # part of the risk left to a node's records that one cut may take
 _SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
 _SCOPES = 8  # groups of records that may be cut by themselves
@@ -122,6 +122,7 @@ class Knowledge:
     association: Association
     wave: WaveEvidence
     seen: Int64Array  # [values]: records of the first wave
+    known_records: int  # how many others one known record may give away
 
     def __post_init__(self) -> None:
         codes = len(self.values.caps)
@@ -308,7 +309,8 @@ class Knowledge:
             orders = list(present[by_risk].T)
         elif not whole:
             orders.append(present[::-1])
-        density = _DENSITY * expected_loss(self.buckets, node.size)
+        together = min(node.size, self.buckets * (self.known_records + 1))
+        density = _DENSITY * expected_loss(self.buckets, together)
         for codes in orders:
             held, weight = records[codes].astype(np.float64), predicted[codes]
             sizes = np.cumsum(held)

@@ -31,6 +31,7 @@ from mottle.pipeline.certify import (
     method_facts,
     protected_values,
     warn_about,
+    warn_about_text,
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
@@ -199,6 +200,7 @@ def drive(
             people is not None and people.repeated,
         )
         warn_about(survey.unchanged)
+        warn_about_text(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
@@ -277,7 +279,12 @@ def _totals(
     """Count how often values occur, as in memory; None for each column without totals."""
     if not settings.totals:
         return (None,) * len(codec.domains)
-    return survey.totals(codec.domains, least_total(demand))
+    return survey.totals(codec.domains, least_total(demand, _most_rows(survey, codec.schema)))
+
+
+def _most_rows(survey: DomainSurvey, schema: Schema) -> int:
+    """The number of rows of the person who has most."""
+    return 1 if schema.person is None else survey.repeats[0].most
 
 
 def _single_combinations(codec: RowCodec) -> tuple[Int64Array, Int64Array]:
@@ -379,7 +386,9 @@ def _certify(
         protected=protected_values(codec.schema),
         notes=(*survey.notes, *column_notes(codec.domains)),
         seconds=clock.seconds,
-        least_total=least_total(plan.demand) if settings.totals else None,
+        least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
+        if settings.totals
+        else None,
         unchanged=survey.unchanged,
         unit=unit_facts(
             codec.schema,

@@ -52,12 +52,14 @@ from mottle.pipeline.spark.tasks import (
     publish_chunk,
     publish_wave,
     published_fields,
+    spell_people,
 )
 from mottle.pipeline.unit import Repeats, columns_to_count
 from mottle.release.certificate import EngineFacts
 from mottle.schema.model import Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.csprng import Secret
+from mottle.utils.person_names import check_names_people
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -265,19 +267,24 @@ class SparkEngine:
                 survey.rows = int(times.sum())
             else:
                 survey.add_counts(column.name, values, times)
-        survey.repeats = tuple(self._repeats(name) for name in to_count)
+        survey.repeats = tuple(self._repeats(name, schema.person) for name in to_count)
         self.types, self.rows = survey.types, survey.rows
         return survey
 
-    def _repeats(self, name: str) -> Repeats:
-        """Count the different values of a column, and how often the most frequent one occurs."""
+    def _repeats(self, name: str, person: str | None) -> Repeats:
+        """Count the different values of a column, and how often the most frequent one occurs.
+
+        Of the person column, variants in spelling are one value.
+        """
         from pyspark.sql import functions as sql
 
-        column = sql.col(named(name))
+        column, rows = sql.col(named(name)), self.df
+        if name == person:
+            check_names_people(name, arrow_schema(rows).field(name).type, "--person")
+            fields = spark_schema(pa.schema([(name, pa.string())]))
+            rows = rows.select(column).mapInArrow(partial(spell_people, name), fields)
         counted = (
-            self.df.where(column.isNotNull())
-            .groupBy(column)
-            .agg(sql.count(sql.lit(1)).alias(_TIMES))
+            rows.where(column.isNotNull()).groupBy(column).agg(sql.count(sql.lit(1)).alias(_TIMES))
         )
         times = sql.col(named(_TIMES))
         found = counted.agg(sql.sum(times), sql.count(times), sql.max(times)).first()

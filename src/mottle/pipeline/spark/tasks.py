@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mottle.encoding.people import named_people
 from mottle.io.normalize import normalize
 from mottle.methods.buckets.partitioned.shares import RegionRows, RowShare
 from mottle.pipeline.chunked.chunk import CHUNK, ChunkedPlan, RowCodec
@@ -36,6 +37,13 @@ def code_rows(codec: RowCodec, types: pa.Schema, secret: Secret, batches: Batche
         rows = normalize(pa.Table.from_batches([batch])).cast(types)
         tiebreak = mine.part("batch", number).numbers(rows.num_rows)
         yield from codec.code(rows, tiebreak).to_batches()
+
+
+def spell_people(column: str, batches: Batches) -> Batches:
+    """Give variants in spelling of a person one name."""
+    for batch in batches:
+        names = named_people(normalize(pa.Table.from_batches([batch])).column(column), column)
+        yield from pa.table({column: names}).to_batches()
 
 
 def add_place(batches: Batches) -> Batches:

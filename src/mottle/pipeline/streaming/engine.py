@@ -373,6 +373,7 @@ class StreamingEngine:
             memory=(self.memory - BASE_BYTES) // 2,
             threads=parallel.thread_count(),
             folder=self.stage,
+            person=schema.person,
         )
         step = -(-source.rows // MOST_ROWS)
         for table in source.read():

@@ -9,7 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.errors import StorageError
+from mottle.encoding.people import named_people
+from mottle.errors import MottleError, StorageError
 from mottle.pipeline.unit import Repeats
 
 
@@ -21,6 +22,7 @@ def count_values(
     memory: int,
     threads: int,
     folder: Path,
+    person: str | None = None,
 ) -> tuple[Repeats, ...]:
     """Count the different values of some columns, and how often the most frequent one occurs.
 
@@ -38,6 +40,8 @@ def count_values(
         The number of threads.
     folder : Path
         For what does not fit into memory.
+    person : str, optional
+        The one of the columns that says whose row it is: variants in spelling are one person.
 
     Returns
     -------
@@ -46,19 +50,33 @@ def count_values(
 
     Raises
     ------
+    MottleError
+        The person column does not name people.
     StorageError
         DuckDB cannot count, for instance because the disk is full.
     """
     if not columns:
         return ()
     names = [f"c{place}" for place in range(len(columns))]
-    plain = [_plain(types.field(name).type) for name in columns]
+    plain = [pa.string() if name == person else _plain(types.field(name).type) for name in columns]
     fields = pa.schema(list(zip(names, plain, strict=True)))
 
+    refused: list[MottleError] = []  # DuckDB would raise another error in its place
+
     def selected() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from selected_columns()
+        except MottleError as error:
+            refused.append(error)
+            raise
+
+    def selected_columns() -> Iterator[pa.RecordBatch]:
         for table in batches:
             cells = [
-                pc.cast(table.column(name), kind) for name, kind in zip(columns, plain, strict=True)
+                named_people(table.column(name), name)
+                if name == person
+                else pc.cast(table.column(name), kind)
+                for name, kind in zip(columns, plain, strict=True)
             ]
             yield from pa.Table.from_arrays(cells, schema=fields).to_batches()
 
@@ -80,6 +98,8 @@ def count_values(
                 f" GROUP BY GROUPING SETS ({sets})) WHERE {present} GROUP BY which"
             ).fetchall()
         except duckdb.Error:
+            if refused:
+                raise refused[0] from None
             raise StorageError(
                 f"Counting the values of identifying columns failed in {folder}.",
                 "Check the free space there, or give more --memory.",

@@ -267,7 +267,14 @@ def test_the_top_of_the_tree_is_the_same_when_values_change_places_inside_leaves
     unknown = Association.unknown(wave.columns, wave.codes, table.demand.counts)
     association, evidence = unknown.fitted_to_wave(wave.codes, wave.tables)
     known = Knowledge(
-        wave.columns, values_of(table.demand), 3, ROWS, association, evidence, tier.known.seen
+        wave.columns,
+        values_of(table.demand),
+        3,
+        ROWS,
+        association,
+        evidence,
+        tier.known.seen,
+        table.demand.known_records,
     )
     codes = Codes(table.codes.domains, table.codes.matrix[rest])
     tree = CutTree()

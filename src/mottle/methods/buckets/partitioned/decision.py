@@ -235,6 +235,7 @@ def _decide_tier(
             association,
             evidence,
             seen,
+            demand.known_records,
         )
         profiles = wave.profiles
         _grow_top(known, tree, line, largest)

@@ -1,0 +1,203 @@
+"""Options that say what the columns of a table are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from mottle.cli._option_groups import COLUMNS, OptionGroup
+from mottle.errors import UsageError
+from mottle.utils.lazy import lazy_module
+from mottle.utils.option_values import as_names, as_number, as_pairs, as_whole
+
+if TYPE_CHECKING:
+    from mottle.schema import model
+else:
+    model = lazy_module("mottle.schema.model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions(OptionGroup):
+    """Roles and kinds of the columns: a mottle.toml, or lists of names and COLUMN=VALUE pairs."""
+
+    panel: ClassVar[str] = COLUMNS
+    required: ClassVar[bool] = True
+
+    schema_file: Annotated[
+        Path | None, typer.Option("--schema", help="mottle.toml with the columns.")
+    ] = None
+    qi: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Quasi-identifiers: a,b,c.")
+    ] = None
+    sensitive: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Sensitive columns: a,b.")
+    ] = None
+    id_: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="NAMES", help="Identifying columns, removed: a,b."),
+    ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The column that says whose row it is, removed: k counts people."
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What is protected: row, although people may have several; or person.",
+            metavar="WORD",
+        ),
+    ] = None
+    per_person: Annotated[
+        str | None,
+        typer.Option(
+            help="With --person: aggregate, to make one row of all rows of a person.",
+            metavar="WORD",
+        ),
+    ] = None
+    insensitive: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Insensitive columns: a,b.")
+    ] = None
+    rest: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="Role of all columns not named.")
+    ] = None
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help="Such as number, category or prefix: docs/guide.md. Repeatable.",
+        ),
+    ] = None
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Weight of its loss. Repeatable."),
+    ] = None
+    order: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUES", help="Its values from lowest to highest: a,b,c. Repeatable."
+        ),
+    ] = None
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=FILE", help="A hierarchy in ARX's layout. Repeatable."),
+    ] = None
+    separator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=TEXT",
+            help="What separates the items of sets that are text: ';'. Repeatable.",
+        ),
+    ] = None
+    breaks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBERS",
+            help="Where bins of a sensitive number begin: 20,50. Repeatable.",
+        ),
+    ] = None
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=INTEGER",
+            help="Number of quantile bins of a sensitive number. Repeatable.",
+        ),
+    ] = None
+
+    @property
+    def lists(self) -> dict[str, list[str] | None]:
+        """The options that name columns, as they are typed, with their values."""
+        return {
+            "--qi": self.qi,
+            "--sensitive": self.sensitive,
+            "--id": self.id_,
+            "--person": None if self.person is None else [self.person],
+            "--insensitive": self.insensitive,
+            "--kind": self.kind,
+            "--weight": self.weight,
+            "--order": self.order,
+            "--hierarchy": self.hierarchy,
+            "--separator": self.separator,
+            "--breaks": self.breaks,
+            "--bins": self.bins,
+        }
+
+    @property
+    def given(self) -> bool:
+        """Whether any option about columns is given."""
+        lists = any(self.lists.values())
+        others = (self.schema_file, self.rest, self.unit, self.per_person)
+        return lists or any(value is not None for value in others)
+
+    @cached_property
+    def schema(self) -> model.Schema:
+        """The schema from a file, or from lists of columns and COLUMN=VALUE options."""
+        named = [option for option, values in self.lists.items() if values]
+        if self.schema_file is not None:
+            if named:
+                raise UsageError(
+                    f"{named[0]} and --schema cannot be combined.",
+                    f"Put the column into {self.schema_file}.",
+                )
+            schema = model.Schema.read(self.schema_file)
+            schema = schema if self.rest is None else schema.with_rest(self.rest)
+            return schema.with_unit(self.unit, self.per_person)
+        if not self.qi:
+            raise UsageError(
+                "No quasi-identifiers (columns that an adversary may know) are named.",
+                "Name them with --qi a,b,c, or give --schema FILE"
+                " ('mottle inspect DATA' writes one).",
+            )
+        return model.Schema.of(
+            quasi_identifying=as_names(self.qi),
+            sensitive=as_names(self.sensitive),
+            identifying=as_names(self.id_),
+            insensitive=as_names(self.insensitive),
+            person=self.person,
+            unit=self.unit,
+            per_person=self.per_person,
+            rest=self.rest,
+            kinds=as_pairs("--kind", self.kind),
+            weights={
+                name: as_number("--weight", name, value)
+                for name, value in as_pairs("--weight", self.weight).items()
+            },
+            orders={
+                name: value.split(",") for name, value in as_pairs("--order", self.order).items()
+            },
+            hierarchies={**as_pairs("--hierarchy", self.hierarchy)},
+            separators={
+                name: "\t" if value == "\\t" else value
+                for name, value in as_pairs("--separator", self.separator).items()
+            },
+            breaks={
+                name: [as_number("--breaks", name, part) for part in value.split(",")]
+                for name, value in as_pairs("--breaks", self.breaks).items()
+            },
+            bins={
+                name: as_whole("--bins", name, value)
+                for name, value in as_pairs("--bins", self.bins).items()
+            },
+        )
+
+    def check(self) -> None:
+        """Raise an error if the columns are wrong."""
+        if self.required or self.given:
+            _ = self.schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalColumnOptions(ColumnOptions):
+    """Columns of a release that usually describes them itself."""
+
+    required: ClassVar[bool] = False
+
+    schema_file: Annotated[
+        Path | None,
+        typer.Option("--schema", help="mottle.toml; needed for other tools' releases and bins."),
+    ] = None

@@ -1,0 +1,65 @@
+"""Options that commands take by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, SCALE
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, Parquet or Arrow file; or a database: postgresql://…, or an SQLite or"
+        " DuckDB file, with --table or --query."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of a text file.", show_default="detected", rich_help_panel=DATA),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds for improving the result.",
+        show_default="until it gains little",
+        rich_help_panel=EFFORT,
+    ),
+]
+Private = Annotated[
+    Path | None,
+    typer.Option(help="Also write the owner's secret link file here.", rich_help_panel=OUTPUT),
+]
+WithExamples = Annotated[
+    bool,
+    typer.Option(
+        "--report-examples",
+        help="Show ten rows before and after in the internal report.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Where the private folder for intermediate rows is made.",
+        show_default="$MOTTLE_WORK, the user's cache or the temporary folder",
+        rich_help_panel=SCALE,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=OUTPUT)
+]
+AnotherDraw = Annotated[
+    bool,
+    typer.Option(
+        "--another-draw",
+        help="With --overwrite: the earlier release was never published.",
+        rich_help_panel=OUTPUT,
+    ),
+]
