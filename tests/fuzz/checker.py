@@ -36,8 +36,6 @@ FILES = {
 }
 TINY = 1e-9
 
-csv.field_size_limit(1 << 30)
-
 
 class Wrong(AssertionError):  # noqa: N818 - what is wrong is the release
     """A release is not what it has to be."""
@@ -236,7 +234,11 @@ class Folder:
             for described in table.schema
         }
         content = (folder / "release.csv").read_bytes().decode("utf-8")
-        texts = list(csv.reader(io.StringIO(content, newline=""), strict=True))
+        before = csv.field_size_limit(1 << 30)  # of all readers in this process
+        try:
+            texts = list(csv.reader(io.StringIO(content, newline=""), strict=True))
+        finally:
+            csv.field_size_limit(before)
         return cls(certificate, table, facts, texts)
 
     def text_of(self, name: str) -> list[str]:
