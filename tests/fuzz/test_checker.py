@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import checker
@@ -247,3 +248,19 @@ def test_items_of_a_csv_file_are_compared_as_they_are_printed(
     assert covers(cell, key(text))
     assert not covers({**cell, "base": others}, key(text))
     assert not covers(cell, None)
+
+
+@pytest.mark.parametrize("invariant", [1, 2, 3, 4, 5])
+def test_check_that_failed_is_accepted_only_for_caps_of_an_unsafe_draw(
+    folder: Path, invariant: int
+) -> None:
+    checks = json.loads((folder / "out" / "certificate.json").read_text())["checks"]
+    seal(folder, checks=[{**check, "passed": check["invariant"] != invariant} for check in checks])
+    with pytest.raises(Wrong, match="checks that failed"):
+        check(folder)
+    unsafe = replace(ASKED, unsafe=True)
+    if invariant == checker.CAPS:
+        check(folder, unsafe)
+    else:
+        with pytest.raises(Wrong, match="checks that failed"):
+            check(folder, unsafe)
