@@ -7,7 +7,7 @@ DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check tools postgresql format bench clean
+.PHONY: demo test check tools postgresql format bench fuzz clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
@@ -62,6 +62,10 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/startup.py
+
+# 10,000 tables, 2,000 inputs of sets, 1,000 hostile folders and files, 300 kills: about two hours.
+fuzz: $(DEVELOP) $(KERNELS) postgresql
+	$(BIN)/python benchmarks/fuzz.py
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

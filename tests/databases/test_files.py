@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,19 @@ def test_a_file_that_cannot_be_opened_is_an_error_of_ours(
     with pytest.raises(MottleError):
         mottle.write_database(release, f"{database.name}:///{tmp_path}/folder.db", "open")
     assert (tmp_path / "folder.db").is_dir()
+
+
+def test_link_that_leads_nowhere_is_not_removed(database: LiveDatabase, release: Release) -> None:
+    """What a failed run removes is the file that it made, and no link of the user."""
+    assert database.file is not None
+    database.file.symlink_to(database.file.parent / "missing" / "store")
+    with pytest.raises(MottleError):
+        mottle.write_database(release, database.url, "open")
+    assert database.file.is_symlink()
+
+
+def test_pipe_is_refused_and_not_waited_for(database: LiveDatabase, release: Release) -> None:
+    assert database.file is not None
+    os.mkfifo(database.file)
+    with pytest.raises(StorageError, match="is not a file"):
+        mottle.write_database(release, database.url, "open")

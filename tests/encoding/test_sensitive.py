@@ -150,3 +150,11 @@ def test_values_are_counted_as_they_are_published_whatever_kind_the_column_has()
     assert seen.counts.tolist() == [1, 2, 1]
     counted = count_values(pa.array(times[:2]), np.array([5, 7]), schema.columns[0])
     assert counted.counts.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+def test_numbers_that_no_float_holds_have_bins(kind: pa.DataType) -> None:
+    pay = pa.array([1, 2, 2**62 + 1, 2**62 + 3], kind)
+    for options in ({"bins": {"pay": 2}}, {"breaks": {"pay": [1000.0]}}):
+        (values,) = encode_sensitive(pa.table({"pay": pay}), schema_of("pay", **options))
+        assert values.counts.tolist() == [2, 2]

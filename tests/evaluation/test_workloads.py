@@ -128,3 +128,11 @@ def test_an_empty_cell_diverges_without_end_unless_it_is_filled() -> None:
     assert filled == pytest.approx(0.5 * math.log(1 / 2) + 0.5 * math.log(1 / 0.5))
     with pytest.raises(UsageError, match="no level 2"):
         cube_divergence(original, synthetic, ["x"], "s", 2)
+
+
+def test_whole_numbers_of_more_than_64_bits_are_queried() -> None:
+    """The report counts over columns that reach from one end of a type to the other."""
+    ends = [-(2**63), 2**63 - 1]
+    for where in random_counts(pa.table({"x": ends}), ["x"], None, conditions=1, number=20):
+        low, high = where["x"]
+        assert ends[0] <= low <= high <= ends[1]

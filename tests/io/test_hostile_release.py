@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from mottle import DataError, KAnonymity, MottleError, Schema, anonymize, anonymize_sets
+from mottle import (
+    DataError,
+    KAnonymity,
+    LDiversity,
+    MottleError,
+    Schema,
+    anonymize,
+    anonymize_sets,
+    read_set_release,
+)
 from mottle.cli.app import app
 from mottle.hierarchy.tree import Hierarchy
 from mottle.io.link_file import LinkFile
@@ -300,6 +310,57 @@ def test_link_files_that_lead_outside_the_release_are_refused(tmp_path: Path) ->
     pq.write_table(pa.table({"published": ["x"], "original": [0], "true": [True]}), file)
     with pytest.raises(DataError, match="not a private link file"):
         LinkFile(file).true_originals(1, 5)
+
+
+def seal(folder: Path) -> None:
+    """State the checksums of changed files on the certificate."""
+    certificate = json.loads((folder / "certificate.json").read_text())
+    for name in certificate["sha256"]:
+        certificate["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+
+
+def test_link_files_with_a_column_twice_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "links.parquet"
+    names = ["published", "original", "true", "true"]
+    pq.write_table(pa.table([pa.array([0]), pa.array([0]), *[pa.array([True])] * 2], names), file)
+    with pytest.raises(DataError, match="not a private link file"):
+        LinkFile(file)
+
+
+def test_release_of_sets_with_a_column_twice_is_refused(saved: dict[str, Path], tmp_path) -> None:
+    folder = shutil.copytree(saved["sets"], tmp_path / "twice")
+    path = folder / "release.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(table.schema.field(0), table.column(0)), path)
+    seal(folder)
+    with pytest.raises(DataError, match="does not fit its certificate"):
+        read_set_release(folder)
+
+
+def test_release_with_a_column_twice_is_refused(folder: Path) -> None:
+    path = folder / "release.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(table.schema.field(0), table.column(0)), path)
+    seal(folder)
+    with pytest.raises(DataError, match="two columns with one name"):
+        load_any_release(folder)
+
+
+@pytest.mark.parametrize("counts", [2**31 - 1, 0, -1, 2, None])
+def test_counts_that_are_not_those_of_the_records_are_refused(tmp_path: Path, counts) -> None:
+    """A report would otherwise make as many values as they say."""
+    table = pa.table({"age": list(range(8)), "ill": ["flu", "gout"] * 4})
+    schema = Schema.of(quasi_identifying=["age"], sensitive=["ill"])
+    anonymize(table, schema, LDiversity(2), method="anatomy", seed=1).save(tmp_path / "out")
+    path = tmp_path / "out" / "sensitive.parquet"
+    values = pq.read_table(path)
+    field, last = values.schema.field("count"), values.num_columns - 1
+    changed = pa.array([counts, *values.column("count").to_pylist()[1:]], field.type)
+    pq.write_table(values.set_column(last, field, changed), path)
+    seal(tmp_path / "out")
+    with pytest.raises(DataError, match="counts other values"):
+        load_any_release(tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", ["release.parquet", "certificate.json"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -66,3 +67,25 @@ def test_a_damaged_history_is_refused(people, tmp_path: Path) -> None:
         pq.write_table(broken, tmp_path / "broken")
         with pytest.raises(DataError, match="is not a private link file"):
             read_links(tmp_path / "broken")
+
+
+def test_links_that_are_no_graph_are_refused(people, tmp_path: Path) -> None:
+    """Whatever a link file holds, a further release that continues it gets a named error."""
+    release = mottle.anonymize(people, SCHEMA, KAnonymity(4), method="nh", same="person_id", seed=1)
+    release.save(tmp_path / "release", private=tmp_path / "links", report=False)
+    table = pq.read_table(tmp_path / "links")
+    rows = table.to_pydict()
+    last = len(people)
+    broken = {
+        "no rows": {name: [] for name in rows},
+        "a record that does not exist": {**rows, "published": [last, *rows["published"][1:]]},
+        "an original below 0": {**rows, "original": [-1, *rows["original"][1:]]},
+        "nothing is true": {**rows, "true": [False] * len(rows["true"])},
+        "everything is true": {**rows, "true": [True] * len(rows["true"])},
+        "another order": {**rows, "published": rows["published"][::-1]},
+        "an edge less": {name: cells[:-1] for name, cells in rows.items()},
+    }
+    for what, cells in broken.items():
+        pq.write_table(pa.table(cells, schema=table.schema), tmp_path / what)
+        with pytest.raises(DataError, match="is not a private link file"):
+            read_links(tmp_path / what)

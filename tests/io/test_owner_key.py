@@ -90,3 +90,9 @@ def test_folder_that_does_not_exist_is_reported(tmp_path: Path) -> None:
         owner_key(tmp_path / "missing" / "key")
     with pytest.raises(StorageError, match="--key"):
         owner_key(tmp_path)
+
+
+def test_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "key", 0o600)
+    with pytest.raises(StorageError, match="not a file"):
+        owner_key(tmp_path / "key")

@@ -24,6 +24,7 @@ from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema, parse_word
 from mottle.schema.reading import ReadOptions
 from mottle.utils.lazy import lazy_module
+from mottle.utils.paths import resolved
 
 if TYPE_CHECKING:
     from mottle.pipeline import spark, streaming
@@ -73,7 +74,7 @@ class Input:
     def name(self) -> str:
         """The name by which an interrupted run is recognized; without a password."""
         if not databases.is_database(self.data):
-            return str(Path(self.data).resolve())
+            return str(resolved(self.data))
         return arguments_of_source(self.data, self.table, self.query)
 
 

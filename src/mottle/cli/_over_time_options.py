@@ -10,6 +10,7 @@ import typer
 
 from mottle.cli._option_groups import OVER_TIME, OptionGroup
 from mottle.errors import UsageError, did_you_mean
+from mottle.utils.paths import resolved
 
 _LEAVERS = ("keep", "drop")
 _CHANGED = ("refuse", "keep")
@@ -101,7 +102,7 @@ class OverTimeOptions(OptionGroup):
                 " can be made.",
                 "Name it with --private FILE.",
             )
-        if self.previous is not None and self.previous.resolve() == private.resolve():
+        if self.previous is not None and resolved(self.previous) == resolved(private):
             raise UsageError(
                 f"{private} holds the links of the earlier release.",
                 "Name another file with --private; keep both.",

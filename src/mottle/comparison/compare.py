@@ -204,6 +204,11 @@ def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> 
             conditions=min(CONDITIONS, len(asked_about)),
             number=QUESTIONS,
             seed=seed,
+            listed=[
+                column.name
+                for column in schema.columns
+                if column.order is not None or column.hierarchy is not None
+            ],
         ),
         target=target or next((name for name in sensitive if _is_class(train, name)), None),
         seed=seed,

@@ -198,7 +198,7 @@ def _binned(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, s
             f"Column '{column.name}' has bins but holds {values.type} values.",
             "Only numbers can be binned.",
         )
-    floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     present = floats[~np.isnan(floats)]
     if column.breaks is not None:
         edges = np.array(column.breaks)
@@ -252,7 +252,7 @@ def with_breaks(values: pa.Array, counts: Int64Array, column: Column) -> Column:
     numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if column.bins is None or not (numeric or pa.types.is_decimal(values.type)):
         return column  # a column of other values is rejected when it is coded
-    floats = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     present = ~np.isnan(floats)
     order = np.argsort(floats[present])
     edges = _quantiles(floats[present][order], counts[present][order], column.bins)

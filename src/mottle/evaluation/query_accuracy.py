@@ -81,6 +81,11 @@ def _workload(release: ReleaseData, queries: Queries) -> dict[int, Sequence[Wher
         for column in release.columns
         if column.role is Role.QUASI_IDENTIFYING and _has_values(world, column.name)
     ]
+    listed = [
+        column.name
+        for column in release.columns
+        if column.order is not None or column.hierarchy is not None
+    ]
     return {
         conditions: random_counts(
             world,
@@ -90,6 +95,7 @@ def _workload(release: ReleaseData, queries: Queries) -> dict[int, Sequence[Wher
             selectivity=SELECTIVITY,
             number=QUERIES,
             seed=conditions,
+            listed=listed,
         )
         for conditions in CONDITIONS
         if conditions <= len(generalized)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ def random_counts(
     selectivity: float = 0.1,
     number: int = 1000,
     seed: int = 0,
+    listed: Collection[str] = (),
 ) -> list[Where]:
     """Draw HET's random conjunctive counts: ranges on λ random columns and on the sensitive one.
 
@@ -58,6 +59,8 @@ def random_counts(
         The number of queries.
     seed : int
         Seed for drawing them.
+    listed : collection of str
+        Columns of numbers that have an order or a hierarchy of their own: values are named.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def random_counts(
         raise UsageError(f"A selectivity of {selectivity} is not between 0 and 1.")
     random = np.random.default_rng(seed)
     always = [] if sensitive is None else [sensitive]
-    domains = {name: _Domain.of(table, name) for name in (*columns, *always)}
+    domains = {name: _Domain.of(table, name, name in listed) for name in (*columns, *always)}
     covered = selectivity ** (1 / (conditions + len(always)))
     return [
         {
@@ -147,20 +150,21 @@ class _Domain:
     is_item: bool = False  # whether the values are items of sets, of which one is queried
 
     @classmethod
-    def of(cls, table: pa.Table, name: str) -> _Domain:
+    def of(cls, table: pa.Table, name: str, listed: bool = False) -> _Domain:
         check_column(name, table.column_names)
-        values = table.column(name)
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        is_item = is_list(values.type)
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        is_item = is_list(column.type)
         if is_item:
-            values = pc.list_flatten(values)
-        distinct = pc.unique(values).drop_null()
+            column = pc.list_flatten(column)
+        distinct = pc.unique(column).drop_null()
         if len(distinct) == 0:
             raise UsageError(f"Column '{name}' has no values to query.", "Leave it out.")
-        listed = distinct.take(pc.sort_indices(distinct)).to_pylist()
-        whole = is_numeric(distinct.type) and all(value == int(value) for value in listed)
-        return cls(name, listed, is_numeric(distinct.type), whole, is_item)
+        values = distinct.take(pc.sort_indices(distinct)).to_pylist()
+        is_number = is_numeric(distinct.type) and not listed
+        whole = is_number and all(value == int(value) for value in values)
+        return cls(name, values, is_number, whole, is_item)
 
     def random_value(self, random: np.random.Generator) -> Any:
         """Draw a value."""
@@ -176,10 +180,17 @@ class _Domain:
             return begin, begin + covered * float(high - low)
         size = int(high - low) + 1 if self.is_whole else len(self.values)
         length = min(max(round(size * covered), 1), size)
-        begin = int(random.integers(size - length + 1))
+        begin = _random_below(size - length + 1, random)
         if self.is_whole:
             return int(low) + begin, int(low) + begin + length - 1
         return self.values[begin : begin + length]
+
+
+def _random_below(bound: int, random: np.random.Generator) -> int:
+    """Draw a whole number below a bound that may have more than 64 bits."""
+    if bound < 2**63:
+        return int(random.integers(bound))
+    return int.from_bytes(random.bytes(bound.bit_length() // 8 + 8)) % bound
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from mottle.io.hidden_folder import (
     warn_about,
 )
 from mottle.io.staged_files import Record, Stage, is_whole, read_record, write_atomic
+from mottle.utils.paths import resolved
 
 __all__ = [
     "OwnerFiles",
@@ -138,7 +139,7 @@ def publication(
     with translating_os_errors(target), ExitStack() as opened:
         recover(target, [*obsolete, *names])
         others = opened.enter_context(
-            owner_files(owner, overwrite=overwrite, place=str(target.resolve()), current=current)
+            owner_files(owner, overwrite=overwrite, place=str(resolved(target)), current=current)
         )
         ensure_absent(target, [*names, *obsolete], overwrite=overwrite)
         made = make_folder(target.parent)

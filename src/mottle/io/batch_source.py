@@ -247,12 +247,24 @@ def _normalized(table: pa.Table, missing: Sequence[str]) -> pa.Table:
     return mask_missing_markers(normalize(table), missing)
 
 
+def _storable(table: pa.Table) -> pa.Table:
+    """The same cells in types that Parquet has: it lacks decimals with a negative scale."""
+    for place, described in enumerate(table.schema):
+        kind = described.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_decimal(kind) and kind.scale < 0:
+            column = normalize(table.select([place])).column(0)
+            table = table.set_column(place, described.with_type(column.type), column)
+    return table
+
+
 def _write_copy(batches: Iterator[pa.Table], copy: Path, name: str) -> None:
     """Write all batches, or no file."""
     partial = copy.with_name(f"{copy.name}.partial")
     writer: pq.ParquetWriter | None = None
     try:
-        for table in batches:
+        for table in map(_storable, batches):
             if writer is None:
                 validate_table(table.slice(0, 1) if table.num_rows else table, name)
                 new_private_file(partial)

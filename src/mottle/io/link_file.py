@@ -104,6 +104,7 @@ class LinkFile:
         The file is not a link file.
     """
 
+    SCHEMA = _TYPES  # of the batches
     metadata: dict[bytes, bytes]
     blocks: NDArray[np.int32] | None  # None when the file does not hold them
     centres: NDArray[np.int32] | None
@@ -126,7 +127,8 @@ class LinkFile:
             if (read := self.metadata.get(READING)) is not None:
                 self.reading = ReadOptions.from_json(read)
             rows = [len(numbers) for numbers in (self.blocks, self.centres) if numbers is not None]
-            is_link_file = set(COLUMNS) <= set(schema.names) and len(set(rows)) <= 1
+            is_link_file = all(schema.names.count(name) == 1 for name in COLUMNS)
+            is_link_file &= len(set(rows)) <= 1
         except (DataError, pa.ArrowException, OSError, ValueError, zlib.error):
             is_link_file = False
         if not is_link_file:

@@ -8,19 +8,23 @@ the graph and the true assignment can be restored.
 from __future__ import annotations
 
 import json
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mottle.errors import DataError
-from mottle.graph.model import Graph
+from mottle.errors import DataError, PrivacyError
+from mottle.graph.model import Graph, is_order
 from mottle.io.link_file import HISTORY, LinkFile, pack, unpack
 from mottle.release.history import History
 from mottle.release.links import Links
+from mottle.utils.untrusted.arrow import validated
+from mottle.utils.untrusted.text import parse_json
 
 __all__ = ["history_metadata", "read_history", "read_links"]
 
@@ -95,7 +99,7 @@ def read_history(file: LinkFile) -> History | None:
     if HISTORY not in content:
         return None
     try:
-        facts = json.loads(content[HISTORY])
+        facts = _checked_facts(parse_json(content[HISTORY]))
         people, rows = _restored(content[_PEOPLE]), _restored(content[_ROWS])
         return History(
             same=facts["same"],
@@ -111,7 +115,7 @@ def read_history(file: LinkFile) -> History | None:
             known_records=facts["known_records"],
             files=facts["files"],
         )
-    except (KeyError, ValueError, TypeError, pa.ArrowException):
+    except (KeyError, ValueError, TypeError, AttributeError, OSError, pa.ArrowException, DataError):
         raise file.not_a_link_file() from None
 
 
@@ -142,13 +146,26 @@ def read_links(path: Path) -> Links:
             f"{path} does not say who is who, so that no further release can continue it.",
             "Name the identifying column with --same COLUMN in the run of the first release.",
         )
-    positions = unpack(file.metadata.get(_POSITIONS))
+    try:
+        positions = unpack(file.metadata.get(_POSITIONS))
+    except (ValueError, zlib.error):
+        raise file.not_a_link_file() from None
     rows = len(history.people)
     if positions is None or not len(positions) == len(file.blocks) == len(file.centres) == rows:
         raise file.not_a_link_file()
-    edges = pa.Table.from_batches(list(file.batches()))
+    edges = pa.Table.from_batches(list(file.batches()), file.SCHEMA)
     published, original = (edges.column(name).to_numpy() for name in ("published", "original"))
     is_true = edges.column("true").to_numpy()
+    if not (
+        is_order(positions)
+        and is_order(file.centres)
+        and is_order(original[is_true])
+        and np.array_equal(published[is_true], np.arange(rows))
+        and np.all(np.diff(published) >= 0)
+        and min(published.min(initial=0), original.min(initial=0)) >= 0
+        and max(published.max(initial=-1), original.max(initial=-1)) < rows
+    ):
+        raise file.not_a_link_file()
     degree_of_row = np.bincount(published, minlength=rows)
     row_at = np.empty(rows, np.int64)
     row_at[positions] = np.arange(rows)
@@ -163,12 +180,36 @@ def read_links(path: Path) -> Links:
     skipped = first_edge[row_at] - np.cumsum(degrees) + degrees
     by_position = np.arange(len(original)) + np.repeat(skipped, degrees)
     sources = place_of[original[by_position]] - np.repeat(start_of, degrees)
+    sizes = np.repeat(np.diff(starts), np.diff(starts))  # of the block of every position
+    of_block = np.repeat(sizes, degrees)
+    if np.any(sources < 0) or np.any(sources >= of_block):
+        raise file.not_a_link_file()
+    if not np.array_equal(degrees, np.repeat(degrees[starts[:-1]], np.diff(starts))):
+        raise file.not_a_link_file()
     graph = Graph.explicit(members, starts, degrees[starts[:-1]].astype(np.int32), sources)
     truth = np.empty(rows, np.int32)
     truth[positions[published[is_true]]] = place_of[original[is_true]]
-    graph.check_regular(1)
+    try:
+        graph.check_regular(1)
+    except PrivacyError:
+        raise file.not_a_link_file() from None
     history = replace(history, source=path)
     return Links(graph, positions.astype(np.int64), truth, file.fingerprint, history)
+
+
+def _checked_facts(facts: object) -> Mapping[str, Any]:
+    """The facts in the metadata; raises TypeError if they have other types."""
+    if not isinstance(facts, dict):
+        raise TypeError("not a history")
+    texts, mappings = (facts["same"], facts["key"]), (facts["made"], facts["files"])
+    numbers = (facts["seeded"], facts["known_records"])
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(mapping, dict) for mapping in mappings)
+        and all(number is None or isinstance(number, bool | int) for number in numbers)
+    ):
+        raise TypeError("not a history")
+    return facts
 
 
 def _stored(table: pa.Table) -> bytes:
@@ -181,7 +222,7 @@ def _stored(table: pa.Table) -> bytes:
 
 
 def _restored(content: bytes) -> pa.Table:
-    return pa.ipc.open_stream(b64decode(content, validate=True)).read_all()
+    return validated(pa.ipc.open_stream(b64decode(content, validate=True)).read_all(), "history")
 
 
 def _hashes(table: pa.Table) -> np.ndarray:

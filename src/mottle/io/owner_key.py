@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mottle.errors import DataError, StorageError, UsageError
+from mottle.utils.paths import resolved
 
 __all__ = ["check_key_path", "owner_key"]
 
@@ -82,8 +83,8 @@ def check_key_path(key: object, folder: Path) -> None:
     """
     if not isinstance(key, str | os.PathLike):
         return
-    path = Path(key).resolve()
-    if folder.resolve() in (path, *path.parents):
+    path = resolved(key)
+    if resolved(folder) in (path, *path.parents):
         raise UsageError(
             f"The key {key} (--key) would be in the release folder {folder}.",
             "It would be published with the release: keep it elsewhere.",
@@ -107,11 +108,11 @@ def _create(path: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for its writer
+        raise StorageError(f"The key {path} (--key) is not a file.", "Name a file.")
     with open(path, "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
         content = file.read(1000)
-    if not stat.S_ISREG(mode):
-        raise StorageError(f"The key {path} (--key) is not a file.", "Name a file.")
     if os.name == "posix" and mode & 0o077:
         raise StorageError(
             f"The key {path} (--key) can be used by others than its owner.",

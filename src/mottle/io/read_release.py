@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from mottle.encoding.domain import Form
@@ -161,6 +162,18 @@ def _sensitive_table(path: Path, certificate: Certificate | None) -> pa.Table | 
         raise DataError(
             f"{file} has other rows than its certificate says.", "The files do not belong together."
         )
+    counts = table.column(table.num_columns - 1)  # of each value in each group
+    if not (
+        pa.types.is_integer(counts.type)
+        and counts.null_count == 0
+        and pc.min(counts).as_py() >= 1
+        and pc.max(counts).as_py() <= certificate.rows
+        and pc.sum(counts).as_py() == certificate.rows
+    ):
+        raise DataError(
+            f"{file} counts other values than the release has records.",
+            "The files do not belong together.",
+        )
     return table
 
 
@@ -173,6 +186,8 @@ def _read_parquet(path: Path) -> tuple[pa.Table, _Columns]:
 
 
 def _columns_of(schema: pa.Schema, path: Path) -> _Columns:
+    if len(set(schema.names)) < len(schema.names):
+        raise DataError(f"{path} has two columns with one name.", "No release of mottle has.")
     try:
         return tuple(PublishedColumn.of_field(field) for field in schema)
     except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException):

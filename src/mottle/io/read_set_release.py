@@ -68,7 +68,7 @@ def load_set_release(path: str | Path) -> SetReleaseData:
     )
     table = _read_csv(file, certificate) if file.suffix == ".csv" else read_parquet(file)
     names = [column.name for column in columns]
-    stored = [table.schema.field(name).type for name in names if name in table.column_names]
+    stored = [field.type for name in names for field in table.schema if field.name == name]
     if stored != [set_cell_text.TYPE, *(column.value_type for column in columns[1:])]:
         raise DataError(f"{file} does not fit its certificate.")
     table = table.select(names)

@@ -23,6 +23,7 @@ from pathlib import Path
 from mottle.errors import StorageError, UsageError
 from mottle.io.hidden_folder import LOCK, discard, try_lock
 from mottle.io.staged_files import write_atomic
+from mottle.utils.paths import resolved
 from mottle.utils.private_folders import default_places, is_private, private_folder, private_path
 
 __all__ = [
@@ -91,9 +92,9 @@ def work_folder(chosen: str | Path | None = None, *, published: Path | None = No
     given = chosen or os.environ.get(VARIABLE) or None
     why = ""
     for place in default_places() if given is None else [Path(given)]:
-        if published is not None and published.resolve() in (
-            place.resolve(),
-            *place.resolve().parents,
+        if published is not None and resolved(published) in (
+            resolved(place),
+            *resolved(place).parents,
         ):
             why = f"{place} is in {published}, which is published"
             if given is not None:

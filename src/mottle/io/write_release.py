@@ -31,6 +31,8 @@ from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD, guard, guard_text
 from mottle.release.links import Links
 from mottle.utils import parallel
+from mottle.utils.arrow import zoned_text
+from mottle.utils.paths import resolved
 from mottle.utils.untrusted.text import read_text
 
 PARQUET, CSV, CERTIFICATE = "release.parquet", "release.csv", "certificate.json"
@@ -211,7 +213,7 @@ def check_paths(
         raise StorageError(f"{folder} is a file.", "Name a folder for the release.")
     for secret in owner:
         check_private_path(secret, folder, overwrite=overwrite)
-    if private is not None and internal is not None and private.resolve() == internal.resolve():
+    if private is not None and internal is not None and resolved(private) == resolved(internal):
         raise UsageError(
             f"{private} cannot be both the link file and the internal report.", "Name two files."
         )
@@ -222,7 +224,7 @@ def check_paths(
 def recover_release(folder: Path, owner: Iterable[Path]) -> None:
     """Finish what a killed run has begun with a release and the owner's files."""
     recover(folder, FILES)
-    recover_owner_files(owner, str(folder.resolve()), lambda: release_in(folder))
+    recover_owner_files(owner, str(resolved(folder)), lambda: release_in(folder))
 
 
 def recover_owner_files(owner: Iterable[Path], place: str, current: Callable[[], str]) -> None:
@@ -447,7 +449,7 @@ def _quoted(column: pa.Array) -> pa.Array:
     """Fields of CSV; also quoted where a reader would take U+FEFF for a byte order mark."""
     texts = pc.cast(column, pa.large_string())
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        texts = _with_whole_offsets(column, texts)
+        texts = zoned_text(column, pa.large_string())
     elif any(is_text(column.type) for is_text in _TEXTS):
         doubled = pc.replace_substring(texts, '"', '""')
         needed = pc.or_(pc.equal(texts, ""), pc.match_substring_regex(texts, '^\ufeff|[,"\r\n]'))
@@ -460,24 +462,9 @@ def _quoted(column: pa.Array) -> pa.Array:
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
 
 
-def _with_whole_offsets(column: pa.Array, texts: pa.Array) -> pa.Array:
-    """Points in time in their own zone, or in UTC where its offset is not of whole minutes.
-
-    Before the zones of today clocks followed the sun (Amsterdam: +00:19:32). Such an offset cannot
-    be written in ISO 8601, and without its seconds another point in time would be read back.
-    """
-    utc = pc.cast(column, pa.timestamp(column.type.unit, "UTC"))
-    minute = {"s": 60, "ms": 60_000, "us": 60 * 10**6, "ns": 60 * 10**9}[column.type.unit]
-    offset = pc.subtract(
-        pc.cast(pc.local_timestamp(column), pa.int64()), pc.cast(column, pa.int64())
-    )
-    minutes = pc.multiply(pc.divide(offset, minute), minute)
-    return pc.if_else(pc.equal(minutes, offset), texts, pc.cast(utc, pa.large_string()))
-
-
 def check_private_path(link_file: Path, folder: Path, *, overwrite: bool) -> None:
     """Raise an error if a file for the owner would be published, or exists already."""
-    if folder.resolve() in (link_file.resolve(), *link_file.resolve().parents):
+    if resolved(folder) in (resolved(link_file), *resolved(link_file).parents):
         raise UsageError(
             f"{link_file}, which is for the owner only, would be in the release folder {folder}.",
             "It would be published with the release: keep it elsewhere.",

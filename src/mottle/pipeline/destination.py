@@ -38,6 +38,7 @@ from mottle.io.write_release import (
 from mottle.release.certificate import Certificate
 from mottle.release.rows import Rows, RowsElsewhere, StoredRows
 from mottle.report.report import InternalReport
+from mottle.utils.paths import resolved
 from mottle.utils.private_folders import new_private_file
 
 LINK_FILE, INTERNAL = "links.parquet", "internal.html"  # what the owner's files are called in a run
@@ -115,7 +116,7 @@ class Destination:
         """Where the release goes; without a password."""
         if isinstance(self.output, DatabaseTable):
             return redacted(f"{self.output.url} {self.output.table}")
-        return str(self.output.resolve())
+        return str(resolved(self.output))
 
     def current(self) -> str:
         """Return the number of the release that is there now; empty if there is none."""

@@ -19,6 +19,7 @@ __all__ = [
     "dictionary_order",
     "is_plain",
     "merged_order",
+    "zoned_text",
 ]
 
 LARGEST_FLOAT = 1e150  # of a published number: its square is finite
@@ -85,6 +86,8 @@ def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     DataError
         The column holds bytes that are not UTF-8.
     """
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        return zoned_text(values, pa.string())
     try:
         return pc.cast(values, pa.string())
     except pa.ArrowInvalid:
@@ -92,6 +95,41 @@ def as_text(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"Column '{name}' holds bytes that are not UTF-8 text.",
             f"Turn them into text, or leave the column out: --id {name}.",
         ) from None
+
+
+def zoned_text(values: pa.Array, text_type: pa.DataType) -> pa.Array:
+    """Write points in time in their own zone, or in UTC where its offset is not of whole minutes.
+
+    Before the zones of today clocks followed the sun (Amsterdam: +00:19:32). Such an offset cannot
+    be written in ISO 8601, and without its seconds another point in time would be read back.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Timestamps with a time zone.
+    text_type : pyarrow.DataType
+        The type of the texts.
+
+    Returns
+    -------
+    pyarrow.Array
+        The texts.
+
+    Examples
+    --------
+    >>> times = pa.array([dt.datetime(1936, 5, 1), dt.datetime(2024, 5, 1)])
+    >>> zoned_text(times.cast(pa.timestamp("s", "Europe/Amsterdam")), pa.string()).to_pylist()
+    ['1936-05-01 00:00:00Z', '2024-05-01 02:00:00+0200']
+    """
+    unit = values.type.unit
+    utc = pc.cast(values, pa.timestamp(unit, "UTC"))
+    minute = {"s": 60, "ms": 60_000, "us": 60 * 10**6, "ns": 60 * 10**9}[unit]
+    local, universal = (
+        pc.cast(moments, pa.int64()) for moments in (pc.local_timestamp(values), values)
+    )
+    offset = pc.subtract(local, universal)
+    whole = pc.equal(pc.multiply(pc.divide(offset, minute), minute), offset)
+    return pc.if_else(whole, pc.cast(values, text_type), pc.cast(utc, text_type))
 
 
 def as_days(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

@@ -15,6 +15,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from mottle.utils.paths import resolved
+
 __all__ = [
     "cache_home",
     "default_places",
@@ -125,7 +127,7 @@ def private_path(place: Path, name: str) -> Path:
     Path
         The path, whether or not it exists.
     """
-    return place.resolve() / (f"{name}-{os.geteuid()}" if _POSIX else name)
+    return resolved(place) / (f"{name}-{os.geteuid()}" if _POSIX else name)
 
 
 def cache_home() -> Path | None:

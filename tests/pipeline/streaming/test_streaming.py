@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
@@ -377,3 +378,22 @@ def test_an_earlier_release_is_replaced_only_when_asked(
     run |= {"overwrite": True, "another_draw": True}
     engine.anonymize(file, population[1], KAnonymity(7), tmp_path / "out", **run)
     assert mottle.read_release(tmp_path / "out").certificate.degree.min == 7
+
+
+def test_decimals_that_parquet_lacks_are_streamed(tmp_path: Path) -> None:
+    """Hundreds as decimals with a negative scale: the copy of an Arrow file is Parquet."""
+    hundreds = pa.array([Decimal(100 * row) for row in range(12)], pa.decimal128(5, -2))
+    table = pa.table({"pay": hundreds, "level": hundreds.dictionary_encode()})
+    with pa.ipc.new_file(tmp_path / "people.arrow", table.schema) as writer:
+        writer.write_table(table)
+    mottle.anonymize_stream(
+        tmp_path / "people.arrow",
+        Schema.of(quasi_identifying=["pay", "level"]),
+        KAnonymity(2),
+        output=tmp_path / "out",
+        memory="2GB",
+        method="nh",
+    )
+    cells = mottle.read_release(tmp_path / "out").table.column("pay").to_pylist()
+    assert min(cell["lo"] for cell in cells) == 0
+    assert max(cell["hi"] for cell in cells) == 1100

@@ -69,6 +69,23 @@ class FileDatabase(Database):
         raise StorageError(f"{os.fspath(address.path)} does not exist.", remedy)
 
 
+def check_no_device(path: Path) -> None:
+    """Raise if a path is something else than a file: opening a pipe would wait for its writer.
+
+    Parameters
+    ----------
+    path : Path
+        Where a database is, or will be.
+
+    Raises
+    ------
+    StorageError
+        It is a folder, a pipe or a device.
+    """
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path} is not a file.", "Name the file of a database.")
+
+
 @contextmanager
 def removing_on_failure(path: Path, committed: list[bool]) -> Iterator[None]:
     """Remove a database file if it did not exist before and nothing was committed.
@@ -80,7 +97,8 @@ def removing_on_failure(path: Path, committed: list[bool]) -> Iterator[None]:
     committed : list of bool
         Empty until the transaction was committed.
     """
-    existed = path.exists()
+    check_no_device(path)
+    existed = path.exists() or path.is_symlink()  # a link that leads nowhere is not ours
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 
 from mottle.errors import DataError
-from mottle.kinds._arrow import pa, pc
+from mottle.kinds._arrow import arrow, pa, pc
 
 BETWEEN = ".."
 _PART = r"(?:[^\\{|}.]|\\[\\{|}.]|\.(?!\.))+"  # of a range: no two dots in a row
@@ -86,7 +86,10 @@ def cast_texts(texts: list[str | None], value_type: pa.DataType) -> pa.Array:
 def value_text(values: pa.Array) -> pa.Array:
     """Values as escaped text; missing as the empty text."""
     try:
-        texts = pc.cast(values, pa.string())
+        if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+            texts = arrow.zoned_text(values, pa.string())
+        else:
+            texts = pc.cast(values, pa.string())
     except pa.ArrowException:  # its message may quote a cell
         raise DataError(f"Some {values.type} values cannot be written as text.") from None
     if not _is_free_of_specials(values.type):

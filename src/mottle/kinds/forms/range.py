@@ -268,7 +268,8 @@ def _places(values: pa.Array, column: ReleasedColumn) -> Float64Array:
     """Values as numbers whose differences are widths."""
     if column.kind is not None and column.kind.has_order:
         assert column.order is not None
-        values = pc.index_in(values, value_set=pa.array(column.order, values.type))
+        order = pc.cast(pa.array(column.order, pa.string()), values.type)
+        values = pc.index_in(values, value_set=order)
     elif pa.types.is_temporal(values.type):
         values = values.cast(pa.int32() if pa.types.is_date32(values.type) else pa.int64())
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

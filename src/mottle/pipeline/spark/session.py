@@ -30,6 +30,7 @@ from mottle.report.report import InternalReport
 from mottle.schema.model import Schema
 from mottle.schema.reading import ReadOptions
 from mottle.utils.option_values import check_key
+from mottle.utils.paths import resolved
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,7 +138,7 @@ def anonymize_file(
                 session.read.parquet(str(rows)),
                 schema,
                 guarantee,
-                staging=stage.resolve(),
+                staging=resolved(stage),
                 owned=owned,
                 progress=progress,
                 **options,
@@ -165,11 +166,11 @@ def _as_parquet(
         return copy
     path = Path(data)
     if path.is_dir() or (path.suffix.lower() in (".parquet", ".pq") and not text.missing):
-        return path.resolve()
+        return resolved(path)
     opened = open_source(path, copy, text)
     if not copy.exists():
         copied(opened.read, copy, name)
-    return copy.resolve()
+    return resolved(copy)
 
 
 @contextmanager

@@ -61,6 +61,7 @@ from mottle.typing import Int64Array
 from mottle.utils import parallel
 from mottle.utils.csprng import Secret
 from mottle.utils.dependence import MOST_ROWS
+from mottle.utils.paths import resolved
 
 
 def anonymize(
@@ -192,7 +193,7 @@ def anonymize(
         another_draw=another_draw,
         key=key,
     )
-    named = source or (str(Path(data).resolve()) if isinstance(data, (str, Path)) else "")
+    named = source or (str(resolved(data)) if isinstance(data, (str, Path)) else "")
     command = _key(
         named,
         schema,

@@ -8,10 +8,11 @@ it; no cell ever ends inside one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +146,7 @@ class Values:
         ):
             if end is not None:
                 compare = opened if is_open else closed
-                fits &= truth(compare(values, as_scalar(end, values.type, self.name)))
+                fits &= compared(compare, values, as_scalar(end, values.type, self.name))
         return fits
 
     def _place(self, value: object) -> int:
@@ -165,7 +166,8 @@ class Values:
         for value in wanted:
             place = self._place(value) if self.ordered else self._place_of.get(value)
             if place is None or isinstance(value, bool) != self._is_logical:
-                fits |= truth(pc.equal(self.values, as_scalar(value, self.values.type, self.name)))
+                literal = as_scalar(value, self.values.type, self.name)
+                fits |= compared(pc.equal, self.values, literal)
             else:
                 fits[place] = True
         return fits
@@ -194,6 +196,32 @@ class Values:
             first, last = below
             fits[first : last + 1] = True
         return fits
+
+
+_OPERATORS: dict[object, Callable[[Any, Any], bool]] = {
+    pc.equal: operator.eq,
+    pc.greater: operator.gt,
+    pc.greater_equal: operator.ge,
+    pc.less: operator.lt,
+    pc.less_equal: operator.le,
+}
+
+
+def compared(
+    compare: Callable[[pa.Array, pa.Scalar], pa.Array], values: pa.Array, literal: pa.Scalar
+) -> BoolArray:
+    """Compare values with a literal; exactly, also where Arrow has no type that holds both.
+
+    >>> whole = pa.scalar(2**53 + 1)  # no float
+    >>> compared(pc.less, pa.array([2.0**53, 2.0**54]), whole).tolist()
+    [True, False]
+    """
+    try:
+        return truth(compare(values, literal))
+    except pa.ArrowInvalid:
+        holds, wanted = _OPERATORS[compare], literal.as_py()
+        numbers = values.to_pylist()  # Python compares numbers of all types exactly
+        return np.array([value is not None and holds(value, wanted) for value in numbers], np.bool_)
 
 
 def truth(flags: pa.Array) -> BoolArray:

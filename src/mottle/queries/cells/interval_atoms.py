@@ -107,7 +107,7 @@ class DiscreteIntervals:
             return pa.array([self.origin + step for step in steps.tolist()], self.value_type)
         if pa.types.is_date32(self.value_type):
             return pc.cast(pa.array(steps.astype(np.int32)), self.value_type)
-        return pc.cast(pa.array(steps), self.value_type)
+        return pc.cast(pa.array(steps), self.value_type, safe=False)  # the nearest float
 
     def _inside(self, conditions: Conditions) -> Int64Array:
         """[atoms]: how many steps of each interval satisfy the conditions."""
