@@ -31,7 +31,7 @@ from mottle.methods.buckets.plan import SensitiveValues, counts_by_code
 from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
-_SPENDING = 0.4  # part of the risk left to a node's records that one cut may take
+_SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
 _SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
 _SCOPES = 8  # groups of records that may be cut by themselves
