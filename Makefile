@@ -62,6 +62,12 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/queries.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/startup.py
+	for part in failures damage association decision; do \
+		$(BIN)/python benchmarks/promise.py $$part || exit 1; done
+	for part in again change drop; do $(BIN)/python benchmarks/over_time.py $$part || exit 1; done
+	$(BIN)/python benchmarks/people.py
+	$(BIN)/python benchmarks/inspect_tables.py
+	$(BIN)/python benchmarks/hostile.py
 
 # 10,000 tables, 2,000 inputs of sets, 1,000 hostile folders and files, 300 kills: about two hours.
 fuzz: $(DEVELOP) $(KERNELS) postgresql
