@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from multiprocessing import get_context
 from unittest.mock import patch
 
 import numpy as np
@@ -52,6 +54,7 @@ CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "
 UNBOUNDED = 10**9
 MOST_BLOCKS = (64, 32, 16, 8, 4, 2)  # tried by the rule of earlier versions
 RELEASES = 10  # whose worlds are tried
+AT_ONCE = 30  # draws that one process makes before it is given others
 Case = tuple[str, str, int | None, Sequence[str], str, Guarantee]
 CASES: tuple[Case, ...] = (
     ("ADULT ℓ = 3", "adult_arx", None, ADULT, "occupation", LDiversity(3)),
@@ -93,6 +96,7 @@ def table_of(name: str, rows: int | None) -> pa.Table:
     return table if rows is None else table.slice(0, rows)
 
 
+@cache
 def coded(case: Case) -> tuple[TableRecords, Demand]:
     _, name, rows, qi, sensitive, guarantee = case
     table = table_of(name, rows)
@@ -121,6 +125,14 @@ def arranged(records: TableRecords, demand: Demand, seed: int) -> Graph | None:
         return None
 
 
+@cache
+def releases_of(case: Case, draws: int) -> list[Graph]:
+    """The releases whose worlds are tried; their seeds follow those of the draws."""
+    records, demand = coded(case)
+    graphs = [arranged(records, demand, seed) for seed in range(draws, draws + RELEASES)]
+    return [graph for graph in graphs if graph is not None]
+
+
 def fails(records: TableRecords, demand: Demand, seed: int) -> bool:
     """Whether a cut of a run fails; blocks are not matched."""
     context = context_of(seed)
@@ -144,23 +156,36 @@ def upper(failed: int, tried: int) -> float:
     return 1.0 if failed == tried else float(beta.ppf(0.95, failed + 1, tried - failed))
 
 
+def failed_draws(case: Case, seeds: range, draws: int) -> tuple[int, int]:
+    """How many of these draws fail: of the true table, and of worlds of its proof."""
+    records, demand = coded(case)
+    graphs = releases_of(case, draws)
+    failed = [0, 0]
+    for seed in seeds:
+        failed[0] += fails(records, demand, seed)
+        codes = demand.sensitive_codes.copy()
+        codes[:, 0] = other_world(graphs[seed % len(graphs)], demand.values, seed)
+        world = replace(demand, sensitive_codes=codes)
+        failed[1] += fails(records, world, seed + draws + RELEASES)
+    return failed[0], failed[1]
+
+
 def failures(draws: int = 300, *cases: int) -> None:
     """How often a cut fails: on the true table, and on worlds of its proof."""
     rows = []
-    for case in CASES if not cases else [CASES[number] for number in cases]:
-        records, demand = coded(case)
-        graphs = [arranged(records, demand, seed) for seed in range(draws, draws + RELEASES)]
-        found = [graph for graph in graphs if graph is not None]
-        failed = [0, 0]
-        for seed in range(draws):
-            failed[0] += fails(records, demand, seed)
-            codes = demand.sensitive_codes.copy()
-            codes[:, 0] = other_world(found[seed % len(found)], demand.values, seed)
-            world = replace(demand, sensitive_codes=codes)
-            failed[1] += fails(records, world, seed + draws + RELEASES)
-            print(case[0], seed + 1, failed, flush=True)
-        rows.append([case[0], draws, *[f"{each} ({upper(each, draws):.1%})" for each in failed]])
-        write(rows)
+    parts = [range(first, min(first + AT_ONCE, draws)) for first in range(0, draws, AT_ONCE)]
+    with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
+        chosen = CASES if not cases else [CASES[number] for number in cases]
+        found = [
+            [pool.submit(failed_draws, case, part, draws) for part in parts] for case in chosen
+        ]
+        for case, results in zip(chosen, found, strict=True):
+            failed = [0, 0]
+            for part, result in zip(parts, results, strict=True):
+                failed = [sum(both) for both in zip(failed, result.result(), strict=True)]
+                print(case[0], part.stop, failed, flush=True)
+            rows.append([case[0], draws, *[f"{n} ({upper(n, draws):.1%})" for n in failed]])
+            write(rows)
 
 
 def write(rows: Sequence[Sequence[object]]) -> None:

@@ -24,7 +24,7 @@ _USUAL_SPREAD = 0.08
 _PRIOR_CUTS = 4.0  # how many observations the prior is worth
 _MOST_SHARED = 12.0  # how many observations of other codes a code's spread may rest on
 _OUTLIERS = 0.03  # share of codes whose spread has nothing to do with that of others
-_SURPRISES = 0.005  # share of cuts in which a code differs from what its other cuts have shown
+_SURPRISES = 0.01  # share of cuts in which a code differs from what its other cuts have shown
 _WIDE = np.where(_SPREADS >= 0.5, 1.0, 0.0) / (_SPREADS >= 0.5).sum()
 _TAIL = 4.0  # degrees of freedom of what codes share, so that one outlier does not decide
 _LEAST_SHARE = 1e-3  # predicted shares are kept away from 0 and 1 by this much

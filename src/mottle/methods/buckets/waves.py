@@ -17,7 +17,7 @@ from mottle.methods.buckets.association import PublishedTable
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, values_of
 from mottle.typing import Int32Array, Int64Array
 
-_RECORDS = 130.0  # of the riskiest value, over the third power of the logarithm of its slack
+_RECORDS = 100.0  # of the riskiest value, over the third power of the logarithm of its slack
 _SMALLEST_SHARE, _LARGEST_SHARE = 0.02, 0.1
 _FEWEST = 300  # records: fewer would show nothing
 _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
