@@ -1,9 +1,9 @@
 """HET's Figures 2 to 7 on our data, the leak of the papers' randomization, other tools on ADULT.
 
 Usage: python benchmarks/sensitive.py [leak|adult|census|diversity|sizes|likeness|scale]; all of
-them without an argument; each writes benchmarks/results/sensitive-<part>.md. Seconds are from codes to a
-checked release, with kernels compiled. "buckets" is not refined; "buckets t/2" is refined until its
-total time is half of het-hungarian's time t on the same rows in the same run.
+them without an argument; each writes benchmarks/results/sensitive-<part>.md. Seconds are from codes
+to a checked release, with kernels compiled. "buckets" is not refined; "buckets t/2" is refined
+until its total time is half of het-hungarian's time t on the same rows in the same run.
 """
 
 from __future__ import annotations
