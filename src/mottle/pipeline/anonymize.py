@@ -253,6 +253,7 @@ def anonymize(
         columns=column_facts(schema, codes.domains, published.columns),
         sensitive=sensitive,
         protected=protected_values(schema),
+        survey_weight=schema.survey_weight,
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),

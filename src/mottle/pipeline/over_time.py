@@ -232,7 +232,9 @@ def _made(
             [
                 (
                     column.model_dump_json(
-                        exclude={"hierarchy", "hierarchy_file"}, exclude_defaults=True
+                        exclude={"hierarchy", "hierarchy_file"},
+                        exclude_defaults=True,
+                        by_alias=True,
                     ),
                     None if column.hierarchy is None else column.hierarchy.rows(),
                 )

@@ -384,6 +384,7 @@ def _certify(
         columns=column_facts(codec.schema, codec.domains, plan.columns),
         sensitive=sensitive,
         protected=protected_values(codec.schema),
+        survey_weight=codec.schema.survey_weight,
         notes=(*survey.notes, *column_notes(codec.domains)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
