@@ -237,6 +237,63 @@ class Audit(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Risk(Command):
+    """The command ``mottle risk``."""
+
+    module: ClassVar[str] = "mottle.cli.risk"
+
+    data: Data
+    release: Annotated[
+        Path | None, typer.Argument(help="A release that was made from DATA: folder or file.")
+    ] = None
+    source: SourceOptions
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table of the population with the same columns: k-map.", rich_help_panel=DATA
+        ),
+    ] = None
+    population_size: Annotated[
+        float | None,
+        typer.Option(
+            help="People of whom the rows are a random sample, if there are no weights.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    columns: OptionalColumnOptions
+    household: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Says which rows are one household's.", rich_help_panel="Columns"
+        ),
+    ] = None
+    threshold: Annotated[
+        float, typer.Option(help="Count rows with a higher risk.", rich_help_panel=EFFORT)
+    ] = 0.09
+    largest: Annotated[
+        int,
+        typer.Option(
+            help="Most columns of a combination that may single a row out.", rich_help_panel=EFFORT
+        ),
+    ] = 3
+    show_values: Annotated[
+        bool,
+        typer.Option(
+            "--show-values",
+            help="Also show the values that single rows out: they are cells of DATA.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if nothing names the quasi-identifiers."""
+        super().check()
+        if self.release is None:
+            _ = self.columns.schema
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query(Command):
     """The command ``mottle query``."""
 
