@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mottle.pipeline.progress import Progress
     from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
     from mottle.pipeline.streaming import anonymize as anonymize_stream
+    from mottle.pipeline.suggest import Suggestion, suggest
     from mottle.queries.estimate import Estimate
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
@@ -84,6 +85,7 @@ _PLACES = {
     "SchemaError": "mottle.errors:SchemaError",
     "SetRelease": "mottle.pipeline.release:SetRelease",
     "StorageError": "mottle.errors:StorageError",
+    "Suggestion": "mottle.pipeline.suggest:Suggestion",
     "UsageError": "mottle.errors:UsageError",
     "anonymize": "mottle.pipeline.anonymize:anonymize",
     "anonymize_sets": "mottle.pipeline.anonymize_sets:anonymize_sets",
@@ -104,6 +106,7 @@ _PLACES = {
     "risk": "mottle.risk",
     "scan_database": "mottle.io.databases:database_batches",
     "spark": "mottle.pipeline.spark",
+    "suggest": "mottle.pipeline.suggest:suggest",
     "write_database": "mottle.io.databases:write_database",
 }
 
@@ -145,6 +148,7 @@ __all__ = [
     "SchemaError",
     "SetRelease",
     "StorageError",
+    "Suggestion",
     "UsageError",
     "__version__",
     "anonymize",
@@ -166,5 +170,6 @@ __all__ = [
     "risk",
     "scan_database",
     "spark",
+    "suggest",
     "write_database",
 ]

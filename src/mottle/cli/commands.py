@@ -18,6 +18,7 @@ from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
 from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
 from mottle.cli.options.guarantees import (
+    BudgetedGuaranteeOptions,
     GuaranteeOptions,
     GuaranteeSeriesOptions,
     OptionalGuaranteeOptions,
@@ -113,7 +114,7 @@ class Anonymize(Command):
             help="range, or set: every column as a set of values.", rich_help_panel="Columns"
         ),
     ] = "range"
-    guarantee: GuaranteeOptions
+    guarantee: BudgetedGuaranteeOptions
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
@@ -146,6 +147,11 @@ class Anonymize(Command):
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         self.over_time.check_private(self.private)
+        if self.guarantee.max_loss is not None and (self.over_time.same or self.over_time.previous):
+            raise UsageError(
+                "--max-loss chooses k anew, and releases over time keep theirs.",
+                "Choose k by 'mottle suggest' once, and give --k.",
+            )
         check_method(self.method)
         check_word("audit", self.audit, ("basic", "full"))
 
@@ -291,6 +297,43 @@ class Risk(Command):
         super().check()
         if self.release is None:
             _ = self.columns.schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggest(Command):
+    """The command ``mottle suggest``."""
+
+    module: ClassVar[str] = "mottle.cli.suggest"
+
+    data: Data
+    source: SourceOptions
+    columns: ColumnOptions
+    representation: Annotated[
+        str,
+        typer.Option(help="range or set, as for anonymize.", rich_help_panel="Columns"),
+    ] = "range"
+    max_loss: Annotated[
+        float,
+        typer.Option(help="The highest loss (GCP), such as 0.05.", rich_help_panel="Guarantee"),
+    ]
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="k, l or beta: the largest k or ℓ, or the smallest β.",
+            rich_help_panel="Guarantee",
+        ),
+    ] = "k"
+    method: Annotated[
+        str, typer.Option(help="The method that will run.", rich_help_panel=EFFORT)
+    ] = "auto"
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise an error if an option is wrong, before anything costly is imported."""
+        super().check()
+        check_method(self.method)
+        check_word("parameter", self.vary, ("k", "l", "beta"))
 
 
 @dataclass(frozen=True, kw_only=True)

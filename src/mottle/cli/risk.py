@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mottle.cli.commands import Risk
-from mottle.risk import RiskFigure, RiskReport, measure_risk
+from mottle.risk import RiskReport, measure_risk
 
 
 def run(command: Risk) -> None:
@@ -42,7 +42,7 @@ def show_risk(report: RiskReport, out: Console, title: str, *, values: bool) -> 
     if released:
         shown.add_column("after", justify="right")
     for figure in report.figures:
-        cells = [amount(figure, figure.before), amount(figure, figure.after)]
+        cells = [figure.before_text, figure.after_text]
         shown.add_row(figure.known_as, figure.title, *cells[: 1 + released])
     out.print(shown)
     alike = "Alike are rows with the same quasi-identifiers"
@@ -66,12 +66,3 @@ def show_risk(report: RiskReport, out: Console, title: str, *, values: bool) -> 
         out.print(singling)
     for note in report.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
-
-
-def amount(figure: RiskFigure, value: float | None) -> str:
-    """Write a figure: counts as numbers, others as shares."""
-    if value is None:
-        return "–"
-    if figure.is_count:
-        return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-    return f"{value:.2%}" if value >= 0.0001 or value == 0 else f"{value:.1e}"

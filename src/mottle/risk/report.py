@@ -28,6 +28,23 @@ class RiskFigure:
         """Whether it counts rows, people or records; otherwise it is a probability or a share."""
         return self.name in COUNTS
 
+    @property
+    def before_text(self) -> str:
+        """The measure of the table, as text."""
+        return self._text(self.before)
+
+    @property
+    def after_text(self) -> str:
+        """The measure of the release, as text."""
+        return self._text(self.after)
+
+    def _text(self, value: float | None) -> str:
+        if value is None:
+            return "–"
+        if self.is_count:
+            return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+        return f"{value:.2%}" if value >= 0.0001 or value == 0 else f"{value:.1e}"
+
 
 @dataclass(frozen=True)
 class SinglingValue:
