@@ -31,8 +31,7 @@ def test_estimates_by_weights_and_by_the_log_linear_model_by_hand():
     found = population_uniques(keys, np.array([10.0, 10.0, 4.0, 2.0]))
     assert found.by_weights == pytest.approx(1 / 4 + 1 / 2)
     assert found.log_linear == pytest.approx(np.exp(-3.0) + np.exp(-1.0))
-    assert found.advised == "zayatz"
-    assert found.expected == found.zayatz
+    assert found.right_links == pytest.approx((1 - np.exp(-3.0)) / 3 + (1 - np.exp(-1.0)))
 
 
 def test_a_complete_sample_has_as_many_population_uniques_as_sample_uniques():
@@ -40,7 +39,7 @@ def test_a_complete_sample_has_as_many_population_uniques_as_sample_uniques():
     found = population_uniques(keys, np.ones(6))
     parts = (found.by_weights, found.log_linear, found.zayatz, found.pitman)
     assert parts == pytest.approx((2, 2, 2, 2), rel=0.5)
-    assert (found.by_weights, found.log_linear, found.zayatz) == (2, 2, 2)
+    assert (found.by_weights, found.log_linear, found.zayatz, found.right_links) == (2, 2, 2, 2)
 
 
 def partition(size: int, alpha: float, theta: float, seed: int) -> np.ndarray:

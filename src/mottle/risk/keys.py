@@ -26,7 +26,20 @@ class Keys:
 
     @classmethod
     def of(cls, table: pa.Table, names: Sequence[str]) -> Keys:
-        """Group the rows of a table; a missing value is a value like any other."""
+        """Group the rows of a table; a missing value is a value like any other.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The table.
+        names : sequence of str
+            The quasi-identifiers.
+
+        Returns
+        -------
+        Keys
+            The combinations.
+        """
         codes = np.stack([_codes(table.column(name)) for name in names])
         group_of, _ = group_rows(codes.T)
         return cls(tuple(names), codes, group_of, np.bincount(group_of))

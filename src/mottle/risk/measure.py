@@ -21,7 +21,7 @@ from mottle.release.set_release import SetReleaseData
 from mottle.release.survey_weight import survey_weights
 from mottle.risk.individual import household_risk, individual_risk
 from mottle.risk.keys import Keys, population_counts
-from mottle.risk.population import correct_matches, population_uniques
+from mottle.risk.population import PopulationUniques, correct_matches, population_uniques
 from mottle.risk.released import ReleasedRisk, population_inside
 from mottle.risk.report import RiskFigure, RiskReport, SinglingValue
 from mottle.risk.special_uniques import SpecialUniques, special_uniques
@@ -33,6 +33,7 @@ __all__ = ["measure_risk"]
 
 THRESHOLD = 0.09
 _SHOWN_VALUES = 10
+_FAR = 1.5  # ratio of two estimates from which on a note says so
 
 
 def measure_risk(
@@ -222,6 +223,12 @@ class _Measured:
         sums = np.asarray(np.bincount(keys.group_of, self.weights), np.float64)
         return individual_risk(keys.frequencies, sums[keys.group_of])
 
+    @cached_property
+    def uniques(self) -> PopulationUniques:
+        """Estimates of the rows that are unique in the population."""
+        assert self.weights is not None
+        return population_uniques(self.keys, self.weights)
+
     def report(self, largest: int) -> RiskReport:
         figures = [
             *self._sample(),
@@ -354,21 +361,25 @@ class _Measured:
                 None if later is None else float(later.sum()),
                 "hierarchical expected re-identifications",
             )
-        found = population_uniques(self.keys, self.weights)
-        advised = {"pitman": "Pitman", "zayatz": "Zayatz"}[found.advised]
+        found = self.uniques
         yield RiskFigure(
             "population_uniques",
-            f"expected uniques of the population ({advised})",
-            found.expected,
+            "expected uniques of the population (Skinner, Shlomo)",
+            found.log_linear,
             known_as="population uniqueness",
         )
         for name, words in (
-            ("by_weights", "by the weights (Benedetti, Franconi)"),
-            ("log_linear", "by a log-linear model (Skinner, Shlomo)"),
-            ("zayatz", "by class sizes (Zayatz)"),
             ("pitman", "by Pitman's model (Hoshino)"),
+            ("zayatz", "by class sizes (Zayatz)"),
+            ("by_weights", "by weights alone (Benedetti, Franconi)"),
         ):
             yield RiskFigure(f"population_uniques_{name}", f"  {words}", getattr(found, name))
+        yield RiskFigure(
+            "right_links",
+            "expected right links of sample uniques (Skinner, Shlomo)",
+            found.right_links,
+            known_as="τ₂",
+        )
         fraction = min(len(before) / float(self.weights.sum()), 1.0)
         yield RiskFigure(
             "dis",
@@ -450,6 +461,13 @@ class _Measured:
                 yield (
                     "The weights add up to no more people than there are rows. Weights that were"
                     " scaled to a mean of 1 have to be scaled back to numbers of people."
+                )
+        if self.weights is not None and self.individual is not None:
+            unique = self.keys.frequencies == 1
+            if self.uniques.right_links > _FAR * float(self.individual[unique].sum()):
+                yield (
+                    "Individual risks follow from weights alone, which say little about rows that"
+                    " are rare; the log-linear model expects more right links (τ₂)."
                 )
         if self.population is not None and self.population.num_rows < self.table.num_rows:
             yield "The population has fewer rows than the table."

@@ -15,8 +15,6 @@ from scipy.special import gammaln
 from mottle.risk.keys import Keys
 from mottle.typing import Float64Array, Int64Array
 
-SMALL_SAMPLE = 0.1  # sampling fraction up to which Dankar et al. (2012) advise Pitman's model
-
 
 @dataclass(frozen=True)
 class PopulationUniques:
@@ -26,12 +24,8 @@ class PopulationUniques:
     log_linear: float  # Skinner and Shlomo (2008), main effects
     zayatz: float  # Zayatz (1991)
     pitman: float  # Hoshino (2001)
-    advised: str  # the estimator that Dankar et al. (2012) advise for this sampling fraction
-
-    @property
-    def expected(self) -> float:
-        """The number by the advised estimator."""
-        return float(getattr(self, self.advised))
+    # Skinner and Shlomo's τ₂: expected number of right links of sample uniques, the sum of 1/F.
+    right_links: float
 
 
 def population_uniques(keys: Keys, weights: Float64Array) -> PopulationUniques:
@@ -51,13 +45,15 @@ def population_uniques(keys: Keys, weights: Float64Array) -> PopulationUniques:
     """
     rows, size = len(weights), float(weights.sum())
     unique = keys.frequencies == 1
-    fraction = min(rows / size, 1.0)
+    others = main_effects(keys)[unique] * (weights[unique] - 1)  # expected, beyond the sample
+    alone = np.exp(-others)
+    links = np.divide(1 - alone, others, out=np.ones_like(others), where=others > 0)
     return PopulationUniques(
         by_weights=float((1 / weights[unique]).sum()),
-        log_linear=float(np.exp(-main_effects(keys)[unique] * (weights[unique] - 1)).sum()),
-        zayatz=zayatz(keys.sizes, fraction),
+        log_linear=float(alone.sum()),
+        zayatz=zayatz(keys.sizes, min(rows / size, 1.0)),
         pitman=pitman(keys.sizes, max(size, rows)),
-        advised="pitman" if fraction <= SMALL_SAMPLE else "zayatz",
+        right_links=float(links.sum()),
     )
 
 

@@ -69,7 +69,7 @@ COUNTS = frozenset(
         "household_reidentifications",
         "population_uniques",
         "population_uniques_by_weights",
-        "population_uniques_log_linear",
+        "right_links",
         "population_uniques_zayatz",
         "population_uniques_pitman",
         "k_map",
