@@ -36,8 +36,9 @@ COLUMNS = {
 FRACTIONS = (0.01, 0.05, 0.1)
 DRAWS = 5
 ESTIMATORS = ("by_weights", "log_linear", "zayatz", "pitman")
-SUGGESTED_ROWS = 20_000
-BUDGETS = (0.01, 0.02, 0.05, 0.1)
+SUGGESTED_ROWS = 10_000
+SECONDS = 20
+BUDGETS = (0.01, 0.02, 0.05)
 
 
 def uniques(people: pa.Table) -> Iterator[list[object]]:
@@ -101,7 +102,7 @@ def suggestions(people: pa.Table) -> Iterator[list[object]]:
         began = time.perf_counter()
         found = mottle.suggest(table, schema, max_loss=budget)
         took = time.perf_counter() - began
-        release = mottle.anonymize(table, schema, found.needed, seed=1, effort=60)
+        release = mottle.anonymize(table, schema, found.needed, seed=1, effort=SECONDS)
         own = [each for each in found.previews if each.method == found.method]
         yield [
             f"{budget:.0%}",
@@ -144,7 +145,7 @@ def main() -> None:
                 f"{SUGGESTED_ROWS:,} people of census_acs_full, {len(COLUMNS['6'])} columns"
                 f" ({', '.join(COLUMNS['6'])}). `preview` is the loss of the method that will run,"
                 " without refinement; `next k` that of the weakest k beyond the budget; `run` the"
-                " loss of the release after 60 s of refinement at most.",
+                f" loss of the release after {SECONDS} s of refinement at most.",
                 markdown_table(heading, list(suggestions(people))),
             ],
             "risk.py suggest",

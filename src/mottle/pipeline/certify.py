@@ -358,9 +358,9 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
     ]
 
 
-def warn_about(unchanged: Dependence | None) -> None:
+def warn_about(unchanged: Dependence | None, survey_weight: str | None = None) -> None:
     """Log, for the owner, which unchanged columns give others away; the certificate is public."""
-    for text in () if unchanged is None else warnings_about(unchanged):
+    for text in () if unchanged is None else warnings_about(unchanged, survey_weight):
         _log.warning(text)
 
 

@@ -199,7 +199,7 @@ def drive(
             numbered,
             people is not None and people.repeated,
         )
-        warn_about(survey.unchanged)
+        warn_about(survey.unchanged, schema.survey_weight)
         warn_about_text(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
