@@ -154,7 +154,8 @@ class Release(_Saved):
     @property
     def survey_weight(self) -> str | None:
         """The published column of sampling weights; None if there is none."""
-        return self.queries().survey_weight
+        name = None if self.certified is None else self.certified.survey_weight
+        return name if name in {column.name for column in self.columns} else None
 
     def count(
         self, where: Where | None = None, *, weight: str | None = None, fit: str = "fitted"

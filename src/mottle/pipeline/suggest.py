@@ -1,14 +1,14 @@
 """The strongest guarantee within a loss budget (the dual problem of FAST07 §7), by previews.
 
 A preview arranges and covers the table and measures the loss; nothing is drawn or published. The
-fast method `nh` is bisected first. Then the method that would run, without its refinement, is
-previewed there and where the ratio of both losses predicts the budget. Loss need not grow evenly
-with k, so what is found is the strongest value that was previewed within the budget.
+fast method `nh` is bisected first. The method that would run, without its refinement, is previewed
+from there on, where a power of k predicts the budget. Loss need not grow evenly with k, so what is
+found is the strongest value that was previewed within the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,13 +34,14 @@ from mottle.pipeline.table_records import TableRecords
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
 from mottle.schema.model import Representation, Role, Schema
+from mottle.utils import parallel
 
 __all__ = ["VARIED", "Preview", "Suggestion", "check_budget", "suggest"]
 
 VARIED = ("k", "l", "beta")  # parameters that can be chosen
 _FAST = "nh"  # the method of the first previews
-_PATIENCE = 60.0  # most seconds of one preview by the method that would run
-_OWN_PREVIEWS = 6  # most previews by that method
+_PATIENCE = 120.0  # most core-seconds of one preview by the method that would run
+_OWN_PREVIEWS = 10  # most previews by that method
 _LIKENESS = np.round(np.geomspace(16, 0.05, 41), 2)  # values of β that are tried, weakest first
 
 
@@ -235,30 +236,42 @@ class _Search:
         """The method that previews a value as it would run, or the fast one if that takes long."""
         if self.vary != "k" or self.method not in ("auto", "freeform"):
             return self.method
-        takes = expected_seconds(self.codes.records, int(self.values[place]))
-        return fast if takes > _PATIENCE else "freeform"
+        seconds = expected_seconds(self.codes.records, int(self.values[place]))
+        work = seconds * parallel.thread_count()  # the same choice on every machine
+        return fast if work > _PATIENCE else "freeform"
 
     def _by_own(self, fast: str, found: int) -> tuple[int, int]:
         """The last place within the budget that is found, and the first beyond it, by previews.
 
-        ``found`` is the last place by the fast method; -1 if there is none.
+        ``found`` is the last place by the fast method; -1 if there is none. Loss is close to a
+        power of k, so the next preview is where the line through both ends, on logarithmic scales,
+        meets the budget.
         """
         low, high, place = -1, len(self.values), max(found, 0)
+        ends: dict[bool, tuple[float, float]] = {}  # by whether it fits: logs of k and of its loss
         previews = 0
         while high - low > 1 and (previews < _OWN_PREVIEWS or low < 0):
-            own = self.loss(self._own(place, fast), place)
-            faster = self.loss(fast, place)
+            loss = self.loss(self._own(place, fast), place)
             previews += 1
-            if self._fits(own, self.max_loss):
-                low = place
-            else:
-                high = place
-            if previews < _OWN_PREVIEWS // 2 and own and faster:
-                place = self._bisect(fast, max(low, 0), self.max_loss * faster / own)
-            else:
-                place = (low + high) // 2
-            place = min(max(place, low + 1), high - 1)
+            fits = self._fits(loss, self.max_loss)
+            low, high = (place, high) if fits else (low, place)
+            if loss:
+                ends[fits] = float(np.log(self.values[place])), float(np.log(loss))
+            place = min(max(self._meeting(ends, low, high), low + 1), high - 1)
         return low, high
+
+    def _meeting(self, ends: Mapping[bool, tuple[float, float]], low: int, high: int) -> int:
+        """The place at which the loss is expected to meet the budget."""
+        budget = float(np.log(self.max_loss))
+        if True in ends and False in ends:
+            (weak, less), (strong, more) = ends[True], ends[False]
+            value = weak + (strong - weak) * (budget - less) / (more - less)
+        elif ends:
+            ((value, loss),) = ends.values()
+            value += budget - loss  # as if loss were proportional to k
+        else:
+            return (low + high) // 2
+        return int(min(np.exp(value), len(self.values))) - int(self.values[0])
 
     def _bisect(self, method: str, low: int, budget: float) -> int:
         """The last place from ``low`` on within a budget by one method; ``low`` if none is."""

@@ -39,10 +39,8 @@ def individual_risk(frequencies: Int64Array, estimated: Float64Array) -> Float64
     [1.0, 0.0465, 0.25]
     """
     chance = frequencies / np.maximum(estimated, frequencies)
-    pairs, place = np.unique(np.stack([frequencies, chance]), axis=1, return_inverse=True)
-    size, share = pairs
-    risk = share / size * hyp2f1(1.0, 1.0, size + 1.0, 1.0 - share)
-    return np.asarray(np.clip(risk, 0.0, 1.0 / size)[np.ravel(place)], np.float64)
+    risk = chance / frequencies * hyp2f1(1.0, 1.0, frequencies + 1.0, 1.0 - chance)
+    return np.asarray(np.clip(risk, 0.0, 1.0 / frequencies), np.float64)
 
 
 def household_risk(risks: Float64Array, household: Int64Array) -> Float64Array:
