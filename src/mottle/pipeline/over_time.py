@@ -265,7 +265,7 @@ def _check_same_promise(links: Links, wishes: Wishes, made: Mapping[str, Any]) -
             "Leave --same out.",
         )
     for entry, what in (
-        ("columns", "roles, kinds, weights or hierarchies of columns"),
+        ("columns", "roles, kinds, importance or hierarchies of columns"),
         ("guarantee", "guarantee"),
         ("representation", "representation"),
     ):

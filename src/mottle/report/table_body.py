@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from mottle.errors import UsageError
+from mottle.errors import MottleError, UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
 from mottle.evaluation.release_rows import first_rows
@@ -60,7 +60,10 @@ def _risk(original: Original, release: ReleaseData) -> RiskReport | None:
     table = original.source
     if not isinstance(table, pa.Table) or table.num_rows > MOST_RISK_ROWS:
         return None
-    return measure_risk(table, release=release)
+    try:
+        return measure_risk(table, release=release)
+    except MottleError:  # a figure that cannot be measured must not cost the release
+        return None
 
 
 def _method(certificate: Certificate) -> str:
