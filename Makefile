@@ -67,6 +67,7 @@ bench: $(DEVELOP) $(KERNELS)
 	for part in again change drop; do $(BIN)/python benchmarks/over_time.py $$part || exit 1; done
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/inspect_tables.py
+	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/hostile.py
 
 # 10,000 tables, 2,000 inputs of sets, 1,000 hostile folders and files, 300 kills: about two hours.

@@ -63,7 +63,7 @@ def schema_of(columns: Sequence[str], sensitive: str, weight: float = 1.0) -> Sc
         sensitive=[sensitive],
         rest="identifying",
         kinds=kinds,
-        weights={name: weight for name in columns if name not in NUMBERS},
+        importance={name: weight for name in columns if name not in NUMBERS},
     )
 
 

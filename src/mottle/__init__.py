@@ -11,7 +11,7 @@ from mottle._version import __version__
 from mottle.utils.lazy import lazy_attributes, lazy_module
 
 if TYPE_CHECKING:
-    from mottle import audit, datasets
+    from mottle import audit, datasets, risk
     from mottle.audit import AuditReport, audit_release
     from mottle.comparison.compare import compare
     from mottle.encoding.domain import Form
@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from mottle.pipeline.progress import Progress
     from mottle.pipeline.release import Release, SetRelease, read_release, read_set_release
     from mottle.pipeline.streaming import anonymize as anonymize_stream
+    from mottle.pipeline.suggest import Suggestion, suggest
     from mottle.queries.estimate import Estimate
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
+    from mottle.risk import RiskReport, measure_risk
     from mottle.schema.model import Column, Kind, Representation, Role, Schema
     from mottle.schema.reading import ReadOptions
 
@@ -77,11 +79,13 @@ _PLACES = {
     "Release": "mottle.pipeline.release:Release",
     "ReadOptions": "mottle.schema.reading:ReadOptions",
     "Representation": "mottle.schema.model:Representation",
+    "RiskReport": "mottle.risk:RiskReport",
     "Role": "mottle.schema.model:Role",
     "Schema": "mottle.schema.model:Schema",
     "SchemaError": "mottle.errors:SchemaError",
     "SetRelease": "mottle.pipeline.release:SetRelease",
     "StorageError": "mottle.errors:StorageError",
+    "Suggestion": "mottle.pipeline.suggest:Suggestion",
     "UsageError": "mottle.errors:UsageError",
     "anonymize": "mottle.pipeline.anonymize:anonymize",
     "anonymize_sets": "mottle.pipeline.anonymize_sets:anonymize_sets",
@@ -93,13 +97,16 @@ _PLACES = {
     "database_batches": "mottle.io.databases:database_batches",  # the older name of scan_database
     "datasets": "mottle.datasets",
     "inspect": "mottle.inspection:inspect",
+    "measure_risk": "mottle.risk:measure_risk",
     "read_database": "mottle.io.databases:read_database",
     "read_release": "mottle.pipeline.release:read_release",
     "read_set_release": "mottle.pipeline.release:read_set_release",
     "read_sets": "mottle.io.read_sets:read_sets",
     "read_table": "mottle.io.read_table:read_table",
+    "risk": "mottle.risk",
     "scan_database": "mottle.io.databases:database_batches",
     "spark": "mottle.pipeline.spark",
+    "suggest": "mottle.pipeline.suggest:suggest",
     "write_database": "mottle.io.databases:write_database",
 }
 
@@ -135,11 +142,13 @@ __all__ = [
     "ReadOptions",
     "Release",
     "Representation",
+    "RiskReport",
     "Role",
     "Schema",
     "SchemaError",
     "SetRelease",
     "StorageError",
+    "Suggestion",
     "UsageError",
     "__version__",
     "anonymize",
@@ -152,12 +161,15 @@ __all__ = [
     "database_batches",
     "datasets",
     "inspect",
+    "measure_risk",
     "read_database",
     "read_release",
     "read_set_release",
     "read_sets",
     "read_table",
+    "risk",
     "scan_database",
     "spark",
+    "suggest",
     "write_database",
 ]

@@ -145,7 +145,7 @@ def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
         "insensitive",
         "--kind",
         "age=category",
-        "--weight",
+        "--importance",
         "sex=3",
         "--hierarchy",
         f"origin={hierarchy}",
@@ -166,7 +166,7 @@ def test_options_reach_the_schema(people: Path, tmp_path: Path) -> None:
     by_name = {column.name: column for column in certificate.columns}
     assert by_name["age"].form == "set"
     assert by_name["origin"].form == "node"
-    assert by_name["sex"].weight == 3
+    assert by_name["sex"].importance == 3
     assert certificate.seed == 7
     assert certificate.parameters.draw == "backtracking"
     assert "income" not in mottle.read_release(tmp_path / "out").table.column_names
@@ -238,8 +238,8 @@ def test_missing_input_file_is_named(tmp_path: Path) -> None:
         ((*COLUMNS, "--kind", "age=numbr"), 2, ("numbr", "Did you mean 'number'?")),
         ((*COLUMNS, "--kind", "sex=number"), 4, ("'sex'", "'number'")),
         ((*COLUMNS, "--kind", "age"), 2, ("--kind COLUMN=VALUE",)),
-        ((*COLUMNS, "--weight", "age=heavy"), 2, ("--weight age=heavy",)),
-        ((*COLUMNS, "--weight", "age=-1"), 2, ("age", "greater than 0")),
+        ((*COLUMNS, "--importance", "age=heavy"), 2, ("--importance age=heavy",)),
+        ((*COLUMNS, "--importance", "age=-1"), 2, ("age", "greater than 0")),
         ((*COLUMNS, "--kind", "sex=ordered"), 2, ("'sex'", "--order sex=")),
         ((*COLUMNS, "--order", "sex=f,x"), 4, ("'sex'", "not in its order")),
         ((*COLUMNS, "--hierarchy", "sex=missing.csv"), 5, ("missing.csv",)),

@@ -112,7 +112,7 @@ def test_compare_takes_kinds_weights_orders_and_bins(people: Path, tmp_path: Pat
             "compare",
             str(people),
             *("--qi", "age,education", "--sensitive", "income,diagnosis"),
-            *("--kind", "age=number", "--weight", "age=2", "--order", f"education={order}"),
+            *("--kind", "age=number", "--importance", "age=2", "--order", f"education={order}"),
             *("--bins", "income=4", "--methods", "hilbert", "--k", "4"),
             *("-o", str(tmp_path / "out"), "--json"),
         ],

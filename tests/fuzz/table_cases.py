@@ -412,7 +412,7 @@ def column_options(
         textual = pa.types.is_string(column.type)
         if role == "quasi-identifying":
             if chance.random() < 0.15:
-                chosen["weight"] = chance.choice([0.5, 2.0, 100.0, 1e-9])
+                chosen["importance"] = chance.choice([0.5, 2.0, 100.0, 1e-9])
             if chance.random() < 0.05:
                 chosen["representation"] = "set"
             if chance.random() < 0.35 and (textual or chance.random() < 0.1) and texts:

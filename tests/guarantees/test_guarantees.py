@@ -145,3 +145,13 @@ def test_one_third_of_three_is_one_whatever_floating_point_says():
     for size in range(2, 200):
         demand = LDiversity(size).demand(size, values_of(*map(str, range(size))))
         assert demand.allowed(size).tolist() == [1] * size
+
+
+@pytest.mark.parametrize(
+    ("risk", "k"),
+    [(0.5, 2), (0.34, 3), (0.3333, 4), (0.2, 5), (0.1, 10), (0.09, 12), (0.05, 20), (1e-3, 1000)],
+)
+def test_the_k_of_a_highest_risk_is_the_least_whose_inverse_is_not_above(risk: float, k: int):
+    assert KAnonymity.of_risk(risk) == KAnonymity(k)
+    assert 1 / k <= risk * (1 + 1e-12)
+    assert k == 2 or 1 / (k - 1) > risk

@@ -55,7 +55,7 @@ def coded_tables(draw: st.DrawFn, least: int = 2) -> Codes:
         quasi_identifying=table.column_names,
         orders={"ordered": ["low", "mid", "high"]},
         hierarchies={"tree": TREE},
-        weights={"number": draw(st.sampled_from([1.0, 2.5]))},
+        importance={"number": draw(st.sampled_from([1.0, 2.5]))},
     )
     return encode(table, schema, draw(st.sampled_from(list(Representation))))
 

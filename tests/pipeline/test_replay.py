@@ -29,7 +29,7 @@ def schema(table: pa.Table) -> Schema:
         quasi_identifying=["age", "sex", "education"],
         sensitive=["ill"],
         orders={"education": levels},
-        weights={"age": 3.0},
+        importance={"age": 3.0},
     )
 
 

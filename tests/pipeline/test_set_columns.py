@@ -165,7 +165,7 @@ def test_the_weight_of_a_set_column_moves_the_loss_to_others(patients: pa.Table)
         schema = Schema.of(
             quasi_identifying=["age", "sex", "diagnoses"],
             sensitive=["diagnosis"],
-            weights={"diagnoses": weight},
+            importance={"diagnoses": weight},
         )
         release = anonymize(patients, schema, KAnonymity(5), method="freeform", effort=1, seed=1)
         return release.certificate.ncp

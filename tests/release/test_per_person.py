@@ -38,7 +38,7 @@ def schema(**given) -> Schema:
 
 
 def test_everybody_has_one_row_in_the_order_of_first_rows() -> None:
-    made, described = one_row_per_person(table(), schema(weights={"age": 3.0}))
+    made, described = one_row_per_person(table(), schema(importance={"age": 3.0}))
     assert made.to_pylist() == [
         {
             "who": "b",
@@ -76,7 +76,7 @@ def test_everybody_has_one_row_in_the_order_of_first_rows() -> None:
     ]
     by_name = {column.name: column for column in described.columns}
     assert by_name["town"].kind is Kind.SET
-    assert by_name["age_min"].weight == by_name["age_max"].weight == 1.5
+    assert by_name["age_min"].importance == by_name["age_max"].importance == 1.5
     assert described.person == "who"
 
 

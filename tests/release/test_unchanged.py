@@ -58,6 +58,26 @@ def test_columns_that_single_out_rows_are_a_warning(people: pa.Table) -> None:
     assert warned(people) == []
 
 
+def test_a_survey_weight_that_gives_rows_away_is_a_warning_with_its_ways_out(
+    people: pa.Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One weight of a row's own, and one that follows from age."""
+    schema = schema_of()
+    table = people.append_column("pw", pa.array(10 + people["age"].to_numpy() / 10))
+    for weighted, words in ((people, "value of their own"), (table, "largely determines 'age'")):
+        caplog.clear()
+        name = "noise" if weighted is people else "pw"
+        named = Schema.of(quasi_identifying=KNOWN, rest="identifying", survey_weight=name)
+        release = mottle.anonymize(weighted, named, KAnonymity(3), seed=1, method="nh")
+        assert words in caplog.text
+        assert f"'{name}' is the survey weight: round it" in caplog.text
+        assert release.certificate.unchanged is not None
+        assert (release.certificate.unchanged.singles_out[name] == 1.0) == (name == "noise")
+    caplog.clear()
+    mottle.anonymize(table, schema, KAnonymity(3), seed=1, method="nh")
+    assert "survey weight" not in caplog.text
+
+
 def test_certificate_has_shares_and_the_owner_gets_the_warnings(
     people: pa.Table, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -224,7 +224,7 @@ def test_columns_of_every_type_are_shown(representation: str, tmp_path: Path):
         insensitive=["text"],
         sensitive=["paid"],
         bins={"paid": 4},
-        weights={"whole": 2.0},
+        importance={"whole": 2.0},
     )
     release = anonymize(table, schema, KAnonymity(3), representation=representation)
     html = report_html(release, owner=Owner(table))

@@ -20,6 +20,7 @@ from mottle import (
     UsageError,
 )
 from mottle.schema.model import Representation, Unit
+from mottle.utils.renamed import notice_renamed
 
 
 def read(folder: Path, text: str) -> Schema:
@@ -38,10 +39,10 @@ def read(folder: Path, text: str) -> Schema:
         ('[columns.a]\nrole = "sensitive"\nrepresentation = "sets"', ["Did you mean 'set'?"]),
         ('[columns.a]\nrole = "sensitive"\nknd = "x"', ["unknown option", "Did you mean 'kind'?"]),
         ('[columns.a]\nkind = "number"', ["column 'a'", "role", "required"]),
-        ('[columns.a]\nrole = "sensitive"\nweight = 0', ["weight", "greater than 0"]),
-        ('[columns.a]\nrole = "sensitive"\nweight = inf', ["weight", "finite"]),
-        ('[columns.a]\nrole = "sensitive"\nweight = nan', ["weight"]),
-        ('[columns.a]\nrole = "sensitive"\nweight = "x"', ["weight", "number"]),
+        ('[columns.a]\nrole = "sensitive"\nimportance = 0', ["importance", "greater than 0"]),
+        ('[columns.a]\nrole = "sensitive"\nimportance = inf', ["importance", "finite"]),
+        ('[columns.a]\nrole = "sensitive"\nimportance = nan', ["importance"]),
+        ('[columns.a]\nrole = "sensitive"\nimportance = "x"', ["importance", "number"]),
         ('[columns.a]\nrole = "sensitive"\norder = "a,b"', ["order"]),
         ('[columns.a]\nrole = "sensitive"\norder = ["a", "a"]', ["column 'a'", "twice"]),
         ('[columns.a]\nrole = "sensitive"\norder = []', ["column 'a'", "empty"]),
@@ -76,7 +77,7 @@ def test_mistake_in_the_file_is_explained(tmp_path: Path, text: str, words: list
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("mistake", ['role = "x"', 'kind = "x"', "weight = 0", "knd = 1"])
+@pytest.mark.parametrize("mistake", ['role = "x"', 'kind = "x"', "importance = 0", "knd = 1"])
 def test_mistake_in_an_option_names_the_column(tmp_path: Path, mistake: str):
     role = "" if mistake.startswith("role") else 'role = "sensitive"\n'
     with pytest.raises(SchemaError, match="'income'"):
@@ -126,9 +127,9 @@ def test_text_is_not_taken_for_a_list_of_letters(role: str):
         Schema.of(**{"quasi_identifying": [], role: "age"})
 
 
-@pytest.mark.parametrize("option", ["kinds", "weights", "orders", "hierarchies"])
+@pytest.mark.parametrize("option", ["kinds", "importance", "orders", "hierarchies"])
 def test_detail_of_an_unlisted_column_is_refused(option: str):
-    with pytest.raises(SchemaError, match=r"'agee' is given a .* but no role.*mean 'age'"):
+    with pytest.raises(SchemaError, match=r"'agee' is given an? .* but no role.*mean 'age'"):
         Schema.of(quasi_identifying=["age"], **{option: {"agee": "x"}})
 
 
@@ -136,12 +137,12 @@ def test_details_reach_their_columns(places: Hierarchy):
     schema = Schema.of(
         quasi_identifying=["a", "b", "c"],
         kinds={"a": "category"},
-        weights={"a": 2.5},
+        importance={"a": 2.5},
         orders={"b": ["x", "y"]},
         hierarchies={"c": places},
     )
     a, b, c = schema.columns
-    assert (a.kind, a.weight) == (Kind.CATEGORY, 2.5)
+    assert (a.kind, a.importance) == (Kind.CATEGORY, 2.5)
     assert (b.kind, b.order) == (Kind.ORDERED, ("x", "y"))
     assert (c.kind, c.hierarchy) == (Kind.HIERARCHY, places)
 
@@ -216,7 +217,7 @@ def schemas(draw) -> Schema:
                 role=draw(st.sampled_from(OFTEN)),
                 kind=kind,
                 order=draw(st.none() | values) if kind is Kind.ORDERED else None,
-                weight=draw(st.floats(1e-300, 1e300)),
+                importance=draw(st.floats(1e-300, 1e300)),
                 representation=draw(st.none() | st.sampled_from(Representation)),
             )
         )
@@ -353,3 +354,37 @@ def test_groups_are_read_from_and_written_to_a_file(tmp_path):
 def test_groups_that_cannot_be_right_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         Column(name="dx", **options)
+
+
+def test_the_old_name_of_the_importance_still_works_with_one_notice(caplog, tmp_path: Path):
+    notice_renamed.cache_clear()
+    file = tmp_path / "mottle.toml"
+    file.write_text('[columns.a]\nrole = "quasi-identifying"\nweight = 2.5\n', "utf-8")
+    read = Schema.read(file)
+    built = Schema.of(quasi_identifying=["a"], weights={"a": 2.5})
+    assert read == built == Schema.of(quasi_identifying=["a"], importance={"a": 2.5})
+    assert Column(name="a", role="sensitive", weight=3).importance == 3
+    assert [record.message.split(";")[0] for record in caplog.records] == [
+        "'weight' is now called 'importance'"
+    ]
+    assert "importance = 2.5" in read.to_toml()
+
+
+def test_both_names_of_the_importance_together_are_refused():
+    with pytest.raises(SchemaError, match="same option"):
+        Schema.of(quasi_identifying=["a"], importance={"a": 2}, weights={"a": 2})
+
+
+def test_a_survey_weight_is_published_as_it_is_unless_it_has_another_role(tmp_path: Path):
+    alone = Schema.of(quasi_identifying=["age"], survey_weight="pw")
+    assert [column.name for column in alone.with_role(Role.INSENSITIVE)] == ["pw"]
+    removed = Schema.of(quasi_identifying=["age"], identifying=["pw"], survey_weight="pw")
+    assert removed.removed == {"pw"}
+    for schema in (alone, removed):
+        schema.write(tmp_path / "mottle.toml")
+        assert Schema.read(tmp_path / "mottle.toml") == schema
+        assert schema.covering(["age", "pw"]).survey_weight == "pw"
+    with pytest.raises(SchemaError, match="cannot be sensitive"):
+        Schema.of(quasi_identifying=["age"], sensitive=["pw"], survey_weight="pw")
+    with pytest.raises(SchemaError, match="no column 'pw'"):
+        alone.covering(["age", "sex"])

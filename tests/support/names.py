@@ -22,7 +22,7 @@ def names_in(text: str) -> list[str]:
 def exists(name: str) -> bool:
     """Whether a dotted name leads to a module, an object or a field.
 
-    >>> exists("mottle.Schema.of"), exists("mottle.Column.weight"), exists("mottle.Schema.off")
+    >>> exists("mottle.Schema.of"), exists("mottle.Column.importance"), exists("mottle.Schema.off")
     (True, True, False)
     """
     parts = name.split(".")

@@ -32,6 +32,7 @@ PUBLIC = (
     "mottle.evaluation",
     "mottle.methods",
     "mottle.queries",
+    "mottle.risk",
 )
 
 _SECTIONS = (

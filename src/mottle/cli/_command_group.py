@@ -36,6 +36,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Audit",
         "Attack RELEASE with knowledge of ORIGINAL; exit code 6 if the guarantee is broken.",
     ),
+    "risk": (
+        "Risk",
+        "Measure how easily people are found in DATA and, with RELEASE, what is left of it.",
+    ),
+    "suggest": (
+        "Suggest",
+        "Find the strongest guarantee for DATA that loses no more than --max-loss.",
+    ),
     "query": (
         "Query",
         "Query RELEASE in SQL: counts, sums and averages with bounds and a standard error.",

@@ -230,14 +230,14 @@ class TimeEstimate:
             return ""
         done = progress.share - self._share
         left = (now - self._began) * (1 - progress.share) / done if done > 0 else 0.0
-        rest = f", about {_duration(left)} left" if left >= 1 else ""
+        rest = f", about {duration(left)} left" if left >= 1 else ""
         return f" {progress.share:.0%}{rest}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Write seconds in a unit that suits their number.
 
-    >>> _duration(42), _duration(200), _duration(9000)
+    >>> duration(42), duration(200), duration(9000)
     ('42 s', '3 min', '2.5 h')
     """
     if seconds < 100:

@@ -1,65 +1,22 @@
-"""Shows the progress of a run and what was released."""
+"""Shows what was released."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress as ProgressBar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mottle.audit import AuditReport
-from mottle.cli import _jit_cache
-from mottle.cli._engine_options import TimeEstimate
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_report
 from mottle.cli.options.output import ReportOptions
-from mottle.pipeline.progress import STAGES, Progress
 from mottle.release.certificate import Certificate, UnitFacts
 from mottle.report.wording import checks
 from mottle.schema.model import Unit
 
-_COMPILING = ("arrange", "sort", "cut", "chunks")  # the first stages that may call kernels
-
 out = Console()
-err = Console(stderr=True)
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """Show the stages of a run; nothing when the output is not a terminal.
-
-    That kernels are compiled is announced when the first stage begins that needs them: options,
-    columns and guarantees that are refused before need none.
-    """
-    waiting = not _jit_cache.done_before()
-    bar = ProgressBar(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("read", total=len(STAGES))
-        estimate = TimeEstimate()
-
-        def on_progress(progress: Progress) -> None:
-            nonlocal waiting
-            if waiting and progress.stage in _COMPILING:
-                waiting = False
-                kept = _jit_cache.is_kept()
-                often = "once on this machine" if kept else "in every run on this machine"
-                err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
-            loss = "" if progress.gcp is None else f"  GCP {progress.gcp:.4f}"
-            bar.update(task, description=f"{progress.stage}{estimate.of(progress)}{loss}")
-
-        yield on_progress
 
 
 def show_release(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
+import pyarrow as pa
 import typer
 
 from mottle.audit import AuditReport
 from mottle.audit.earlier import described_by
 from mottle.cli._engine_options import Input, Scale
-from mottle.cli._terminal import announce, progress_bar, show_release
+from mottle.cli._progress import progress_bar
+from mottle.cli._terminal import announce, show_release
 from mottle.cli.audit import BROKEN
 from mottle.cli.commands import Anonymize
+from mottle.guarantees.base import Guarantee
+from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.io.successor import check_not_continued
 from mottle.pipeline.anonymize import anonymize
 from mottle.pipeline.over_time import CHANGED, LEAVERS
 from mottle.pipeline.progress import Progress
+from mottle.pipeline.suggest import suggest
 from mottle.release.certificate import Certificate
 from mottle.schema.model import Schema
 
@@ -28,6 +34,7 @@ def run(command: Anonymize) -> None:
         command.scale.master,
         {
             "--audit full": command.audit == "full",
+            "--max-loss": command.guarantee.max_loss,
             "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
             "--same": command.over_time.same,
             "--previous": command.over_time.previous,
@@ -69,13 +76,14 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
     if previous is not None and not command.another_draw and effort.key is None is effort.seed:
         check_not_continued(previous)  # without key or seed it will be another release
     source = command.source.arguments(command.data)
-    with progress_bar() as on_progress:
+    with progress_bar(effort.seconds, keeps_best=_keeps_best(command)) as on_progress:
         original = command.source.read(command.data, schema.reading)
         read = time.perf_counter() - began
+        guarantee, note = _guarantee(command, original, schema, on_progress)
         release = anonymize(
             original,
             schema,
-            command.guarantee.needed,
+            guarantee,
             method=command.method,
             representation=command.representation,
             walk=command.effort.walk,
@@ -93,7 +101,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             least_newcomers=command.over_time.least_newcomers,
             few_remain=command.over_time.few_remain,
         )
-        release = release.with_seconds(read=read)
+        release = release.with_notes(*note).with_seconds(read=read)
         on_progress(Progress("write", release.gcp))
         certificate = target.save(
             release,
@@ -106,6 +114,37 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             ),
         )
         return certificate, release.audited
+
+
+def _keeps_best(command: Anonymize) -> bool:
+    """Whether Ctrl-C ends improving and keeps what was reached; a keyed run has to repeat."""
+    return command.method in ("auto", "freeform", "buckets") and command.effort.key is None
+
+
+def _guarantee(
+    command: Anonymize, original: pa.Table, schema: Schema, on_progress: Callable[[Progress], None]
+) -> tuple[Guarantee, tuple[str, ...]]:
+    """The guarantee as typed, or the strongest k within the loss budget and a note on it."""
+    budget = command.guarantee.max_loss
+    if budget is None:
+        return command.guarantee.needed, ()
+    found = suggest(
+        original,
+        schema,
+        max_loss=budget,
+        method=command.method,
+        representation=command.representation,
+        progress=on_progress,
+    )
+    chosen = found.needed
+    assert isinstance(chosen, KAnonymity)
+    typer.echo(f"k = {chosen.k}: the strongest within a loss of {budget:.2%}.", err=True)
+    people = "" if schema.person is None else " and who has which rows"
+    note = (
+        f"k = {chosen.k} was chosen as the strongest whose preview loses at most {budget:.2%}. The"
+        f" choice follows from quasi-identifiers{people} alone."
+    )
+    return chosen, (note,)
 
 
 def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:

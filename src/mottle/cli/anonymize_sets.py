@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from mottle.cli._terminal import announce, out, progress_bar
+from mottle.cli._progress import progress_bar
+from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
 from mottle.evaluation.set_release import SetComparison, compare_sets
 from mottle.io.read_sets import read_sets
@@ -30,7 +31,9 @@ def run(command: AnonymizeSets) -> None:
         key=command.effort.key,
     )
     began = time.perf_counter()
-    with progress_bar() as on_progress:
+    effort = command.effort
+    keeps_best = command.method in ("auto", "freeform") and effort.key is None
+    with progress_bar(effort.seconds, keeps_best=keeps_best) as on_progress:
         sets = read_sets(
             command.data,
             column=command.source.column,

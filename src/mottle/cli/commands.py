@@ -18,6 +18,7 @@ from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
 from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
 from mottle.cli.options.guarantees import (
+    BudgetedGuaranteeOptions,
     GuaranteeOptions,
     GuaranteeSeriesOptions,
     OptionalGuaranteeOptions,
@@ -113,7 +114,7 @@ class Anonymize(Command):
             help="range, or set: every column as a set of values.", rich_help_panel="Columns"
         ),
     ] = "range"
-    guarantee: GuaranteeOptions
+    guarantee: BudgetedGuaranteeOptions
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
@@ -146,6 +147,11 @@ class Anonymize(Command):
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         self.over_time.check_private(self.private)
+        if self.guarantee.max_loss is not None and (self.over_time.same or self.over_time.previous):
+            raise UsageError(
+                "--max-loss chooses k anew, and releases over time keep theirs.",
+                "Choose k by 'mottle suggest' once, and give --k.",
+            )
         check_method(self.method)
         check_word("audit", self.audit, ("basic", "full"))
 
@@ -234,6 +240,100 @@ class Audit(Command):
         super().check()
         if self.sample < 1:
             raise UsageError("--sample must be at least 1.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk(Command):
+    """The command ``mottle risk``."""
+
+    module: ClassVar[str] = "mottle.cli.risk"
+
+    data: Data
+    release: Annotated[
+        Path | None, typer.Argument(help="A release that was made from DATA: folder or file.")
+    ] = None
+    source: SourceOptions
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table of the population with the same columns: k-map.", rich_help_panel=DATA
+        ),
+    ] = None
+    population_size: Annotated[
+        float | None,
+        typer.Option(
+            help="People of whom the rows are a random sample, if there are no weights.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    columns: OptionalColumnOptions
+    household: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Says which rows are one household's.", rich_help_panel="Columns"
+        ),
+    ] = None
+    threshold: Annotated[
+        float, typer.Option(help="Count rows with a higher risk.", rich_help_panel=EFFORT)
+    ] = 0.09
+    largest: Annotated[
+        int,
+        typer.Option(
+            help="Most columns of a combination that may single a row out.", rich_help_panel=EFFORT
+        ),
+    ] = 3
+    show_values: Annotated[
+        bool,
+        typer.Option(
+            "--show-values",
+            help="Also show the values that single rows out: they are cells of DATA.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if nothing names the quasi-identifiers."""
+        super().check()
+        if self.release is None:
+            _ = self.columns.schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggest(Command):
+    """The command ``mottle suggest``."""
+
+    module: ClassVar[str] = "mottle.cli.suggest"
+
+    data: Data
+    source: SourceOptions
+    columns: ColumnOptions
+    representation: Annotated[
+        str,
+        typer.Option(help="range or set, as for anonymize.", rich_help_panel="Columns"),
+    ] = "range"
+    max_loss: Annotated[
+        float,
+        typer.Option(help="The highest loss (GCP), such as 0.05.", rich_help_panel="Guarantee"),
+    ]
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="k, l or beta: the largest k or ℓ, or the smallest β.",
+            rich_help_panel="Guarantee",
+        ),
+    ] = "k"
+    method: Annotated[
+        str, typer.Option(help="The method that will run.", rich_help_panel=EFFORT)
+    ] = "auto"
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise an error if an option is wrong, before anything costly is imported."""
+        super().check()
+        check_method(self.method)
+        check_word("parameter", self.vary, ("k", "l", "beta"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ import time
 from rich import box
 from rich.table import Table
 
+from mottle.cli._progress import progress_bar
 from mottle.cli._sources import Target
-from mottle.cli._terminal import out, print_command, progress_bar, show_result
+from mottle.cli._terminal import out, print_command, show_result
 from mottle.cli.commands import Demo
 from mottle.cli.demo_data import prepare
 from mottle.guarantees.k_anonymity import KAnonymity

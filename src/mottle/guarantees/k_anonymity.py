@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Any, ClassVar
 
 from mottle.errors import GuaranteeError, UsageError
@@ -30,12 +32,78 @@ class KAnonymity(Guarantee):
     requires: ClassVar[Capability] = Capability.K_ANONYMITY
     options: ClassVar[tuple[GuaranteeOption, ...]] = (
         GuaranteeOption("k", int, "Every person matches at least k records.", short="-k"),
+        GuaranteeOption(
+            "max_risk", float, "Instead of k: the highest risk, such as 0.09, for which k = 12."
+        ),
     )
     symbol: ClassVar[str] = "k"
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> KAnonymity | None:
-        return None if given["k"] is None else cls(given["k"])
+        risk = given.get("max_risk")
+        if risk is None:
+            return None if given["k"] is None else cls(given["k"])
+        if given["k"] is not None:
+            raise UsageError(
+                "--k and --max-risk say the same thing: the highest risk is 1/k.",
+                "Give one of them.",
+            )
+        return cls.of_risk(risk)
+
+    @classmethod
+    def of_risk(cls, risk: float) -> KAnonymity:
+        """Return the weakest k-anonymity under which no risk is above a threshold.
+
+        Parameters
+        ----------
+        risk : float
+            The highest probability of a link, above 0 and at most 0.5.
+
+        Returns
+        -------
+        KAnonymity
+            With the least k for which 1/k is at most ``risk``.
+
+        Raises
+        ------
+        UsageError
+            The risk is not such a probability.
+
+        Examples
+        --------
+        >>> KAnonymity.of_risk(0.09), KAnonymity.of_risk(0.2)
+        (KAnonymity(k=12), KAnonymity(k=5))
+        """
+        if not isinstance(risk, int | float) or isinstance(risk, bool) or not 0 < risk <= 0.5:
+            raise UsageError(
+                "The highest risk must be above 0 and at most 0.5.",
+                "For instance 0.09, for which k = 12.",
+            )
+        return cls(ceil(1 / Fraction(repr(float(risk)))))
+
+    def of_risk_in_words(self, risk: float) -> str:
+        """Say why this k belongs to a highest risk, and not the one below.
+
+        Parameters
+        ----------
+        risk : float
+            The highest risk.
+
+        Returns
+        -------
+        str
+            A sentence.
+
+        Examples
+        --------
+        >>> KAnonymity(12).of_risk_in_words(0.09)
+        'k = 12, not 11: 1/12 = 0.08333 is at most 0.09, and 1/11 = 0.09091 is more.'
+        """
+        weaker = self.k - 1
+        why = f"1/{self.k} = {1 / self.k:.4g} is at most {risk:g}"
+        if weaker < 2:
+            return f"k = {self.k}: {why}."
+        return f"k = {self.k}, not {weaker}: {why}, and 1/{weaker} = {1 / weaker:.4g} is more."
 
     @classmethod
     def from_description(cls, described: Mapping[str, Any]) -> KAnonymity:

@@ -127,10 +127,12 @@ def _weight(column: Profile) -> Proposal | None:
             Role.IDENTIFYING,
             "it seems to be a survey weight, which says nothing about a person but is a row's own"
             " and can be looked up in other files; make it insensitive if analysts need it and"
-            " nobody else has it",
+            " nobody else has it, and name it as the survey_weight",
         )
     return Proposal(
-        Role.INSENSITIVE, "it seems to be a survey weight, and rows share their weights"
+        Role.INSENSITIVE,
+        "it seems to be a survey weight, and rows share their weights; name it as the"
+        " survey_weight",
     )
 
 

@@ -75,9 +75,9 @@ def scales(codes: Codes, degree: int = 1) -> Scales:
     lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
     trees: list[TreeGrowth] = []
     nodes = 0
-    all_weights = sum(domain.column.weight for domain in codes.domains)
+    all_weights = sum(domain.column.importance for domain in codes.domains)
     for column, domain in enumerate(codes.domains):
-        growth = domain.form.growth(domain, domain.column.weight / all_weights, degree)
+        growth = domain.form.growth(domain, domain.column.importance / all_weights, degree)
         here = slice(offset[column], offset[column] + domain.size)
         step[column] = growth.step
         if growth.position is not None:

@@ -32,7 +32,7 @@ class SchemaColumn(Protocol):
         ...
 
     @property
-    def weight(self) -> float:
+    def importance(self) -> float:
         """How much its loss counts."""
         ...
 

@@ -111,7 +111,7 @@ def entropy(graph: Graph, codes: Codes) -> float:
         _, known_nothing = _mixtures(everything, values)
         if known_nothing > 0.0:
             shares[column] = _mixtures(graph, values)[1] / known_nothing
-    return float(np.average(shares, weights=[domain.column.weight for domain in codes.domains]))
+    return float(np.average(shares, weights=[domain.column.importance for domain in codes.domains]))
 
 
 def _mixtures(graph: Graph, values: Int32Array) -> tuple[float, float]:

@@ -46,7 +46,7 @@ def measure(published: Cover, codes: Codes) -> Loss:
         min(float(share @ cells.ncp(domain)), 1.0)  # rounding errors may add up to more than 1
         for cells, domain in zip(published.cells, codes.domains, strict=True)
     ]
-    weights = np.array([domain.column.weight for domain in codes.domains])
+    weights = np.array([domain.column.importance for domain in codes.domains])
     return Loss(
         ncp={domain.name: loss for domain, loss in zip(codes.domains, by_column, strict=True)},
         gcp=min(float(np.average(by_column, weights=weights / weights.max())), 1.0),

@@ -41,7 +41,7 @@ def _as_items(codes: Codes, matrix: Int32Array) -> tuple[Sets, Float64Array]:
         records, own, cost = domain.form.as_items(domain, matrix[:, column])
         held_by.append(records)
         items.append(own + before)
-        costs.append(cost * domain.column.weight)
+        costs.append(cost * domain.column.importance)
         before += len(cost)
     keys = np.sort(np.concatenate(held_by) * before + np.concatenate(items))
     sizes = np.bincount(keys // max(before, 1), minlength=len(matrix))

@@ -217,7 +217,7 @@ def anonymize(
             check_people(people.column, people.most, table.num_rows, guarantee, chosen)
             warn_recognizable(table, schema, people)
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
-        warn_about(unchanged)
+        warn_about(unchanged, schema.survey_weight)
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
         if people is not None and people.several:
@@ -253,6 +253,7 @@ def anonymize(
         columns=column_facts(schema, codes.domains, published.columns),
         sensitive=sensitive,
         protected=protected_values(schema),
+        survey_weight=schema.survey_weight,
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),

@@ -72,6 +72,7 @@ def certify(
     columns: Sequence[ColumnFacts],
     sensitive: Sequence[SensitiveValues],
     protected: str | None,
+    survey_weight: str | None = None,
     notes: Sequence[str],
     seconds: Mapping[str, float],
     least_total: int | None = None,
@@ -105,6 +106,8 @@ def certify(
     protected : str or None
         What notes call the sensitive values ("sensitive value", "label"); None when the data have
         none, so that no note on them is needed.
+    survey_weight : str, optional
+        The column of sampling weights.
     notes : sequence of str
         What a reader should know in addition; no cell values.
     seconds : mapping of str to float
@@ -155,6 +158,8 @@ def certify(
         entries["unchanged"] = certified(unchanged)
     if history is not None:
         entries["history"] = history
+    if survey_weight is not None:
+        entries["survey_weight"] = survey_weight
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW
@@ -335,7 +340,7 @@ def column_facts(
                 facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
                 if domain.column.separator is not None:
                     facts["separator"] = domain.column.separator
-            facts["weight"] = column.weight
+            facts["importance"] = column.importance
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
         described.append(ColumnFacts(**facts))
@@ -353,9 +358,9 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
     ]
 
 
-def warn_about(unchanged: Dependence | None) -> None:
+def warn_about(unchanged: Dependence | None, survey_weight: str | None = None) -> None:
     """Log, for the owner, which unchanged columns give others away; the certificate is public."""
-    for text in () if unchanged is None else warnings_about(unchanged):
+    for text in () if unchanged is None else warnings_about(unchanged, survey_weight):
         _log.warning(text)
 
 

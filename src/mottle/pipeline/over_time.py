@@ -232,7 +232,9 @@ def _made(
             [
                 (
                     column.model_dump_json(
-                        exclude={"hierarchy", "hierarchy_file"}, exclude_defaults=True
+                        exclude={"hierarchy", "hierarchy_file"},
+                        exclude_defaults=True,
+                        by_alias=True,
                     ),
                     None if column.hierarchy is None else column.hierarchy.rows(),
                 )
@@ -263,7 +265,7 @@ def _check_same_promise(links: Links, wishes: Wishes, made: Mapping[str, Any]) -
             "Leave --same out.",
         )
     for entry, what in (
-        ("columns", "roles, kinds, weights or hierarchies of columns"),
+        ("columns", "roles, kinds, importance or hierarchies of columns"),
         ("guarantee", "guarantee"),
         ("representation", "representation"),
     ):

@@ -19,6 +19,7 @@ class Progress:
     stage: str  # one of STAGES, beginning now; "done" at the end
     gcp: float | None = None  # the loss so far, once it is known
     share: float | None = None  # of the stage's rows that are done, if it works in parts
+    detail: str = ""  # what the stage is at, in words
 
 
 @dataclass

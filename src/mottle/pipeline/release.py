@@ -151,7 +151,15 @@ class Release(_Saved):
     left out when a release is pickled, copied or printed.
     """
 
-    def count(self, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+    @property
+    def survey_weight(self) -> str | None:
+        """The published column of sampling weights; None if there is none."""
+        name = None if self.certified is None else self.certified.survey_weight
+        return name if name in {column.name for column in self.columns} else None
+
+    def count(
+        self, where: Where | None = None, *, weight: str | None = None, fit: str = "fitted"
+    ) -> Estimate:
         """Estimate how many true records satisfy conditions.
 
         Parameters
@@ -159,6 +167,8 @@ class Release(_Saved):
         where : mapping of str to object, optional
             Maps a column to a value, a range ``(low, high)``, a list of values or None for
             missing; see docs/queries.md. Without it, all records count.
+        weight : str, optional
+            A column of weights, such as `survey_weight`: every record counts as often as it says.
         fit : {"fitted", "uniform"}
             "fitted": the values of a cell are as likely as the whole release says. "uniform": they
             are equally likely, as in the papers.
@@ -177,9 +187,16 @@ class Release(_Saved):
         >>> release.count({"age": (20, 21)})
         Estimate(expected=2.0, certain=0.0, possible=4.0, error=1.0)
         """
-        return self.queries(fit).count(where)
+        return self.queries(fit).count(where, weight=weight)
 
-    def total(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+    def total(
+        self,
+        column: str,
+        where: Where | None = None,
+        *,
+        weight: str | None = None,
+        fit: str = "fitted",
+    ) -> Estimate:
         """Estimate the sum of a number column over the true records that satisfy conditions.
 
         Parameters
@@ -188,6 +205,8 @@ class Release(_Saved):
             A column of numbers.
         where : mapping of str to object, optional
             As for `count`.
+        weight : str, optional
+            As for `count`.
         fit : {"fitted", "uniform"}
             As for `count`.
 
@@ -196,9 +215,16 @@ class Release(_Saved):
         Estimate
             Expected value, bounds and standard error.
         """
-        return self.queries(fit).total(column, where)
+        return self.queries(fit).total(column, where, weight=weight)
 
-    def average(self, column: str, where: Where | None = None, *, fit: str = "fitted") -> Estimate:
+    def average(
+        self,
+        column: str,
+        where: Where | None = None,
+        *,
+        weight: str | None = None,
+        fit: str = "fitted",
+    ) -> Estimate:
         """Estimate the mean of a number column over the true records that satisfy conditions.
 
         Parameters
@@ -207,6 +233,8 @@ class Release(_Saved):
             A column of numbers.
         where : mapping of str to object, optional
             As for `count`.
+        weight : str, optional
+            As for `count`.
         fit : {"fitted", "uniform"}
             As for `count`.
 
@@ -215,7 +243,7 @@ class Release(_Saved):
         Estimate
             Expected value, bounds and standard error.
         """
-        return self.queries(fit).average(column, where)
+        return self.queries(fit).average(column, where, weight=weight)
 
     def group_by(
         self,

@@ -296,7 +296,7 @@ def _column_of(facts: ColumnFacts, published: PublishedColumn | None) -> Column:
         name=facts.name,
         role=Role.QUASI_IDENTIFYING,
         kind=published.kind,
-        weight=1.0 if facts.weight is None else facts.weight,
+        importance=1.0 if facts.importance is None else facts.importance,
         **options,
     )
 

@@ -11,7 +11,7 @@ from mottle.release.certificate import AUDITS, OWNER_KEY
 from mottle.schema.model import Representation, Schema, parse_word
 from mottle.utils.option_values import check_key
 
-__all__ = ["Settings", "check_schema"]
+__all__ = ["Settings", "check_representation", "check_schema"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Settings:
         check_key(key, seed, seconds)
         return cls(
             method=method,
-            representation=_representation(representation),
+            representation=check_representation(representation),
             walk=walk,
             effort=seconds,
             seed=seed,
@@ -115,7 +115,8 @@ def check_schema(schema: object) -> None:
         )
 
 
-def _representation(value: Representation | str) -> Representation:
+def check_representation(value: Representation | str) -> Representation:
+    """Return the representation that is meant; raise `SchemaError` if there is none."""
     try:
         return parse_word(Representation, value)
     except ValueError as error:

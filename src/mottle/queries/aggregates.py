@@ -1,4 +1,4 @@
-"""Sums and averages of a number column, with bounds and a standard error."""
+"""Sums and averages of a number column, plain and weighted, with bounds and a standard error."""
 
 from __future__ import annotations
 
@@ -67,3 +67,83 @@ class Summands:
         sums = certain.sum() + np.concatenate([[0.0], np.cumsum(others)])
         counts = len(certain) + np.arange(len(others) + 1)
         return float((sums[counts > 0] / counts[counts > 0]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSummands:
+    """What every record that may satisfy the conditions adds to a weighted sum.
+
+    A record adds its number times its weight. The number and the weight of a record are independent
+    given its cells, as columns are in all queries.
+    """
+
+    product: Float64Array  # [records]: expected number times weight
+    product_square: Float64Array  # [records]: expected square of it
+    weight: Float64Array  # [records]: expected weight, 0 where the record adds nothing
+    weight_square: Float64Array  # [records]: expected square of it
+    mixed: Float64Array  # [records]: expected number times squared weight
+    lowest: Float64Array  # [records]: lowest possible number, if the record adds it
+    highest: Float64Array  # [records]: highest possible number, if the record adds it
+    lightest: Float64Array  # [records]: lowest possible weight, if the record adds its number
+    heaviest: Float64Array  # [records]: highest possible weight, if the record adds its number
+    certain: BoolArray  # [records]: whether the record adds its number for certain
+
+    @classmethod
+    def of(cls, others: Float64Array, numbers: Moments, weights: Moments) -> WeightedSummands:
+        """Combine the likelihoods by the other columns with numbers and weights, by record."""
+        rows = (others >= 0) & (numbers.share >= 0) & (weights.share >= 0)
+        likely = others[rows]
+        number, weight = (Moments(*(part[rows] for part in each)) for each in (numbers, weights))
+        return cls(
+            product=likely * number.first * weight.first,
+            product_square=likely * number.second * weight.second,
+            weight=likely * number.share * weight.first,
+            weight_square=likely * number.share * weight.second,
+            mixed=likely * number.first * weight.second,
+            lowest=number.lowest,
+            highest=number.highest,
+            lightest=weight.lowest,
+            heaviest=weight.highest,
+            certain=(likely == 1.0) & (number.share == 1.0) & (weight.share == 1.0),
+        )
+
+    def total(self) -> Estimate:
+        """Return the weighted sum; a record that is not certain may add nothing."""
+        low = np.minimum(self.lightest * self.lowest, self.heaviest * self.lowest)
+        high = np.maximum(self.lightest * self.highest, self.heaviest * self.highest)
+        least = np.where(self.certain, low, np.minimum(low, 0.0)).sum()
+        most = np.where(self.certain, high, np.maximum(high, 0.0)).sum()
+        variances = self.product_square - self.product**2
+        variance = variances[variances > _ROUNDING * self.product_square].sum()
+        expected = min(max(self.product.sum(), least), most)  # outside only by rounding
+        return Estimate(float(expected), float(least), float(most), float(np.sqrt(variance)))
+
+    def average(self) -> Estimate:
+        """Return the weighted sum divided by the sum of weights, its error by linearization."""
+        weight = self.weight.sum()
+        if len(self.weight) == 0 or weight == 0:
+            return Estimate(np.nan, np.nan, np.nan, np.nan)
+        least, most = -self._largest_mean(-self.lowest), self._largest_mean(self.highest)
+        mean = self.product.sum() / weight
+        deviation = self.product - mean * self.weight
+        square = self.product_square - 2 * mean * self.mixed + mean**2 * self.weight_square
+        variance = np.maximum(square - deviation**2, 0.0)
+        scale = self.product_square + mean**2 * self.weight_square
+        variance[variance < _ROUNDING * scale] = 0.0
+        error = np.sqrt(variance.sum()) / weight
+        return Estimate(float(min(max(mean, least), most)), least, most, float(error))
+
+    def _largest_mean(self, numbers: Float64Array) -> float:
+        """The largest weighted mean.
+
+        Records above the mean take their highest weight, those below it their lowest one, or none
+        if they are not certain: some beginning of the records in descending order is the best.
+        """
+        order = np.argsort(-numbers, kind="stable")
+        numbers = numbers[order]
+        light = np.where(self.certain, self.lightest, 0.0)[order]
+        added = self.heaviest[order] - light
+        sums = (light * numbers).sum() + np.cumsum(np.append(0.0, added * numbers))
+        weights = light.sum() + np.cumsum(np.append(0.0, added))
+        some = weights > 0
+        return float((sums[some] / weights[some]).max())

@@ -19,8 +19,8 @@ import pyarrow as pa
 from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
-from mottle.queries.aggregates import Summands
-from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution
+from mottle.queries.aggregates import Summands, WeightedSummands
+from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
@@ -63,6 +63,8 @@ class Queries:
         The sensitive values, if they are published in a table of their own (Anatomy).
     unavailable : mapping of str to UsageError
         Columns that cannot be queried, and the error that says what the release lacks for it.
+    survey_weight : str, optional
+        The published column of sampling weights, as the certificate names it.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Queries:
     codes: Int32Array
     two_tables: TwoTables | None = None
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
+    survey_weight: str | None = None
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -130,6 +133,7 @@ class Queries:
             codes=codes,
             two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
             unavailable=unavailable,
+            survey_weight=_survey_weight(source, [every.name for every in cells]),
         )
 
     @property
@@ -206,13 +210,15 @@ class Queries:
         assert self.two_tables is not None
         return self.two_tables.columns[name]
 
-    def count(self, where: Where | None = None) -> Estimate:
-        """Estimate how many records satisfy all conditions.
+    def count(self, where: Where | None = None, *, weight: str | None = None) -> Estimate:
+        """Estimate how many records satisfy all conditions, or how much they weigh.
 
         Parameters
         ----------
         where : Where, optional
             Conditions by column; all records if not given.
+        weight : str, optional
+            A column of weights, such as `survey_weight`: every record counts as often as it says.
 
         Returns
         -------
@@ -222,7 +228,16 @@ class Queries:
         ------
         UsageError
             If a column cannot be queried, or a condition is not valid.
+
+        Examples
+        --------
+        >>> table = pa.table({"age": [20, 30, 40], "pw": [100.0, 50.0, 25.0]})
+        >>> Queries.of(table).count({"age": (25, None)}, weight="pw").expected
+        75.0
         """
+        if weight is not None:
+            self._weights(weight, _NOT_MISSING)
+            return self.total(weight, where)
         return self._count(self.parse_where(where))
 
     def counts(self, wheres: Sequence[Where]) -> Estimates:
@@ -261,7 +276,9 @@ class Queries:
                 batch, first, size = [], number, 0
         return Estimates(*answers)
 
-    def total(self, column: str, where: Where | None = None) -> Estimate:
+    def total(
+        self, column: str, where: Where | None = None, *, weight: str | None = None
+    ) -> Estimate:
         """Estimate the sum of a number column over the records that satisfy all conditions.
 
         Parameters
@@ -270,6 +287,8 @@ class Queries:
             Name of a number column.
         where : Where, optional
             Conditions by column; all records if not given.
+        weight : str, optional
+            A column of weights, such as `survey_weight`: every record counts as often as it says.
 
         Returns
         -------
@@ -286,9 +305,13 @@ class Queries:
         >>> Queries.of(pa.table({"age": [20, 30, 40]})).total("age", {"age": (25, None)}).expected
         70.0
         """
+        if weight is not None:
+            return self._weighted(column, where, weight).total()
         return self._summands(column, where).total()
 
-    def average(self, column: str, where: Where | None = None) -> Estimate:
+    def average(
+        self, column: str, where: Where | None = None, *, weight: str | None = None
+    ) -> Estimate:
         """Estimate the mean of a number column over the records that satisfy all conditions.
 
         Records without a number do not count. The mean over no records is NaN.
@@ -299,6 +322,8 @@ class Queries:
             Name of a number column.
         where : Where, optional
             Conditions by column; all records if not given.
+        weight : str, optional
+            A column of weights, such as `survey_weight`: every record counts as often as it says.
 
         Returns
         -------
@@ -314,7 +339,12 @@ class Queries:
         --------
         >>> Queries.of(pa.table({"age": [20, 30, 40, None]})).average("age").expected
         30.0
+        >>> table = pa.table({"age": [20, 30], "pw": [3.0, 1.0]})
+        >>> Queries.of(table).average("age", weight="pw").expected
+        22.5
         """
+        if weight is not None:
+            return self._weighted(column, where, weight).average()
         return self._summands(column, where).average()
 
     def group_by(
@@ -468,15 +498,49 @@ class Queries:
     def _summands(self, column: str, where: Where | None) -> Summands:
         self.check_column(column)
         conditions = {column: _NOT_MISSING, **self.parse_where(where)}
+        numbers, conditions = self._numbers(column, conditions)
+        return Summands.of(self.likelihoods(conditions), numbers)
+
+    def _weighted(self, column: str, where: Where | None, weight: str) -> WeightedSummands:
+        self.check_column(column)
+        if column == weight:
+            raise UsageError(
+                f"Column '{column}' cannot be weighted by itself.", "count adds its numbers up."
+            )
+        wanted = self.parse_where(where)
+        weights = self._weights(weight, wanted.pop(weight, _NOT_MISSING))
+        numbers, conditions = self._numbers(column, {column: _NOT_MISSING, **wanted})
+        return WeightedSummands.of(self.likelihoods(conditions), numbers, weights)
+
+    def _numbers(
+        self, column: str, conditions: Mapping[str, Conditions]
+    ) -> tuple[Moments, dict[str, Conditions]]:
+        """The numbers of a column by record, and the conditions that are left on others."""
         if column in self.names:
+            others = {name: wanted for name, wanted in conditions.items() if name != column}
             cells = self.column(column)
-            moments = cells.moments(conditions.pop(column))
-            by_row = type(moments)(*(part[cells.of_row] for part in moments))
-        else:
-            assert self.two_tables is not None
-            conditions, sensitive = self.split_conditions(conditions)
-            by_row = self.two_tables.moments(column, sensitive)
-        return Summands.of(self.likelihoods(conditions), by_row)
+            moments = cells.moments(conditions[column])
+            return Moments(*(part[cells.of_row] for part in moments)), others
+        assert self.two_tables is not None
+        own, sensitive = self.split_conditions(conditions)
+        return self.two_tables.moments(column, sensitive), own
+
+    def _weights(self, weight: str, conditions: Conditions) -> Moments:
+        """The weights of all records; UsageError unless they are numbers of 0 or more."""
+        self.check_column(weight)
+        if weight not in self.names:
+            raise UsageError(
+                f"Column '{weight}' is published in a table of its own, so that nobody can tell"
+                " which record has which weight.",
+                "Weight by a column of the records.",
+            )
+        weights, _ = self._numbers(weight, {weight: conditions})
+        if np.any(weights.lowest[weights.share >= 0] < 0):
+            raise UsageError(
+                f"Column '{weight}' has negative numbers, which are no weights.",
+                "Weight by a column of numbers of 0 or more.",
+            )
+        return weights
 
     def _shares(
         self, conditions: Mapping[str, Conditions]
@@ -489,6 +553,14 @@ class Queries:
         ]
         starts = np.cumsum([0, *(len(part) for part in shares)])[:-1].astype(np.int64)
         return places, starts, np.concatenate([np.empty(0), *shares])
+
+
+def _survey_weight(source: ReleaseData | pa.Table, names: Sequence[str]) -> str | None:
+    """The column of sampling weights that the certificate names, if it is published."""
+    if isinstance(source, pa.Table) or source.certified is None:
+        return None
+    name = source.certified.survey_weight
+    return name if name in names else None
 
 
 def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:

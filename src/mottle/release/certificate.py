@@ -182,8 +182,16 @@ class ColumnFacts(_Facts):
     kind: str | None = None
     form: str | None = None
     separator: str | None = None
-    weight: float | None = None
+    importance: float | None = None  # how much its loss counts
     type: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, content: object) -> object:
+        """Read the importance by the name that earlier versions gave it."""
+        if not isinstance(content, Mapping) or "weight" not in content:
+            return content
+        return {"importance" if key == "weight" else key: content[key] for key in content}
 
 
 class SensitiveFacts(_Facts):
@@ -319,6 +327,7 @@ class Certificate(_Facts):
     unit: UnitFacts | None = None  # what one row is taken for; None: not stated (earlier versions)
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
+    survey_weight: str | None = None  # the column of sampling weights, if there is one
     sensitive: tuple[SensitiveFacts, ...] = ()
     unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
     history: HistoryFacts | None = None  # None: not a release over time

@@ -198,6 +198,23 @@ class ReleaseData:
         changed = certificate.with_changes(seconds={**taken, **certificate.seconds})
         return replace(self, certified=changed)
 
+    def with_notes(self, *notes: str) -> Self:
+        """Return the release with further notes at the end of those on its certificate.
+
+        Parameters
+        ----------
+        *notes : str
+            What a reader should know in addition; no cell values.
+
+        Returns
+        -------
+        ReleaseData
+            A release of the same class.
+        """
+        certificate = self.certificate
+        changed = certificate.with_changes(notes=(*certificate.notes, *notes))
+        return replace(self, certified=changed)
+
     def slice(self, first: int, length: int) -> Self:
         """Return some of the rows, without links.
 

@@ -80,6 +80,11 @@ def one_row_per_person(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schem
                 "Keep one value for each person (the latest, the worst), make the column"
                 " quasi-identifying, or leave it out.",
             )
+        if column.name == schema.survey_weight:
+            raise UsageError(
+                f"The survey weight '{column.name}' differs between rows of one person.",
+                "Keep one weight for each person, or leave --survey-weight out.",
+            )
         for one, cells in _varying(column, values, people):
             if one.name != column.name and one.name in table.column_names:
                 raise UsageError(
@@ -158,9 +163,9 @@ def before_aggregation(columns: Sequence[Column]) -> Iterator[Column]:
         base, ending = column.name[: -len(_LEAST)], column.name[-len(_LEAST) :]
         if {base + _LEAST, base + _GREATEST} <= names and ending in (_LEAST, _GREATEST):
             if ending == _LEAST:
-                yield column.model_copy(update={"name": base, "weight": 2 * column.weight})
+                yield column.model_copy(update={"name": base, "importance": 2 * column.importance})
         elif column.kind is Kind.SET:
-            yield Column(name=column.name, role=column.role, weight=column.weight)
+            yield Column(name=column.name, role=column.role, importance=column.importance)
         else:
             yield column
 
@@ -195,8 +200,8 @@ def _varying(
         grouped = pa.table({"who": people.codes, "value": values}).group_by("who")
         found = grouped.aggregate([("value", "min"), ("value", "max")]).sort_by("who")
         for ending, cells in ((_LEAST, "value_min"), (_GREATEST, "value_max")):
-            weight = column.weight / 2
-            new = column.model_copy(update={"name": column.name + ending, "weight": weight})
+            importance = column.importance / 2
+            new = column.model_copy(update={"name": column.name + ending, "importance": importance})
             yield new, found.column(cells)
         return
     if not is_plain(values.type):
@@ -206,7 +211,10 @@ def _varying(
             "Make one row per person yourself, or leave the column out.",
         )
     lists = _lists(values, people)
-    yield Column(name=column.name, role=column.role, kind=Kind.SET, weight=column.weight), lists
+    yield (
+        Column(name=column.name, role=column.role, kind=Kind.SET, importance=column.importance),
+        lists,
+    )
 
 
 def _lists(values: pa.ChunkedArray, people: People) -> pa.Array:

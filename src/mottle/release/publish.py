@@ -14,6 +14,7 @@ from mottle.errors import PrivacyError, SchemaError
 from mottle.graph.model import is_order
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
+from mottle.release.survey_weight import survey_weights
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role, Schema
 from mottle.typing import Int32Array
@@ -26,7 +27,8 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
     """Raise `SchemaError` or `DataError` for columns that cannot be published.
 
     These are columns to be published unchanged that cannot be written as text, or that hold dates
-    outside the years 1 to 9999, and columns that have the name of a part of another column.
+    outside the years 1 to 9999, columns that have the name of a part of another column, and a
+    survey weight that is not a number of people.
     """
     names = set(table.column_names)
     for column in schema.with_role(Role.QUASI_IDENTIFYING):
@@ -44,6 +46,8 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
                     " sets are published.",
                     "Rename one of them.",
                 )
+    if schema.survey_weight is not None:
+        survey_weights(table.column(schema.survey_weight), schema.survey_weight)
     for column in schema.columns:
         if column.role is not Role.IDENTIFYING:
             check_numbers(table.column(column.name), column.name)

@@ -58,8 +58,11 @@ def certified(found: Dependence) -> UnchangedColumns:
     )
 
 
-def warnings_about(found: Dependence) -> list[str]:
-    """Say in plain words, for the owner, which unchanged columns give others away; no values."""
+def warnings_about(found: Dependence, survey_weight: str | None = None) -> list[str]:
+    """Say in plain words, for the owner, which unchanged columns give others away; no values.
+
+    ``survey_weight`` is the column of sampling weights, for which there are further ways out.
+    """
     texts = [
         _determines(f"Column '{one.columns[0]}'", told)
         for one in found.single
@@ -78,6 +81,11 @@ def warnings_about(found: Dependence) -> list[str]:
     if joint is not None and joint.singles_out >= MANY:
         alone = max(one.singles_out for one in found.single)
         texts += [_singled_out(joint)] if joint.singles_out > alone else []
+    if any(text.startswith(f"Column '{survey_weight}' ") for text in texts):
+        texts.append(
+            f"'{survey_weight}' is the survey weight: round it, publish ranges of it (--qi"
+            f" {survey_weight}), or remove it (--id {survey_weight})."
+        )
     return texts
 
 

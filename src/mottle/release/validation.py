@@ -87,7 +87,7 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
         "rows": certificate.rows < 1 or certificate.rows > MOST_ROWS,
         "items": (of_sets and certificate.items is None) or (certificate.items or 0) < 0,
         "degree": not 0 <= certificate.degree.min <= certificate.degree.max <= MOST_ROWS,
-        "columns": any((facts.weight or 1.0) <= 0 for facts in certificate.columns),
+        "columns": any((facts.importance or 1.0) <= 0 for facts in certificate.columns),
         "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
         "error_rate": not 0 <= (certificate.error_rate or 0.0) <= MOST_ROWS,
         "sensitive": any(

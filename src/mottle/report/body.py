@@ -11,6 +11,7 @@ from mottle.evaluation.query_accuracy import QueryAccuracy
 from mottle.io.batch_source import Source
 from mottle.itemsets.data import ItemSets
 from mottle.report.columns import ColumnReport
+from mottle.risk import RiskReport
 
 EXAMPLES = 10  # people whose rows an internal report shows before and after
 
@@ -58,6 +59,7 @@ class Body:
     command: str  # the command that makes such a release
     schema: str = ""  # its mottle.toml
     examples: Examples | None = None
+    risk: RiskReport | None = None  # before and after, for the owner
 
 
 def cell_text(value: object) -> str:

@@ -82,6 +82,12 @@ class Content(Body):
         """Whether findings include those that only the owner may see."""
         return any(getattr(finding, "public", True) is False for finding in self.findings)
 
+    @property
+    def survey_weight(self) -> str | None:
+        """The column of sampling weights, if it is published."""
+        name = self.certificate.survey_weight
+        return name if name in {column.name for column in self.columns} else None
+
 
 def gather_content(
     release: ReleaseData,

@@ -112,12 +112,23 @@ def schema_of(release: ReleaseData) -> Schema:
         details = _details(published[name], whole) if name in published else {}
         if name in binned:
             details |= _bins(str(binned[name]))
-        columns.append(Column(name=name, role=facts.role, weight=facts.weight or 1.0, **details))
+        columns.append(
+            Column(name=name, role=facts.role, importance=facts.importance or 1.0, **details)
+        )
     unit = release.certificate.unit
     if unit is not None and unit.per_person is not None:
-        return Schema(columns=tuple(before_aggregation(columns)), per_person=PerPerson.AGGREGATE)
+        before = tuple(before_aggregation(columns))
+        return Schema(
+            columns=before,
+            per_person=PerPerson.AGGREGATE,
+            survey_weight=release.certificate.survey_weight,
+        )
     rows = unit is not None and unit.protects is Unit.ROW
-    return Schema(columns=tuple(columns), unit=Unit.ROW if rows else None)
+    return Schema(
+        columns=tuple(columns),
+        unit=Unit.ROW if rows else None,
+        survey_weight=release.certificate.survey_weight,
+    )
 
 
 def _details(column: PublishedColumn, whole: str | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from mottle.errors import UsageError
+from mottle.errors import MottleError, UsageError
 from mottle.evaluation.original_rows import Original
 from mottle.evaluation.query_accuracy import MOST_QUERIED_ROWS, measure_accuracy
 from mottle.evaluation.release_rows import first_rows
@@ -18,7 +18,10 @@ from mottle.release.per_person import original_of
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
 from mottle.report.reproduce import command_of, schema_comments, schema_of
+from mottle.risk import RiskReport, measure_risk
 from mottle.schema.model import Schema
+
+MOST_RISK_ROWS = 300_000  # rows up to which an internal report measures risks
 
 
 def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | None) -> Body:
@@ -36,6 +39,7 @@ def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | No
         examples=None
         if original is None or owner is None or owner.examples is None
         else _examples(original, owner.examples, release),
+        risk=None if original is None else _risk(original, release),
     )
 
 
@@ -49,6 +53,17 @@ def _original(owner: Owner, release: ReleaseData) -> Original:
     if isinstance(original, pa.Table):
         original, _ = original_of(original, release.certified)
     return Original.of(original, release)
+
+
+def _risk(original: Original, release: ReleaseData) -> RiskReport | None:
+    """The risks before and after; None for tables that are not in memory, or too large."""
+    table = original.source
+    if not isinstance(table, pa.Table) or table.num_rows > MOST_RISK_ROWS:
+        return None
+    try:
+        return measure_risk(table, release=release)
+    except MottleError:  # a figure that cannot be measured must not cost the release
+        return None
 
 
 def _method(certificate: Certificate) -> str:

@@ -1,4 +1,4 @@
-"""The role, kind and weight of each column; read from and written to mottle.toml."""
+"""The role, kind and importance of each column; read from and written to mottle.toml."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from mottle.schema.external_release import (
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
+from mottle.utils.renamed import notice_renamed
 from mottle.utils.untrusted.text import parse_toml, read_text
+
+_OLD_IMPORTANCE = "weight"  # what the importance of a column was called
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
 Word = TypeVar("Word", bound=str)
@@ -80,7 +83,10 @@ class Column(BaseModel):
     name: str
     role: Role
     kind: Kind | None = None  # None: chosen by the type of the data
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    # How much its loss counts. Owners' keys and link files know it by its old name.
+    importance: float = Field(
+        default=1.0, gt=0, allow_inf_nan=False, serialization_alias=_OLD_IMPORTANCE
+    )
     order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
     hierarchy: Hierarchy | None = None
     hierarchy_file: Path | None = None  # where the hierarchy was read from
@@ -92,6 +98,17 @@ class Column(BaseModel):
     groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
     # how another tool writes the column's cells; None: chosen by the kind
     cells: CellNotation | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, entries: object) -> object:
+        """Accept the old name of the importance, with a notice."""
+        if not isinstance(entries, Mapping) or _OLD_IMPORTANCE not in entries:
+            return entries
+        if "importance" in entries:
+            raise ValueError("importance and weight are the same option: give the importance only")
+        _notice_importance()
+        return {"importance" if key == _OLD_IMPORTANCE else key: entries[key] for key in entries}
 
     @field_validator("role", "representation", mode="before")
     @classmethod
@@ -136,8 +153,7 @@ class Column(BaseModel):
             object.__setattr__(self, "kind", implied)
         elif option not in self.kind.options:
             takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
-            article = "an" if option[0] in "aeiou" else "a"
-            raise ValueError(f"{article} {option} needs kind = {takes}, not '{self.kind}'")
+            raise ValueError(f"{_article(option)} {option} needs kind = {takes}, not '{self.kind}'")
 
     def _check_cells(self) -> None:
         if self.role is not Role.QUASI_IDENTIFYING:
@@ -172,8 +188,10 @@ class Schema(BaseModel):
     ``rest`` is the role of columns that are not listed; without it every column must be listed.
     ``unit`` is "row" when rows are to be protected although people may have several, and
     ``per_person`` is "aggregate" when one row is to be made of all rows of a person.
-    ``release`` describes how another tool wrote the release that is audited, ``reading`` how the
-    table is read (the table ``[read]`` of mottle.toml).
+    ``survey_weight`` names the column that says how many people of the population a row stands for;
+    it is published as it is unless the column is given another role. ``release`` describes how
+    another tool wrote the release that is audited, ``reading`` how the table is read (the table
+    ``[read]`` of mottle.toml).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -186,6 +204,7 @@ class Schema(BaseModel):
     rest: Role | None = None
     unit: Unit | None = None
     per_person: PerPerson | None = None
+    survey_weight: str | None = None
     release: ExternalRelease | None = None
     reading: ReadOptions = ReadOptions()
 
@@ -223,6 +242,23 @@ class Schema(BaseModel):
             raise ValueError("per_person needs a column with role = 'person'")
         return self
 
+    @model_validator(mode="after")
+    def _survey_weight_has_a_role(self) -> Schema:
+        if self.survey_weight is None:
+            return self
+        listed = {column.name: column for column in self.columns}
+        found = listed.get(self.survey_weight)
+        if found is None:
+            weight = Column(name=self.survey_weight, role=Role.INSENSITIVE)
+            object.__setattr__(self, "columns", (*self.columns, weight))
+        elif found.role in (Role.SENSITIVE, Role.PERSON):
+            raise ValueError(
+                f"column '{found.name}' is the survey weight, which cannot be {found.role}; make it"
+                " insensitive (published as it is), quasi-identifying (generalized) or identifying"
+                " (removed)"
+            )
+        return self
+
     @property
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
@@ -244,8 +280,10 @@ class Schema(BaseModel):
         person: str | None = None,
         unit: Unit | str | None = None,
         per_person: PerPerson | str | None = None,
+        survey_weight: str | None = None,
         rest: Role | str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
+        importance: Mapping[str, float] | None = None,
         weights: Mapping[str, float] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
         hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
@@ -274,13 +312,18 @@ class Schema(BaseModel):
             every row is another person's all the same.
         per_person : {"aggregate"}, optional
             "aggregate" to make one row of all rows of a person.
+        survey_weight : str, optional
+            The column of sampling weights: how many people of the population a row stands for. It
+            is published as it is unless it is listed with another role.
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
         kinds : mapping of str to Kind or str, optional
             Kinds by column. The default is the kind that fits the type of the data.
-        weights : mapping of str to float, optional
+        importance : mapping of str to float, optional
             How much the loss of a column counts. The default is 1.
+        weights : mapping of str to float, optional
+            The old name of ``importance``.
         orders : mapping of str to sequence of str, optional
             The values of ordered columns, from lowest to highest.
         hierarchies : mapping of str to Hierarchy, str or Path, optional
@@ -325,7 +368,8 @@ class Schema(BaseModel):
                 details[name] = {"role": role}
         for option, values in (
             ("kind", kinds),
-            ("weight", weights),
+            ("importance", importance),
+            (_OLD_IMPORTANCE, weights),
             ("order", orders),
             ("hierarchy", hierarchies),
             ("separator", separators),
@@ -336,11 +380,17 @@ class Schema(BaseModel):
             for name, value in (values or {}).items():
                 if name not in details:
                     raise SchemaError(
-                        f"Column '{name}' is given a {option} but no role.",
+                        f"Column '{name}' is given {_article(option)} {option} but no role.",
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
-        content = {"columns": details, "rest": rest, "unit": unit, "per_person": per_person}
+        content = {
+            "columns": details,
+            "rest": rest,
+            "unit": unit,
+            "per_person": per_person,
+            "survey_weight": survey_weight,
+        }
         return _validated("the schema", content, folder=Path())
 
     @classmethod
@@ -425,6 +475,8 @@ class Schema(BaseModel):
             lines.append(f"unit = {_quoted(self.unit)}  # what is protected, and what k counts\n")
         if self.per_person is not None:
             lines.append(f"per_person = {_quoted(self.per_person)}  # one row of all their rows\n")
+        if self.survey_weight is not None:
+            lines.append(f"survey_weight = {_quoted(self.survey_weight)}  # people per row\n")
         if self.release is not None:
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
@@ -435,8 +487,8 @@ class Schema(BaseModel):
             lines.append(f"role = {_quoted(column.role)}")
             if column.kind is not None:
                 lines.append(f"kind = {_quoted(column.kind)}")
-            if column.weight != 1.0:
-                lines.append(f"weight = {column.weight!r}")
+            if column.importance != 1.0:
+                lines.append(f"importance = {column.importance!r}")
             if column.order is not None:
                 lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
             if column.hierarchy is not None:
@@ -502,6 +554,26 @@ class Schema(BaseModel):
             There is no such word, or it contradicts the column that says whose row it is.
         """
         return self._with(unit=unit or self.unit, per_person=per_person or self.per_person)
+
+    def with_survey_weight(self, column: str | None) -> Schema:
+        """Return a copy that names the column of sampling weights.
+
+        Parameters
+        ----------
+        column : str or None
+            The column; None for the one that the schema names already, if any.
+
+        Returns
+        -------
+        Schema
+            The copy.
+
+        Raises
+        ------
+        SchemaError
+            The column has a role that a survey weight cannot have.
+        """
+        return self._with(survey_weight=column or self.survey_weight)
 
     def with_reading(self, reading: ReadOptions) -> Schema:
         """Return a copy that states how the table is read.
@@ -577,6 +649,7 @@ class Schema(BaseModel):
             columns=tuple(listed[name] for name in names),
             unit=self.unit,
             per_person=self.per_person,
+            survey_weight=self.survey_weight,
             release=self.release,
             reading=self.reading,
         )
@@ -609,6 +682,14 @@ def _find_word(value: str, words: Sequence[Word], noun: str) -> Word:
     )
 
 
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
+
+
+def _notice_importance() -> None:
+    notice_renamed(_OLD_IMPORTANCE, "importance", "A weight is that of a survey: survey_weight.")
+
+
 def _which_column(name: str, names: Sequence[str]) -> str:
     """Suggest a column, or a delimiter when the whole header became one column."""
     if len(names) == 1:
@@ -634,7 +715,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
     validated = []
     for name, options in columns.items():
         for option in options:
-            if option not in _OPTIONS:
+            if option not in (*_OPTIONS, _OLD_IMPORTANCE):
                 raise SchemaError(
                     f"In {source}, column '{name}': {option}: unknown option.",
                     did_you_mean(option, _OPTIONS),
@@ -656,6 +737,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             rest=content.get("rest"),
             unit=content.get("unit"),
             per_person=content.get("per_person"),
+            survey_weight=content.get("survey_weight"),
             release=external,
             reading=reading,
         )
@@ -663,7 +745,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "unit", "per_person", "release", "read")
+_ENTRIES = ("columns", "rest", "unit", "per_person", "survey_weight", "release", "read")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 
@@ -723,7 +805,8 @@ _TOML_HEADER = """\
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
 # kind: {}
-# weight: how much the loss of a column counts (default 1)
+# survey_weight = "COLUMN" above all columns: how many people of the population a row stands for
+# importance: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5

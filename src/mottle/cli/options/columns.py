@@ -73,9 +73,20 @@ class ColumnOptions(OptionGroup):
             help="Such as number, category or prefix: docs/guide.md. Repeatable.",
         ),
     ] = None
+    survey_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Sampling weights; published as they are unless the column has another role.",
+        ),
+    ] = None
+    importance: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="How much its loss counts. Repeatable."),
+    ] = None
     weight: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="Weight of its loss. Repeatable."),
+        typer.Option(metavar="COLUMN=NUMBER", help="The old name of --importance.", hidden=True),
     ] = None
     order: Annotated[
         list[str] | None,
@@ -119,6 +130,7 @@ class ColumnOptions(OptionGroup):
             "--person": None if self.person is None else [self.person],
             "--insensitive": self.insensitive,
             "--kind": self.kind,
+            "--importance": self.importance,
             "--weight": self.weight,
             "--order": self.order,
             "--hierarchy": self.hierarchy,
@@ -131,7 +143,13 @@ class ColumnOptions(OptionGroup):
     def given(self) -> bool:
         """Whether any option about columns is given."""
         lists = any(self.lists.values())
-        others = (self.schema_file, self.rest, self.unit, self.per_person)
+        others = (
+            self.schema_file,
+            self.rest,
+            self.unit,
+            self.per_person,
+            self.survey_weight,
+        )
         return lists or any(value is not None for value in others)
 
     @cached_property
@@ -146,7 +164,8 @@ class ColumnOptions(OptionGroup):
                 )
             schema = model.Schema.read(self.schema_file)
             schema = schema if self.rest is None else schema.with_rest(self.rest)
-            return schema.with_unit(self.unit, self.per_person)
+            schema = schema.with_unit(self.unit, self.per_person)
+            return schema.with_survey_weight(self.survey_weight)
         if not self.qi:
             raise UsageError(
                 "No quasi-identifiers (columns that an adversary may know) are named.",
@@ -161,12 +180,11 @@ class ColumnOptions(OptionGroup):
             person=self.person,
             unit=self.unit,
             per_person=self.per_person,
+            survey_weight=self.survey_weight,
             rest=self.rest,
             kinds=as_pairs("--kind", self.kind),
-            weights={
-                name: as_number("--weight", name, value)
-                for name, value in as_pairs("--weight", self.weight).items()
-            },
+            importance=_numbers("--importance", self.importance),
+            weights=_numbers("--weight", self.weight),
             orders={
                 name: value.split(",") for name, value in as_pairs("--order", self.order).items()
             },
@@ -189,6 +207,12 @@ class ColumnOptions(OptionGroup):
         """Raise an error if the columns are wrong."""
         if self.required or self.given:
             _ = self.schema
+
+
+def _numbers(option: str, typed: list[str] | None) -> dict[str, float]:
+    """The number of every column, from COLUMN=NUMBER pairs."""
+    pairs = as_pairs(option, typed)
+    return {name: as_number(option, name, value) for name, value in pairs.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
+
+import typer
 
 from mottle.cli._option_groups import GUARANTEE, OptionGroup, as_option, parameter
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee, combined, registered
+from mottle.guarantees.k_anonymity import KAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +60,53 @@ class GuaranteeOptions(OptionGroup):
         return self.guarantee
 
     def check(self) -> None:
-        """Raise `UsageError` if the guarantee is wrong or missing."""
+        """Raise `UsageError` if the guarantee is wrong or missing; say which k a risk gives."""
         _ = self.needed if self.required else self.guarantee
+        risk = self.values.get("max_risk")
+        if risk is not None:
+            typer.echo(KAnonymity.of_risk(risk).of_risk_in_words(risk), err=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetedGuaranteeOptions(GuaranteeOptions):
+    """What the release has to guarantee, or how much it may lose: then k is chosen."""
+
+    max_loss: float | None = None
+
+    @classmethod
+    def parameters(cls) -> Iterator[inspect.Parameter]:
+        """Yield the options of all guarantees, and the loss budget."""
+        yield from super().parameters()
+        text = "Instead of k: the highest loss, such as 0.05; k is the strongest within it."
+        info = as_option(float, "--max-loss", text=text, panel=cls.panel)
+        yield parameter("max_loss", float | None, info, None)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Keep the values of the guarantees' options, and the loss budget."""
+        made = super().from_values(values)
+        return replace(made, max_loss=values["max_loss"])
+
+    def check(self) -> None:
+        """Raise `UsageError` if the guarantee is wrong or missing, or not k with a budget."""
+        if self.max_loss is None:
+            super().check()
+            return
+        if not 0 < self.max_loss < 1:
+            raise UsageError(
+                "--max-loss must be a share above 0 and below 1.", "For instance 0.05: 5 %."
+            )
+        if isinstance(self.guarantee, KAnonymity):
+            raise UsageError(
+                "--max-loss chooses k, so that k cannot be given as well.", "Give one of them."
+            )
+        if self.guarantee is not None:
+            raise UsageError(
+                "--max-loss chooses k only. What a guarantee on sensitive values loses depends on"
+                " quasi-identifiers and sensitive values together, so that a strength chosen by it"
+                " would say something about both.",
+                "Run 'mottle suggest' for advice, decide, and give the guarantee itself.",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

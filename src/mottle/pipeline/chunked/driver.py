@@ -199,7 +199,7 @@ def drive(
             numbered,
             people is not None and people.repeated,
         )
-        warn_about(survey.unchanged)
+        warn_about(survey.unchanged, schema.survey_weight)
         warn_about_text(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
@@ -384,6 +384,7 @@ def _certify(
         columns=column_facts(codec.schema, codec.domains, plan.columns),
         sensitive=sensitive,
         protected=protected_values(codec.schema),
+        survey_weight=codec.schema.survey_weight,
         notes=(*survey.notes, *column_notes(codec.domains)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))

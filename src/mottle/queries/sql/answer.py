@@ -1,7 +1,8 @@
 """Answer SQL queries on a release with estimates; DuckDB parses them.
 
-``SELECT`` of counts, sums and averages ``FROM release``, ``WHERE`` conditions on columns joined by
-``AND``, ``GROUP BY`` columns (``CUBE``, ``ROLLUP``, ``GROUPING SETS``), ``ORDER BY``, ``LIMIT``.
+``SELECT`` of counts, sums and averages (plain or weighted) ``FROM release``, ``WHERE`` conditions
+on columns joined by ``AND``, ``GROUP BY`` columns (``CUBE``, ``ROLLUP``, ``GROUPING SETS``),
+``ORDER BY``, ``LIMIT``.
 Everything else is refused by name, and can be run by DuckDB itself on the published cells
 (`mottle.queries.sql.plain`).
 """
@@ -73,7 +74,8 @@ def _answer_groups(queries: Queries, select: SelectQuery) -> pa.Table:
     ]
     columns: dict[str, Any] = {name: table.column(name) for name in select.groups}
     for aggregate in select.aggregates:
-        if aggregate.kind == "count" and aggregate.column is None and not aggregate.filter:
+        plain = aggregate.kind == "count" and not aggregate.weighted
+        if plain and aggregate.column is None and not aggregate.filter:
             answers = counts
         else:
             answers = list(_by_group(queries, select, aggregate, table))
@@ -103,15 +105,26 @@ def _answer(
     queries: Queries, aggregate: Aggregate, conditions: Mapping[str, Conditions]
 ) -> Estimate:
     where = _as_where(aggregate.where(conditions))
+    weight = _survey_weight(queries) if aggregate.weighted else None
     match aggregate.kind:
         case "sum":
             assert aggregate.column is not None
-            return queries.total(aggregate.column, where)
+            return queries.total(aggregate.column, where, weight=weight)
         case "avg":
             assert aggregate.column is not None
-            return queries.average(aggregate.column, where)
+            return queries.average(aggregate.column, where, weight=weight)
         case _:
-            return queries.count(where)
+            return queries.count(where, weight=weight)
+
+
+def _survey_weight(queries: Queries) -> str:
+    """The weight of weighted aggregates."""
+    if queries.survey_weight is None:
+        raise UsageError(
+            "The release has no survey weight, so nothing can be weighted.",
+            "Name one when the release is made: --survey-weight COLUMN.",
+        )
+    return queries.survey_weight
 
 
 def _as_where(conditions: Mapping[str, Conditions]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from mottle.queries.sql.conditions import (
 TABLE = "release"
 _EXAMPLE = "For instance: SELECT count(*) FROM release WHERE age BETWEEN 30 AND 40"
 _AGGREGATES = {"count_star": "count", "count": "count", "sum": "sum", "avg": "avg", "mean": "avg"}
+_WEIGHTED = "weighted_"  # before the name of an aggregate: by the release's survey weight
+_AGGREGATES |= {f"{_WEIGHTED}{name}": kind for name, kind in [*_AGGREGATES.items()][1:]}
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Aggregate:
     kind: str  # count, sum or avg
     column: str | None  # None for count(*)
     filter: Mapping[str, Conditions]
+    weighted: bool = False  # by the survey weight of the release
 
     def where(self, conditions: Mapping[str, Conditions]) -> dict[str, Conditions]:
         """All conditions on the records that it aggregates."""
@@ -175,7 +178,10 @@ def _selected(
             raise unsupported("SELECT *", f"{_EXAMPLE}. {PLAIN}")
         else:
             what = item.get("function_name", item["class"].lower())
-            raise unsupported(f"'{what}' in the SELECT list", f"Use count, sum or avg. {PLAIN}")
+            raise unsupported(
+                f"'{what}' in the SELECT list",
+                f"Use count, sum or avg, or weighted_count, weighted_sum or weighted_avg. {PLAIN}",
+            )
 
 
 def _aggregate(item: Node, resolve: Resolve) -> Aggregate:
@@ -184,13 +190,16 @@ def _aggregate(item: Node, resolve: Resolve) -> Aggregate:
     if item["distinct"]:
         raise unsupported("DISTINCT")
     arguments = [argument["expression"] for argument in item["arguments"]]
+    weighted = item["function_name"].startswith(_WEIGHTED)
     column = None
-    if item["function_name"] != "count_star":
+    everything = not arguments or arguments[0]["class"] == "STAR"
+    if item["function_name"] != "count_star" and not (kind == "count" and everything):
         if len(arguments) != 1 or arguments[0]["class"] != "COLUMN_REF":
             raise unsupported(f"{kind} of anything but a column")
         column = resolve(arguments[0])
-    label = item["alias"] or (kind if column is None else f"{kind}_{column}")
-    return Aggregate(label, kind, column, parse_conditions(item["filter"], resolve))
+    named = f"{_WEIGHTED}{kind}" if weighted else kind
+    label = item["alias"] or (named if column is None else f"{named}_{column}")
+    return Aggregate(label, kind, column, parse_conditions(item["filter"], resolve), weighted)
 
 
 def _labelled(items: Iterator[str | Aggregate]) -> Iterator[str | Aggregate]:
@@ -256,7 +265,12 @@ def _order_column(
         )
     if expression["class"] == "FUNCTION" and expression["function_name"] in _AGGREGATES:
         kind = _AGGREGATES[expression["function_name"]]
-        matching = [item for item in selected if isinstance(item, Aggregate) and item.kind == kind]
+        weighted = expression["function_name"].startswith(_WEIGHTED)
+        matching = [
+            item
+            for item in selected
+            if isinstance(item, Aggregate) and (item.kind, item.weighted) == (kind, weighted)
+        ]
         if len(matching) == 1:
             return matching[0].label
     raise unsupported("this ORDER BY", f"Order by a column of the answer: {', '.join(names)}.")

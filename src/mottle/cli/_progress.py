@@ -1,0 +1,147 @@
+"""Shows the progress of a run: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
+
+from mottle.cli import _jit_cache
+from mottle.cli._engine_options import TimeEstimate, duration
+from mottle.pipeline.progress import Progress
+
+err = Console(stderr=True)
+
+_COMPILING = ("arrange", "sort", "cut", "chunks", "preview")  # first stages that may call kernels
+_INTERVAL = 30.0  # seconds between lines where there is no terminal
+KEEPS_BEST = "Ctrl-C keeps the best so far."
+
+# What every stage does, in words.
+_WORDS = {
+    "read": "Reading the table",
+    "survey": "Reading the table",
+    "code": "Looking at the values",
+    "arrange": "Choosing who may stand for whom",
+    "sort": "Sorting similar rows together",
+    "cut": "Cutting the table into chunks",
+    "chunks": "Anonymizing chunk by chunk",
+    "cover": "Widening cells",
+    "assign": "Drawing the true records",
+    "check": "Checking the promise",
+    "publish": "Putting the release together",
+    "shuffle": "Shuffling the rows",
+    "audit": "Attacking the release",
+    "write": "Writing the files",
+    "preview": "Previewing",
+    "done": "Done",
+}
+_IMPROVING = "Improving the cells"  # what choosing is called once there is a loss to lower
+
+
+@contextmanager
+def progress_bar(
+    seconds: float | None = None, *, keeps_best: bool = False
+) -> Iterator[Callable[[Progress], None]]:
+    """Show the stages of a run.
+
+    That kernels are compiled is announced when the first stage begins that needs them: options,
+    columns and guarantees that are refused before need none.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        For how long a method may improve its result.
+    keeps_best : bool
+        Whether an interruption while improving keeps what has been reached.
+
+    Yields
+    ------
+    callable
+        To be called with every `Progress`.
+    """
+    waiting = not _jit_cache.done_before()
+    words = ProgressWords(seconds, keeps_best)
+    lines = ProgressLines(lambda text: err.print(text, highlight=False, markup=False))
+    bar = ProgressBar(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(_WORDS["read"], total=None)
+
+        def on_progress(progress: Progress) -> None:
+            nonlocal waiting
+            if waiting and progress.stage in _COMPILING:
+                waiting = False
+                kept = _jit_cache.is_kept()
+                often = "once on this machine" if kept else "in every run on this machine"
+                err.print(f"Compiling the numeric kernels, {often} (about half a minute) …")
+            text, share = words.of(progress)
+            bar.tasks[0].total = None if share is None else 1.0  # without a share, it pulses
+            bar.update(task, description=text, completed=share or 0.0)
+            if bar.disable:
+                lines.show(text)
+
+        yield on_progress
+
+
+@dataclass
+class ProgressWords:
+    """Says in plain words what a run is doing, how far it is, and how long it will take."""
+
+    seconds: float | None = None  # for improving
+    keeps_best: bool = False
+    now: Callable[[], float] = time.monotonic
+    estimate: TimeEstimate = field(default_factory=TimeEstimate)
+    began: float | None = None  # when improving began
+
+    def of(self, progress: Progress) -> tuple[str, float | None]:
+        """Return the words, and the share of the stage that is done if it is known."""
+        text, share = _WORDS.get(progress.stage, progress.stage), progress.share
+        rest = self.estimate.of(progress)
+        improving = progress.stage == "arrange" and progress.gcp is not None
+        if improving:
+            text, rest, share = _IMPROVING, *self._improving()
+        loss = "" if progress.gcp is None else f", loss {progress.gcp:.4f}"
+        detail = f": {progress.detail}" if progress.detail else ""
+        keeps = f". {KEEPS_BEST}" if improving and self.keeps_best else ""
+        return f"{text}{detail}{rest}{loss}{keeps}", share
+
+    def _improving(self) -> tuple[str, float | None]:
+        """How long improving takes: until the time is up, or until a pass gains too little."""
+        if self.began is None:
+            self.began = self.now()
+        if not self.seconds:
+            return "", None
+        left = max(self.seconds - (self.now() - self.began), 0.0)
+        return f", {duration(left)} left", 1 - left / self.seconds
+
+
+@dataclass
+class ProgressLines:
+    """Writes what a run is doing at most every half minute, for logs."""
+
+    write: Callable[[str], None]
+    now: Callable[[], float] = time.monotonic
+    interval: float = _INTERVAL
+    began: float | None = None
+    last: float = 0.0
+
+    def show(self, text: str) -> None:
+        """Write the text with the time since the beginning, unless the last line is recent."""
+        now = self.now()
+        if self.began is None:
+            self.began = self.last = now
+        if now - self.last >= self.interval:
+            self.last = now
+            self.write(f"{text} ({duration(now - self.began)})")
