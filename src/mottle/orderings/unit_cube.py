@@ -12,11 +12,12 @@ from mottle.typing import Float64Array, Int32Array
 def place(codes: Codes) -> Float64Array:
     """Return the records as points [n, dimensions] with coordinates between 0 and 1.
 
-    Numbers, dates and ordered values are placed at their position. Hierarchy leaves are placed in
-    order, the distance of neighbours being the loss of the node that covers both. Categories, which
-    have no order of their own, are ordered by frequency. Columns with few values come first,
-    because at every scale the curve changes the first coordinate least often. Columns with a single
-    value are left out.
+    Numbers, dates and ordered values are placed at their position, whether they are published as
+    ranges or as sets (NH10 §7 publishes the groups of one order in both ways). Hierarchy leaves are
+    placed in order, the distance of neighbours being the loss of the node that covers both.
+    Categories, which have no order of their own, are ordered by frequency. Columns with few values
+    come first, because at every scale the curve changes the first coordinate least often. Columns
+    with a single value are left out.
 
     The paper numbers leaves without gaps and does not say how to order other categories or columns.
     Together these choices lose 3-14 % less on ADULT and CENSUS than alphabetical order.
