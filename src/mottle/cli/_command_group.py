@@ -56,7 +56,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Inspect",
         "Propose a role and a kind for every column and write a commented mottle.toml to edit.",
     ),
-    "methods": ("Methods", "List the methods: what each gives, its paper and its cost."),
+    "methods": (
+        "Methods",
+        "List the methods: what each gives, its paper and its cost; with NAME, its options.",
+    ),
     "lint-hierarchy": (
         "LintHierarchy",
         "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",

@@ -31,6 +31,7 @@ def run(command: Anonymize) -> None:
             "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
             "--same": command.over_time.same,
             "--previous": command.over_time.previous,
+            "--set": command.effort.settings,
         },
         command.scale.work,
     )
@@ -77,6 +78,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             schema,
             command.guarantee.needed,
             method=command.method,
+            options=command.effort.options,
             representation=command.representation,
             walk=command.effort.walk,
             effort=command.effort.seconds,

@@ -405,11 +405,20 @@ class Methods(Command):
 
     module: ClassVar[str] = "mottle.cli.methods"
 
+    name: Annotated[
+        str | None, typer.Argument(help="Show this method alone, with its options.")
+    ] = None
     sets: Annotated[
         bool,
         typer.Option("--sets", help="List the methods for set-valued data.", rich_help_panel=DATA),
     ] = False
     as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if there is no such method."""
+        super().check()
+        if self.name is not None:
+            check_method(self.name, sets=self.sets)
 
 
 @dataclass(frozen=True, kw_only=True)

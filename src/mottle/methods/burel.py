@@ -17,6 +17,7 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
+from mottle.methods.fast07.hilbert import BITS
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place
 from mottle.typing import Float64Array, Int64Array
@@ -32,6 +33,7 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
     cost="O(n log n + n·d) time, O(n·d) memory",
     decides_by=DecidesBy.BOTH,
     mixed_decision="a group takes of each bucket of values the records nearest to it",
+    options=(BITS,),
 )
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
@@ -40,7 +42,7 @@ def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     that cap, so is the share of each of its values, whichever records are taken.
     """
     demand.one_column("burel")
-    order = hilbert(place(codes))
+    order = hilbert(place(codes), context.option(BITS))
     bucket_of, caps = bucketize(demand.counts, demand.caps)
     buckets = bucket_of[demand.values[order]]
     sizes = np.bincount(buckets, minlength=len(caps))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +64,7 @@ def anonymize(
     guarantee: Guarantee,
     *,
     method: str = "auto",
+    options: Mapping[str, object] | None = None,
     representation: Representation | str = Representation.RANGE,
     walk: str = "closed",
     effort: float | None = None,
@@ -94,6 +95,8 @@ def anonymize(
         ``KAnonymity(5) & LDiversity(3)``.
     method : str
         A name from ``mottle methods``.
+    options : mapping of str to object, optional
+        Constants of the method, such as ``{"centres": 64}``; ``mottle methods NAME`` lists them.
     representation : {"range", "set"}
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
     walk : {"closed", "backtracking"}
@@ -179,6 +182,7 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
+    settings = replace(settings, options=chosen.check_options(options or {}))
     wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
@@ -301,7 +305,7 @@ def _method(settings: Settings, guarantee: Guarantee) -> Method:
     """Look up the method; raise unless it gives the guarantee and may be used."""
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
-    if chosen.dummies is not None and not settings.unsafe:
+    if chosen.unsafe and not settings.unsafe:
         raise UsageError(
             f"Method '{chosen.name}' follows its paper exactly, dummy records included, and does"
             " not keep the guarantee.",

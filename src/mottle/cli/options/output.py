@@ -19,7 +19,7 @@ from mottle.cli.options.single import (
 )
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
-from mottle.utils.option_values import check_key
+from mottle.utils.option_values import as_pairs, check_key
 from mottle.utils.redaction import redacted
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ class EffortOptions(OptionGroup):
 
     panel: ClassVar[str] = EFFORT
 
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="An option of the method, see 'mottle methods NAME'. Repeatable.",
+        ),
+    ] = None
     seconds: Seconds = None
     walk: Annotated[
         str, typer.Option(help="How the true assignment is drawn: closed, backtracking.")
@@ -67,6 +75,12 @@ class EffortOptions(OptionGroup):
         """Raise `UsageError` if there is no such walk, or if a key does not fit other options."""
         check_word("walk", self.walk, ("closed", "backtracking"))
         check_key(self.key, self.seed, self.seconds)
+        _ = self.options
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the method by name, as they were typed."""
+        return as_pairs("--set", self.settings, "NAME=VALUE")
 
 
 def check_word(option: str, word: str, known: Sequence[str]) -> None:

@@ -9,9 +9,19 @@ from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
+from mottle.methods.options import MethodOption
+from mottle.orderings.hilbert import BITS as PAPER_BITS
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
 from mottle.orderings.unit_cube import place
+
+BITS = MethodOption(
+    "bits",
+    PAPER_BITS,
+    "bits per dimension of the grid of the curve (FAST07 §6.1)",
+    least=1,
+    most=31,
+)
 
 
 @register(
@@ -23,13 +33,14 @@ from mottle.orderings.unit_cube import place
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(BITS,),
 )
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = hilbert_order(place(codes))
+    order = hilbert_order(place(codes), context.option(BITS))
     if demand.capped:
         demand.one_column("hilbert")
         return arrange_diverse(codes, demand, order)
@@ -45,13 +56,15 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(BITS,),
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").
 
     With ℓ-diversity, the look-ahead of §4.2 compares distances along the curve (Fig. 9).
     """
-    keys = hilbert_keys(grid_cells(place(codes)))
+    bits = context.option(BITS)
+    keys = hilbert_keys(grid_cells(place(codes), bits), bits)
     order = sort_keys(keys)
     if demand.capped:
         demand.one_column("hilbert-fast")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,10 +53,17 @@ from mottle.methods.het.matching import (
     match_buckets,
 )
 from mottle.methods.het.threshold import RecordDistances
+from mottle.methods.options import MethodOption
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 LIMIT = 6000  # most records per bucket; their cost matrix takes 288 MB
-PARTITION = 500  # records of a partition, or as many more as it takes to be within the caps
+PARTITION = MethodOption(
+    "partition",
+    500,
+    "records of a partition, or as many more as it takes to be within the caps (p of §5.1)",
+    least=1,
+    most=2**31,
+)
 
 
 class _Buckets(NamedTuple):
@@ -92,7 +99,7 @@ def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: st
 def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Buckets within partitions of neighbours (GR_p, SG_p and HG_p of §5.1)."""
     records = SensitiveRecords.of(codes, demand, context)
-    parts = list(eligible_parts(records, demand.degree, PARTITION))
+    parts = list(eligible_parts(records, demand.degree, context.option(PARTITION)))
     layout = lay_out(records, _filled(records, parts, demand.degree))
     return _free(layout, partitions=len(parts))
 
@@ -214,6 +221,7 @@ class _Way(NamedTuple):
     bucketize: Bucketize
     remark: str  # for the title
     mixed_decision: str  # the decision that looks at quasi-identifiers and values together
+    options: tuple[MethodOption[Any], ...] = ()
 
 
 _WAYS = {
@@ -227,6 +235,7 @@ _WAYS = {
         _by_partition,
         "; in partitions of neighbours, which may leak",
         "a partition of neighbours grows until it is within the caps",
+        (PARTITION,),
     ),
 }
 _TITLE = "buckets of sensitive values, matched pair by pair: "
@@ -241,6 +250,7 @@ for _rule_name, _rule in _RULES.items():
             cost=f"O({_rule.cost}) time with c records per bucket; O(c² + n·buckets) memory",
             decides_by=DecidesBy.BOTH if _way.mixed_decision else DecidesBy.SEPARATELY,
             mixed_decision=_way.mixed_decision,
+            options=_way.options,
         )(partial(_arrange, name=f"het-{_rule_name}{_name}", bucketize=_way.bucketize, rule=_rule))
 
 register(
