@@ -16,8 +16,8 @@ What differs from the paper, because the paper's algorithm leaks (docs/guarantee
 - *Dummies.* None: tables whose size is not a multiple of the number of buckets have a remainder,
   which is filled into further buckets too.
 
-``het-hungarian-dummies`` keeps all three as in the paper, and runs only if the unsafe randomization
-is asked for.
+``het-greedy-dummies``, ``het-sortgreedy-dummies`` and ``het-hungarian-dummies`` keep all three as in
+the paper (Algorithms 1 to 3, Theorem 4), and run only if the unsafe randomization is asked for.
 """
 
 from __future__ import annotations
@@ -149,15 +149,15 @@ def _as_in_the_paper(codes: Codes, demand: Demand, context: MethodContext, name:
 
 def dummies_needed(demand: Demand) -> int:
     """Number of records that the paper adds so that all buckets have the same size."""
-    demand.one_column("het-hungarian-dummies")
+    demand.one_column("het-…-dummies")
     diversity, size = _paper_buckets(demand)
     records = int(demand.counts.sum())
     buckets = diversity or -(-records // size)
     if buckets < demand.degree:
         raise UsageError(
-            f"Method 'het-hungarian-dummies' makes {buckets} buckets, as its paper does, but"
+            f"The methods het-…-dummies make {buckets} buckets, as their paper does, but"
             f" k = {demand.degree} requires more.",
-            "Leave k out, or use --method het-hungarian.",
+            "Leave k out, or use the method without the ending -dummies.",
         )
     return -records % (diversity or size)
 
@@ -253,20 +253,21 @@ for _rule_name, _rule in _RULES.items():
             options=_way.options,
         )(partial(_arrange, name=f"het-{_rule_name}{_name}", bucketize=_way.bucketize, rule=_rule))
 
-register(
-    "het-hungarian-dummies",
-    title="het-hungarian exactly as in the paper, dummy records included; unsafe",
-    paper="HET",
-    offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
-    cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",
-    dummies=dummies_needed,
-    decides_by=DecidesBy.BOTH,
-    mixed_decision="records of one value are never matched with each other",
-)(
-    partial(
-        _arrange,
-        name="het-hungarian-dummies",
-        bucketize=_as_in_the_paper,
-        rule=_RULES["hungarian"],
+for _rule_name, _rule in _RULES.items():
+    register(
+        f"het-{_rule_name}-dummies",
+        title=f"het-{_rule_name} exactly as in the paper, dummy records included; unsafe",
+        paper="HET",
+        offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
+        cost=f"O({_rule.cost}) time with c records per bucket",
+        dummies=dummies_needed,
+        decides_by=DecidesBy.BOTH,
+        mixed_decision="records of one value are never matched with each other",
+    )(
+        partial(
+            _arrange,
+            name=f"het-{_rule_name}-dummies",
+            bucketize=_as_in_the_paper,
+            rule=_rule,
+        )
     )
-)
