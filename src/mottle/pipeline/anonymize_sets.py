@@ -66,9 +66,10 @@ def anonymize_sets(
         for guarantees about labels.
     options : mapping of str to object, optional
         As for `mottle.anonymize`.
-    walk : {"closed", "backtracking"}
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). If the graph
-        depends on labels, its method determines the draw instead.
+    walk : {"closed", "closed-printed", "backtracking"}
+        How the true assignment is drawn: "closed" (SET12), "closed-printed" (SET12's Algorithm 1 as
+        printed, slower) or "backtracking" (NH10). If the graph depends on labels, its method
+        determines the draw instead.
     effort : float, optional
         Seconds for which a method may improve its result, if it can; 0 for no improvement. Without
         it, a method stops when a further pass gains less than 0.1 %.

@@ -60,7 +60,7 @@ class Settings:
             As for `mottle.anonymize`; checked when the method is looked up.
         representation : {"range", "set"}
             As for `mottle.anonymize`.
-        walk : {"closed", "backtracking"}
+        walk : {"closed", "closed-printed", "backtracking"}
             As for `mottle.anonymize`.
         effort : float, optional
             As for `mottle.anonymize`.

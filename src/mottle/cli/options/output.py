@@ -32,6 +32,8 @@ else:
     _sources = lazy_module("mottle.cli._sources")
     report = lazy_module("mottle.report")
 
+# Names of `mottle.assignment.WALKS`, which loads Numba.
+WALKS = ("closed", "closed-printed", "backtracking")
 _IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 
@@ -51,7 +53,7 @@ class EffortOptions(OptionGroup):
     ] = None
     seconds: Seconds = None
     walk: Annotated[
-        str, typer.Option(help="How the true assignment is drawn: closed, backtracking.")
+        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
     ] = "closed"
     seed: Annotated[
         int | None, typer.Option(help="Repeatable randomness, for experiments only.")
@@ -73,7 +75,7 @@ class EffortOptions(OptionGroup):
 
     def check(self) -> None:
         """Raise `UsageError` if there is no such walk, or if a key does not fit other options."""
-        check_word("walk", self.walk, ("closed", "backtracking"))
+        check_word("walk", self.walk, WALKS)
         check_key(self.key, self.seed, self.seconds)
         _ = self.options
 
