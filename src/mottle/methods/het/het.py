@@ -16,8 +16,8 @@ What differs from the paper, because the paper's algorithm leaks (docs/guarantee
 - *Dummies.* None: tables whose size is not a multiple of the number of buckets have a remainder,
   which is filled into further buckets too.
 
-``het-greedy-dummies``, ``het-sortgreedy-dummies`` and ``het-hungarian-dummies`` keep all three as in
-the paper (Algorithms 1 to 3, Theorem 4), and run only if the unsafe randomization is asked for.
+``het-greedy-dummies``, ``het-sortgreedy-dummies`` and ``het-hungarian-dummies`` keep all three as
+in the paper (Algorithms 1 to 3, Theorem 4), and run only if the unsafe randomization is asked for.
 """
 
 from __future__ import annotations

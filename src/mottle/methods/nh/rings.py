@@ -64,6 +64,29 @@ def split_huge(
     return Partitions(np.concatenate(places), np.concatenate(starts))
 
 
+def split_arbitrarily(
+    partitions: Partitions, values: Int32Array, tiebreak: Int64Array, largest: int, degree: int
+) -> Partitions:
+    """Split partitions of more than ``largest`` records so that no piece has a value twice.
+
+    As NH10 §6 says: arbitrarily, here at random (``tiebreak`` [n], by place), into as few pieces as
+    possible. Pieces of fewer than ``degree`` records are not made; the partition then stays whole.
+    """
+    places, starts = [], [np.zeros(1, np.int64)]
+    for first, last in zip(partitions.starts[:-1], partitions.starts[1:], strict=True):
+        part = partitions.places[first:last]
+        pieces = int(np.bincount(values[part]).max())
+        if last - first > largest and (last - first) // pieces >= degree:
+            dealt = part[np.lexsort((tiebreak[part], values[part]))]
+            piece_of = np.arange(last - first) % pieces  # equal values go to different pieces
+            part = dealt[np.argsort(piece_of, kind="stable")]
+            starts.append(first + np.cumsum(np.bincount(piece_of)))
+        else:
+            starts.append(np.array([last]))
+        places.append(part)
+    return Partitions(np.concatenate(places), np.concatenate(starts))
+
+
 def number_of_pieces(size: int, most: int, diversity: int, degree: int) -> int:
     """The most pieces of at least ``degree`` records into which a diverse partition can be split.
 
