@@ -26,7 +26,9 @@ def printed_closed_walk(
     for block in range(first, last):
         if assign_if_complete(graph, block, key, stream, truth):
             continue
-        rounds = int(below(stream, int(graph.degrees[block]))) + 1  # the last one extracted becomes true
+        rounds = (
+            int(below(stream, int(graph.degrees[block]))) + 1
+        )  # the last one extracted becomes true
         holder_of = np.empty(graph.starts[block + 1] - graph.starts[block], np.int32)
         extract_as_printed(graph, block, rounds, stream, holder_of)
         write_block(graph, block, holder_of, truth)

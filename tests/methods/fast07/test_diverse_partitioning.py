@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
+from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.kernels.heap import heap_of, settle
@@ -257,15 +257,6 @@ def test_groups_have_different_values_unless_k_asks_for_more(people, method: str
     assert release.certificate.degree.max <= 4  # four values there are
     larger = anonymize(table, schema, KAnonymity(10) & LDiversity(3), method=method)
     assert larger.certificate.degree.min >= 10
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_several_sensitive_columns_are_refused(method: str):
-    table = pa.table({"q": [1, 2, 3, 4], "a": list("xyxy"), "b": list("uvvu")})
-    schema = Schema.of(quasi_identifying=["q"], sensitive=["a", "b"])
-    with pytest.raises(UsageError, match=f"'{method}' takes one sensitive column"):
-        anonymize(table, schema, LDiversity(2), method=method)
-    anonymize(table, schema, KAnonymity(2), method=method)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -42,7 +42,6 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     """
     order = hilbert_order(place(codes), context.option(BITS))
     if demand.capped:
-        demand.one_column("hilbert")
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
 
@@ -67,6 +66,5 @@ def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     keys = hilbert_keys(grid_cells(place(codes), bits), bits)
     order = sort_keys(keys)
     if demand.capped:
-        demand.one_column("hilbert-fast")
         return arrange_diverse(codes, demand, order, keys[order])
     return arrange(order, short_groups(key_gaps(keys[order]), demand.degree))

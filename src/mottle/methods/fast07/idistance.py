@@ -47,7 +47,6 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     """
     order = mapping(codes, context).order
     if demand.capped:
-        demand.one_column("idistance")
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
 
@@ -71,7 +70,6 @@ def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arra
     mapped = mapping(codes, context)
     keys = mapped.keys[mapped.order]
     if demand.capped:
-        demand.one_column("idistance-fast")
         whole = np.ldexp(keys / (keys.max() or 1.0), 62).astype(np.uint64)
         return arrange_diverse(codes, demand, mapped.order, whole[:, None])
     return arrange(mapped.order, short_groups(np.diff(keys), demand.degree))

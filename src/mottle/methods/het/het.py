@@ -22,6 +22,7 @@ in the paper (Algorithms 1 to 3, Theorem 4), and run only if the unsafe randomiz
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from mottle.errors import UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy
-from mottle.guarantees.demand import Demand
+from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.buckets.bucketization import (
@@ -43,6 +44,7 @@ from mottle.methods.buckets.bucketization import (
     largest_bucket_size,
     likeness_fill,
 )
+from mottle.methods.buckets.plan import SensitiveValues, make_plan
 from mottle.methods.het.layout import FilledBlocks, SensitiveRecords, eligible_parts, lay_out
 from mottle.methods.het.matching import (
     ANY_VALUE,
@@ -89,6 +91,7 @@ def _whole_table(codes: Codes, demand: Demand, context: MethodContext, name: str
 
 def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Threshold mode τ: as `_whole_table`, with distant records in the same bucket."""
+    demand.one_column(name, "buckets are filled by the distances between its values")
     records = SensitiveRecords.of(codes, demand, context)
     distances = RecordDistances(codes, records, name)
     everybody = np.arange(codes.records)
@@ -110,12 +113,33 @@ def _filled(
     least: int,
     distance: Float64Array | None = None,
 ) -> Iterator[tuple[Int64Array, Sequence[Int64Array]]]:
-    """Every part with the fills of its buckets."""
+    """Every part with the fills of its buckets.
+
+    With several sensitive columns (HET §7) buckets hold joint values, and no value of any column
+    lies in more of them than its cap allows.
+    """
     for rows in parts:
         counts = records.counts(rows)
         present = np.flatnonzero(counts)
+        if records.sensitive.sensitive_codes.shape[1] > 1:
+            yield rows, [fill[present] for fill in planned_fills(counts, records.sensitive, least)]
+            continue
         far = None if distance is None else distance[np.ix_(present, present)]
         yield rows, fills_within_caps(counts[present], records.caps[present], least, far)
+
+
+def planned_fills(counts: Int64Array, values: SensitiveValues, least: int) -> list[Int64Array]:
+    """Fills within the caps of several columns, by counts alone; the last may be a plain group.
+
+    ``counts`` are those of the joint values, which are within all caps together.
+    """
+    present = np.unique(values.sensitive_codes[counts > 0])
+    fewest = max(least, math.ceil(float(1 / values.caps[present].min()) - ROUNDING))
+    plan = make_plan(counts, values, fewest)
+    group = np.repeat(np.arange(len(counts)), plan.group)
+    alone = np.zeros((len(counts), len(group)), np.int64)  # buckets of one record each
+    alone[group, np.arange(len(group))] = 1
+    return [*plan.tables, *([alone] if len(group) else [])]
 
 
 def _free(layout: FilledBlocks, **facts: object) -> _Buckets:
@@ -149,7 +173,7 @@ def _as_in_the_paper(codes: Codes, demand: Demand, context: MethodContext, name:
 
 def dummies_needed(demand: Demand) -> int:
     """Number of records that the paper adds so that all buckets have the same size."""
-    demand.one_column("het-…-dummies")
+    demand.one_column("het-…-dummies", "its paper's Algorithms 1 and 3 count one")
     diversity, size = _paper_buckets(demand)
     records = int(demand.counts.sum())
     buckets = diversity or -(-records // size)
@@ -192,7 +216,6 @@ def _arrange(
     rule: _Rule,
 ) -> Arrangement:
     """Fill buckets, then match each one with every other (Algorithm 2)."""
-    demand.one_column(name)
     layout, values, facts = bucketize(codes, demand, context, name)
     blocks = BucketBlocks.of(layout.starts, layout.degrees)
     if blocks.largest_bucket > LIMIT:

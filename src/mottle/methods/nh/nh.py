@@ -20,6 +20,7 @@ from mottle.methods.base import Arrangement, Chunking, Draw, MethodContext, SetC
 from mottle.methods.nh.diverse_partitions import FIRST, diverse_partitions
 from mottle.methods.nh.rings import Partitions, order_rings, split_arbitrarily, split_huge
 from mottle.methods.options import MethodOption
+from mottle.methods.several_columns import merged_starts, tightest, windows_within_caps
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array, Int64Array
 
@@ -75,7 +76,6 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
             "Leave the option out.",
         )
     if demand.capped:
-        demand.one_column("nh")
         return _diverse_rings(codes, demand, context)
     if demand.people is None:
         members, starts = lexicographic_partitions(codes, demand.degree, ends=ends)
@@ -88,18 +88,46 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
 def _diverse_rings(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """ℓ-diverse partitions, large ones split, as rings in which equal values are far apart (§6)."""
     order, rows = _sorted_rows(codes)
-    values = demand.values[order]
+    values = tightest(demand).values[order]
     diversity = demand.diversity
     least = max(demand.degree, diversity)
     partitions = Partitions(
         *diverse_partitions(rows, values, int(values.max()) + 1, diversity, least)
     )
     split = split_huge(partitions, values, diversity, least)
+    return _arranged(codes, demand, context, order, values, partitions, split)
+
+
+def _arranged(
+    codes: Codes,
+    demand: Demand,
+    context: MethodContext,
+    order: Int64Array,
+    values: Int32Array,
+    partitions: Partitions,
+    split: Partitions,
+) -> Arrangement:
+    """Rings over split partitions; ``values`` are those of the tightest column, along ``order``.
+
+    With several sensitive columns, partitions are merged until all are within their caps, and a
+    ring of which some consecutive records exceed one becomes a complete block.
+    """
+    diversity = demand.diversity
+    least = max(demand.degree, diversity)
+    if demand.sensitive_codes.shape[1] > 1:
+        split = split.in_order()
+        split = Partitions(split.places, merged_starts(order[split.places], split.starts, demand))
     tiebreak = np.argsort(context.tiebreak(codes.records))[order]
     rings = order_rings(split, values, tiebreak, diversity, least)
-    graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
-    facts = {"partitions": len(partitions.starts) - 1, "rings": len(rings.degrees)}
-    return Arrangement(graph, facts, Draw.ROTATION)
+    members = order[rings.places].astype(np.int32)
+    fits = windows_within_caps(members, rings.starts, rings.degrees, demand)
+    degrees = np.where(fits, rings.degrees, np.diff(rings.starts)).astype(np.int32)
+    facts = {
+        "partitions": len(partitions.starts) - 1,
+        "largest_partition": int(partitions.sizes.max()),
+        "rings": len(degrees),
+    }
+    return Arrangement(Graph.rings(members, rings.starts, degrees), facts, Draw.ROTATION)
 
 
 @register(
@@ -119,23 +147,15 @@ def nh_letter(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     A part that is not diverse is joined with the first part that makes it so, or with a random one,
     and huge partitions are split at random into pieces without a repeated value.
     """
-    demand.one_column("nh-letter")
     order, rows = _sorted_rows(codes)
-    values, diversity = demand.values[order], demand.diversity
+    values, diversity = tightest(demand).values[order], demand.diversity
     least = max(demand.degree, diversity)
     kinds = int(values.max()) + 1
     word = int(np.random.default_rng(context.seed).integers(1, 2**62))
     partitions = Partitions(*diverse_partitions(rows, values, kinds, diversity, least, FIRST, word))
     tiebreak = np.argsort(context.tiebreak(codes.records))[order]
     split = split_arbitrarily(partitions, values, tiebreak, context.option(HUGE), least)
-    rings = order_rings(split, values, tiebreak, diversity, least)
-    graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
-    facts = {
-        "partitions": len(partitions.starts) - 1,
-        "largest_partition": int(partitions.sizes.max()),
-        "rings": len(rings.degrees),
-    }
-    return Arrangement(graph, facts, Draw.ROTATION)
+    return _arranged(codes, demand, context, order, values, partitions, split)
 
 
 def rings_of_people(codes: Codes, demand: Demand) -> tuple[Int32Array, Int64Array]:

@@ -28,6 +28,14 @@ class Partitions(NamedTuple):
         """Number of records in each partition."""
         return np.diff(self.starts)
 
+    def in_order(self) -> Partitions:
+        """The same partitions by the first place of each."""
+        first = np.minimum.reduceat(self.places, self.starts[:-1])
+        by_first = np.argsort(first)
+        parts = np.split(self.places, self.starts[1:-1])
+        starts = np.concatenate([[0], np.cumsum(self.sizes[by_first])]).astype(np.int64)
+        return Partitions(np.concatenate([parts[part] for part in by_first]), starts)
+
     @property
     def partition_of(self) -> Int64Array:
         """[n]: the partition of every place."""
