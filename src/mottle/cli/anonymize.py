@@ -32,6 +32,7 @@ def run(command: Anonymize) -> None:
             "--same": command.over_time.same,
             "--previous": command.over_time.previous,
             "--set": command.effort.settings,
+            "--order-by": command.effort.order_by,
         },
         command.scale.work,
     )

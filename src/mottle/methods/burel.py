@@ -17,10 +17,8 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
-from mottle.methods.fast07.hilbert import BITS
+from mottle.methods.orders import ORDER, ORDER_OPTIONS, order_by
 from mottle.methods.several_columns import merged_starts, tightest
-from mottle.orderings.hilbert import hilbert
-from mottle.orderings.unit_cube import place
 from mottle.typing import Float64Array, Int64Array
 
 _UNEQUAL = 2  # most records per bucket by which the halves of a group may differ
@@ -34,7 +32,7 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
     cost="O(n log n + n·d) time, O(n·d) memory",
     decides_by=DecidesBy.BOTH,
     mixed_decision="a group takes of each bucket of values the records nearest to it",
-    options=(BITS,),
+    options=ORDER_OPTIONS,
 )
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
@@ -44,7 +42,7 @@ def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     sensitive columns the values are those of the tightest one, and neighbouring groups are merged
     until all are within their caps.
     """
-    order = hilbert(place(codes), context.option(BITS))
+    order = order_by(context.option(ORDER), codes, context)
     values, counts, value_caps = tightest(demand)
     bucket_of, caps = bucketize(counts, value_caps)
     buckets = bucket_of[values[order]]

@@ -151,7 +151,7 @@ def test_recursion_ends_at_an_attribute_that_does_not_split_a_part():
 def test_ending_recursion_is_refused_with_sensitive_values():
     table = pa.table({"a": [1, 2, 3, 4], "s": list("xyxy")})
     schema = Schema.of(quasi_identifying=["a"], sensitive=["s"])
-    with pytest.raises(UsageError, match="recursion=ends"):
+    with pytest.raises(UsageError, match="recursion and ring"):
         anonymize(table, schema, LDiversity(2), method="nh", options={"recursion": "ends"})
 
 

@@ -51,6 +51,14 @@ class EffortOptions(OptionGroup):
             help="An option of the method, see 'mottle methods NAME'. Repeatable.",
         ),
     ] = None
+    order_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The order along which 'ordered', 'ordered-ring' and 'burel' group records; the"
+            " same as --set order=NAME.",
+        ),
+    ] = None
     seconds: Seconds = None
     walk: Annotated[
         str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
@@ -82,7 +90,12 @@ class EffortOptions(OptionGroup):
     @property
     def options(self) -> dict[str, str]:
         """The options of the method by name, as they were typed."""
-        return as_pairs("--set", self.settings, "NAME=VALUE")
+        given = as_pairs("--set", self.settings, "NAME=VALUE")
+        if self.order_by is None:
+            return given
+        if "order" in given:
+            raise UsageError("--order-by and --set order say the same.", "Leave one of them out.")
+        return {**given, "order": self.order_by}
 
 
 def check_word(option: str, word: str, known: Sequence[str]) -> None:

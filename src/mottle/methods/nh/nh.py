@@ -20,6 +20,7 @@ from mottle.methods.base import Arrangement, Chunking, Draw, MethodContext, SetC
 from mottle.methods.nh.diverse_partitions import FIRST, diverse_partitions
 from mottle.methods.nh.rings import Partitions, order_rings, split_arbitrarily, split_huge
 from mottle.methods.options import MethodOption
+from mottle.methods.orders import RING, around_rings
 from mottle.methods.several_columns import merged_starts, tightest, windows_within_caps
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array, Int64Array
@@ -52,7 +53,7 @@ _MIXED = "a partition is split only if its parts are ℓ-diverse"
     chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY | Capability.PEOPLE),
     decides_by=DecidesBy.BOTH,
     mixed_decision=_MIXED,
-    options=(RECURSION,),
+    options=(RECURSION, RING),
 )
 def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Partition lexicographically, then close each partition to a k-regular ring (NH10 §5.1).
@@ -68,17 +69,19 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     Where people have several rows, any k consecutive records are those of k people, in the same
     way; the assignment is drawn as without, because the ring does not depend on sensitive values.
     """
-    ends = context.option(RECURSION) == ENDS
-    if ends and (demand.capped or demand.people is not None):
+    if context.options and (demand.capped or demand.people is not None):
         raise UsageError(
-            f"The option 'recursion={ENDS}' is for k-anonymity of one row per person: NH10 measured"
-            " that alone.",
+            f"The options {RECURSION.name} and {RING.name} of method 'nh' are for k-anonymity of"
+            " one row per person.",
             "Leave the option out.",
         )
     if demand.capped:
         return _diverse_rings(codes, demand, context)
     if demand.people is None:
+        ends = context.option(RECURSION) == ENDS
         members, starts = lexicographic_partitions(codes, demand.degree, ends=ends)
+        if context.option(RING) != RING.default:  # partitions are in lexicographic order already
+            members = around_rings(members, starts, codes, context)
     else:
         members, starts = rings_of_people(codes, demand)
     degrees = np.full(len(starts) - 1, demand.degree, np.int32)
