@@ -52,6 +52,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Compare",
         "Run methods under every guarantee and write compare.csv and compare.html.",
     ),
+    "evaluate": (
+        "Evaluate",
+        "Measure RELEASE against ORIGINAL: DM, CM, C_avg, entropy, KL, counts, Definition 3.",
+    ),
+    "draw-values": (
+        "DrawValues",
+        "Replace a column of DATA by Uniform or Zipf values, for experiments as in HET.",
+    ),
     "inspect": (
         "Inspect",
         "Propose a role and a kind for every column and write a commented mottle.toml to edit.",

@@ -50,25 +50,27 @@ class EntropyLDiversity(Guarantee):
 
     @classmethod
     def from_description(cls, described: Mapping[str, Any]) -> EntropyLDiversity:
-        return cls(described["l"])
+        return cls(described["entropy_l"])
 
     @classmethod
     def command(cls, described: Mapping[str, Any]) -> list[str]:
-        return ["--entropy-l", f"{described['l']:g}"]
+        return ["--entropy-l", f"{described['entropy_l']:g}"]
 
     @classmethod
     def plain_text(cls, described: Mapping[str, Any], known: str) -> str:
+        number = described["entropy_l"]
         return (
             f"Anyone who knows {known} stays as uncertain about a person's sensitive value as"
-            f" between {described['l']} equally likely ones, and believes none with more than"
-            f" 1 in {described['l']} ({100 / described['l']:.3g} %)."
+            f" between {number} equally likely ones, and believes none with more than"
+            f" 1 in {number} ({100 / number:.3g} %)."
         )
 
     @classmethod
     def text_on_matches(cls, described: Mapping[str, Any]) -> str:
+        number = described["entropy_l"]
         return (
             "The sensitive values of the records that may be a person's have an entropy of at"
-            f" least log {described['l']}, and at most 1 in {described['l']} show the same value."
+            f" least log {number}, and at most 1 in {number} show the same value."
         )
 
     def __post_init__(self) -> None:
@@ -92,7 +94,7 @@ class EntropyLDiversity(Guarantee):
         return {
             "name": self.name,
             "short": f"ℓ = {self.l}",
-            "l": self.l,
+            "entropy_l": self.l,
             "statement": (
                 "Whatever anyone who knows the quasi-identifiers of everyone in the table, and the"
                 " algorithm, believes about the sensitive value of a person, these beliefs have an"
