@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mottle.cli.commands import Evaluate
 from mottle.cli.options.guarantees import words_of
-from mottle.evaluation.release_measures import Evaluation, evaluate
+from mottle.evaluation.measures import Evaluation, evaluate
 from mottle.io.link_file import LinkFile
 from mottle.io.link_history import links_of_file
 from mottle.io.original import check_original

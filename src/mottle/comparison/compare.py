@@ -16,8 +16,8 @@ from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
 from mottle.evaluation.learning import learn
+from mottle.evaluation.measures import graph_measures
 from mottle.evaluation.privbayes import epsilon_of, privbayes
-from mottle.evaluation.release_measures import graph_measures
 from mottle.evaluation.workloads import cube_divergence, query_error, random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.io.read_table import as_table

@@ -1,6 +1,6 @@
 """Measures of a release's utility: query workloads, learning tasks, comparison of releases."""
 
-from mottle.evaluation.release_measures import Evaluation, evaluate
+from mottle.evaluation.measures import Evaluation, evaluate
 from mottle.evaluation.release_order import Ordering, compare, tuple_is_better
 from mottle.evaluation.workloads import (
     QueryError,
