@@ -98,6 +98,9 @@ def test_values_are_placed_by_position_leaf_and_frequency():
     assert points[:, 0] == pytest.approx([0, 30 / 45, 1, 10 / 45, 10 / 45])
     # w is the most frequent, then as coded: u, v, missing
     assert points[:, 1] == pytest.approx([1 / 3, 0, 1, 0, 2 / 3])
+    plain = place(encode(table, schema, Representation.RANGE), by_frequency=False)
+    assert plain[:, 1] == pytest.approx([0, 2 / 3, 1, 2 / 3, 1 / 3])
+    assert plain[:, [0, 2]].tolist() == points[:, [0, 2]].tolist()
     # c is as frequent as a and b together, which are below x; x loses 2/4, the root 1
     assert points[:, 2] == pytest.approx([0, 0.5 / 2.5, 1.5 / 2.5, 1.5 / 2.5, 1])
     assert points.shape == (5, 3)

@@ -18,7 +18,7 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, Draw, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
-from mottle.methods.fast07.hilbert import BITS, hilbert
+from mottle.methods.fast07.hilbert import BITS, CATEGORIES, hilbert
 from mottle.methods.fast07.idistance import CENTRES, ROUNDS, SAMPLE, idistance
 from mottle.methods.fast07.partitioning import arrange, boxed_groups
 from mottle.methods.mondrian import mondrian
@@ -77,7 +77,7 @@ def ordered_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS, RING),
+    options=(BITS, CATEGORIES, RING),
 )
 def hilbert_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Close every group of `hilbert` to a ring."""
@@ -93,7 +93,7 @@ def hilbert_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS, RING),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES, RING),
 )
 def idistance_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Close every group of `idistance` to a ring."""

@@ -12,20 +12,19 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.methods.base import MethodContext
-from mottle.methods.fast07.hilbert import BITS
+from mottle.methods.fast07.hilbert import BITS, CATEGORIES, points
 from mottle.methods.fast07.idistance import CENTRES, ROUNDS, SAMPLE, mapping
 from mottle.methods.options import MethodOption
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.random_cuts import random_cuts
-from mottle.orderings.unit_cube import place
 from mottle.typing import Int32Array, Int64Array
 
 Order = Callable[[Codes, MethodContext], Int64Array]
 
 
 def _hilbert(codes: Codes, context: MethodContext) -> Int64Array:
-    return hilbert(place(codes), context.option(BITS))
+    return hilbert(points(codes, context), context.option(BITS))
 
 
 def _idistance(codes: Codes, context: MethodContext) -> Int64Array:
@@ -57,7 +56,7 @@ ORDER = MethodOption(
     "the order along which records are grouped; --order-by",
     choices=tuple(ORDERS),
 )
-ORDER_OPTIONS = (ORDER, BITS, CENTRES, SAMPLE, ROUNDS)  # of methods that take any order
+ORDER_OPTIONS = (ORDER, BITS, CATEGORIES, CENTRES, SAMPLE, ROUNDS)  # of methods that take any order
 
 _AS_GROUPED = "as-grouped"
 RING = MethodOption(

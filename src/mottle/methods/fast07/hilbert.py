@@ -14,6 +14,7 @@ from mottle.orderings.hilbert import BITS as PAPER_BITS
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
 from mottle.orderings.unit_cube import place
+from mottle.typing import Float64Array
 
 BITS = MethodOption(
     "bits",
@@ -22,6 +23,19 @@ BITS = MethodOption(
     least=1,
     most=31,
 )
+
+_BY_FREQUENCY = "frequency"
+CATEGORIES = MethodOption(
+    "categories",
+    _BY_FREQUENCY,
+    "the order of categories along their axis, which FAST07 does not give",
+    choices=(_BY_FREQUENCY, "alphabetical"),
+)
+
+
+def points(codes: Codes, context: MethodContext) -> Float64Array:
+    """The records as points of the unit cube, by the options of the run."""
+    return place(codes, by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY)
 
 
 @register(
@@ -33,14 +47,14 @@ BITS = MethodOption(
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS,),
+    options=(BITS, CATEGORIES),
 )
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = hilbert_order(place(codes), context.option(BITS))
+    order = hilbert_order(points(codes, context), context.option(BITS))
     if demand.capped:
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
@@ -55,7 +69,7 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS,),
+    options=(BITS, CATEGORIES),
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").
@@ -63,7 +77,7 @@ def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     With ℓ-diversity, the look-ahead of §4.2 compares distances along the curve (Fig. 9).
     """
     bits = context.option(BITS)
-    keys = hilbert_keys(grid_cells(place(codes), bits), bits)
+    keys = hilbert_keys(grid_cells(points(codes, context), bits), bits)
     order = sort_keys(keys)
     if demand.capped:
         return arrange_diverse(codes, demand, order, keys[order])

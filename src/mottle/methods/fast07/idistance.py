@@ -10,7 +10,7 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
-from mottle.methods.fast07.hilbert import BITS
+from mottle.methods.fast07.hilbert import BITS, CATEGORIES, points
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
 from mottle.methods.options import MethodOption
 from mottle.orderings.idistance import CENTRES as PAPER_CENTRES
@@ -18,7 +18,6 @@ from mottle.orderings.idistance import ROUNDS as PAPER_ROUNDS
 from mottle.orderings.idistance import SAMPLE as PAPER_SAMPLE
 from mottle.orderings.idistance import IDistanceMapping
 from mottle.orderings.idistance import idistance as map_by_distance
-from mottle.orderings.unit_cube import place
 
 CENTRES = MethodOption(
     "centres", PAPER_CENTRES, "number of cluster centres (FAST07 §5)", least=1, most=100_000
@@ -38,7 +37,7 @@ ROUNDS = MethodOption("rounds", PAPER_ROUNDS, "iterations of k-means", least=0, 
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
 )
 def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
@@ -60,7 +59,7 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
 )
 def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `idistance`, but a group's cost is the extent of its keys (FAST07 §5.1, "iDistFast").
@@ -78,7 +77,7 @@ def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arra
 def mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
     """The one-dimensional mapping of all records, by the options of the run."""
     return map_by_distance(
-        place(codes),
+        points(codes, context),
         context.seed,
         context.option(CENTRES),
         sample=context.option(SAMPLE),
