@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
+from mottle import EntropyLDiversity, KAnonymity, LDiversity, Schema, anonymize, methods
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.kernels.heap import heap_of, settle
@@ -269,7 +269,7 @@ def test_certificate_says_that_sensitive_values_decide_only_when_they_do(people,
 
 def test_method_gives_l_diversity_and_k_anonymity_alone():
     for method in METHODS:
-        assert methods.get(method).guarantees == (KAnonymity, LDiversity)
+        assert methods.get(method).guarantees == (KAnonymity, EntropyLDiversity, LDiversity)
 
 
 def test_values_that_are_all_different_are_no_trouble():
