@@ -9,9 +9,8 @@ until its total time is half of het-hungarian's time t on the same rows in the s
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -58,6 +57,7 @@ def run(
     guarantee: Guarantee,
     name: str,
     seed: int = 1,
+    options: Mapping[str, object] | None = None,
 ) -> Run:
     """Loss and seconds of a method, with kernels compiled beforehand, and its certificate.
 
@@ -68,7 +68,9 @@ def run(
     method, _, seconds = name.partition(" ")
     effort = float(seconds.split()[0]) if seconds else 0
     schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
-    release = mottle.anonymize(table, schema, guarantee, method=method, effort=effort, seed=seed)
+    release = mottle.anonymize(
+        table, schema, guarantee, method=method, options=options, effort=effort, seed=seed
+    )
     certificate = release.certificate
     assert certificate.checks[3].passed
     return certificate.gcp, seconds_of_anonymizing(certificate), certificate
@@ -220,16 +222,13 @@ def sizes() -> None:
         for n in (2_500, 5_000, 10_000)
     ]
     table, found = side_by_side(by_n, FOR_L)
-    het = import_module("mottle.methods.het.het")
-    usual = het.PARTITION
+    (option,) = methods.get("het-hungarian-partitioned").options
     names = [f"{name}-partitioned" for name in MATCHING]
     rows = []
     for size in (250, 500, 1_000, 2_000, 4_000):
-        het.PARTITION = size
-        runs = [run(*by_n[-1][1:], name) for name in names]
+        runs = [run(*by_n[-1][1:], name, options={option.name: size}) for name in names]
         rows.append([f"{size:,}", *[shown(each) for each in runs]])
         print(rows[-1], flush=True)
-    het.PARTITION = usual
     rows.append(["whole table", *[shown(found[-1][name]) for name in MATCHING]])
     report(
         "sensitive-sizes",
@@ -237,7 +236,7 @@ def sizes() -> None:
         [
             "## Over n",
             table,
-            f"## Over the size of partitions, 10,000 rows (default {usual})",
+            f"## Over the size of partitions, 10,000 rows (default {option.default})",
             markdown_table(["partition", *names], rows),
             f"buckets on the same rows: {shown(found[-1]['buckets'])}, refined"
             f" {shown(found[-1][HALF])}. Partitions that have to satisfy the caps depend on"

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from mottle.guarantees.base import Guarantee
     from mottle.guarantees.beta_likeness import BetaLikeness
     from mottle.guarantees.caps import Caps
+    from mottle.guarantees.entropy_l_diversity import EntropyLDiversity
     from mottle.guarantees.group_caps import GroupCaps
     from mottle.guarantees.k_anonymity import KAnonymity
     from mottle.guarantees.known_records import KnownRecords
     from mottle.guarantees.l_diversity import LDiversity
+    from mottle.guarantees.recursive_diversity import RecursiveDiversity
     from mottle.hierarchy.tree import Hierarchy
     from mottle.inspection import inspect
     from mottle.io.databases import database_batches, read_database, write_database
@@ -61,6 +63,7 @@ _PLACES = {
     "Certificate": "mottle.release.certificate:Certificate",
     "Column": "mottle.schema.model:Column",
     "DataError": "mottle.errors:DataError",
+    "EntropyLDiversity": "mottle.guarantees.entropy_l_diversity:EntropyLDiversity",
     "Estimate": "mottle.queries.estimate:Estimate",
     "Form": "mottle.encoding.domain:Form",
     "GroupCaps": "mottle.guarantees.group_caps:GroupCaps",
@@ -78,6 +81,7 @@ _PLACES = {
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
     "ReadOptions": "mottle.schema.reading:ReadOptions",
+    "RecursiveDiversity": "mottle.guarantees.recursive_diversity:RecursiveDiversity",
     "Representation": "mottle.schema.model:Representation",
     "RiskReport": "mottle.risk:RiskReport",
     "Role": "mottle.schema.model:Role",
@@ -124,6 +128,7 @@ __all__ = [
     "Certificate",
     "Column",
     "DataError",
+    "EntropyLDiversity",
     "Estimate",
     "Form",
     "GroupCaps",
@@ -140,6 +145,7 @@ __all__ = [
     "PrivacyError",
     "Progress",
     "ReadOptions",
+    "RecursiveDiversity",
     "Release",
     "Representation",
     "RiskReport",

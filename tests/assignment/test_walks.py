@@ -7,9 +7,11 @@ import pytest
 from scipy.stats import chisquare
 
 from mottle.assignment import WALKS, assign, check_assignment
+from mottle.assignment.printed_closed_walk import extract_as_printed
+from mottle.cli.options.output import WALKS as COMMAND_LINE_WALKS
 from mottle.errors import PrivacyError, UsageError
 from mottle.graph.model import Graph
-from mottle.utils.csprng import Secret
+from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, open_stream
 
 DRAWS = 20_000
 SIGNIFICANT = 1e-4
@@ -44,6 +46,38 @@ def explicit(edges: np.ndarray, copies: int = 1) -> Graph:
         np.full(copies, degree),
         np.tile(edges.ravel(), copies),
     )
+
+
+# ------------------------------------------------------------------------ Algorithm 1 as printed
+
+
+@pytest.mark.parametrize("edges", [regular_edges(12, 5, 3), regular_edges(7, 7, 1)])
+def test_rounds_of_the_printed_walk_use_every_edge_once(edges: np.ndarray):
+    """SET12 §4.2: the assignments of all rounds are disjoint and together they are the graph."""
+    graph, (size, degree) = explicit(edges), edges.shape
+    used = set()
+    for rounds in range(1, degree + 1):
+        stream = np.empty(STREAM_WORDS, np.uint32)
+        open_stream(stream, Secret.draw(seed=4).words, int(Purpose.WALK), 0)
+        holder_of = np.empty(size, np.int32)
+        steps = extract_as_printed(graph, 0, rounds, stream, holder_of)
+        assert sorted(holder_of.tolist()) == list(range(size))
+        assert steps >= rounds * size
+        used |= {(slot, int(original)) for slot, original in enumerate(holder_of)}
+    assert used == {(slot, int(one)) for slot, row in enumerate(edges) for one in row}
+
+
+def test_the_printed_walk_closes_at_the_slot_that_its_first_original_held():
+    """Where everybody may take the own slot alone, every walk is one step."""
+    own = np.arange(6)[:, None]
+    stream, holder_of = np.empty(STREAM_WORDS, np.uint32), np.empty(6, np.int32)
+    open_stream(stream, Secret.draw(seed=4).words, int(Purpose.WALK), 0)
+    assert extract_as_printed(explicit(own), 0, 1, stream, holder_of) == 6
+    assert holder_of.tolist() == list(range(6))
+
+
+def test_the_command_line_knows_all_walks():
+    assert tuple(WALKS) == COMMAND_LINE_WALKS
 
 
 # ----------------------------------------------------------------------------- equal chances

@@ -90,7 +90,7 @@ def test_methods_lists_what_each_gives_and_its_paper() -> None:
     listed = json.loads(mottle_command("methods", "--json").stdout)
     nh = next(method for method in listed if method["name"] == "nh")
     assert nh["paper"] == "NH10"
-    assert nh["gives"] == ["KAnonymity", "LDiversity"]
+    assert nh["gives"] == ["KAnonymity", "EntropyLDiversity", "LDiversity"]
     assert "NH10" in mottle_command("methods").output
 
 

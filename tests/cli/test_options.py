@@ -21,7 +21,9 @@ from mottle.cli._option_groups import PANELS
 from mottle.cli.app import app
 from mottle.cli.options.columns import ColumnOptions
 from mottle.cli.options.data import SourceOptions
+from mottle.cli.options.output import EffortOptions
 from mottle.comparison.compare import PRIVBAYES
+from mottle.errors import UsageError
 from mottle.queries.engine import FITS
 from mottle.release.certificate import AUDITS
 
@@ -67,7 +69,7 @@ def test_names_in_help_are_those_of_the_library() -> None:
     anonymize = parameters("anonymize")
     assert anonymize["audit"].default == AUDITS[0]
     assert anonymize["walk"].default in WALKS
-    assert ", ".join(WALKS) in help_of("anonymize").replace("\n", " ")
+    assert ", ".join(WALKS) in " ".join(help_of("anonymize").replace("│", " ").split())
     assert parameters("audit")["sample"].default == SAMPLE
     assert parameters("query")["fit"].default == parameters("sample")["fit"].default == FITS[0]
     assert " or ".join(FITS) in help_of("query")
@@ -153,3 +155,34 @@ def test_the_original_of_a_report_may_lie_in_a_database(people: Path, tmp_path: 
     written = CliRunner().invoke(app, ["report", out, "--original", *source, "-o", internal])
     assert written.exit_code == 0, written.output
     assert "keep it secret" in written.output
+
+
+def test_options_of_methods_are_read_from_set_and_order_by() -> None:
+    effort = EffortOptions(settings=["bits=8"], order_by="lexicographic")
+    assert effort.options == {"bits": "8", "order": "lexicographic"}
+    with pytest.raises(UsageError, match="--order-by and --set order say the same"):
+        EffortOptions(settings=["order=hilbert"], order_by="lexicographic").check()
+    with pytest.raises(UsageError, match="Write --set NAME=VALUE"):
+        EffortOptions(settings=["bits"]).check()
+
+
+@pytest.mark.parametrize("option", [["--set", "bits=8"], ["--order-by", "hilbert"]])
+def test_options_of_methods_are_refused_in_chunks(tmp_path: Path, option: list[str]) -> None:
+    words = ["anonymize", "people.csv", "--qi", "age", "--k", "2", "--memory", "1GB"]
+    result = CliRunner().invoke(app, [*words, *option, "-o", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert option[0] in result.output
+    assert "in chunks" in " ".join(result.output.split())
+
+
+def test_a_method_is_shown_with_its_options() -> None:
+    shown = CliRunner().invoke(app, ["methods", "idistance", "--json"])
+    described = json.loads(shown.output)
+    assert described["options"][0] == {
+        "name": "centres",
+        "default": 512,
+        "allowed": "a whole number from 1 to 100000",
+        "help": "number of cluster centres (FAST07 §5)",
+    }
+    assert "alpha" in CliRunner().invoke(app, ["methods", "--sets", "cahd"]).output
+    assert CliRunner().invoke(app, ["methods", "het-nothing"]).exit_code == 2

@@ -12,11 +12,13 @@ import pytest
 from mottle import (
     BetaLikeness,
     Caps,
+    EntropyLDiversity,
     GroupCaps,
     Guarantee,
     KAnonymity,
     KnownRecords,
     LDiversity,
+    RecursiveDiversity,
     Schema,
     UsageError,
     anonymize,
@@ -34,6 +36,8 @@ EVERY = [
     BetaLikeness(2.0),
     BetaLikeness(1.5, enhanced=True),
     GroupCaps({"illness": 0.5, "illness:2": 0.7}),
+    EntropyLDiversity(3),
+    RecursiveDiversity(1.5, 3),
 ]
 
 
@@ -52,7 +56,16 @@ class HalfAgain(Guarantee):
 
 
 def test_the_package_registers_its_guarantees_from_weak_to_strong_requirements() -> None:
-    assert registered() == (KAnonymity, LDiversity, BetaLikeness, Caps, GroupCaps, KnownRecords)
+    assert registered() == (
+        KAnonymity,
+        EntropyLDiversity,
+        LDiversity,
+        BetaLikeness,
+        Caps,
+        RecursiveDiversity,
+        GroupCaps,
+        KnownRecords,
+    )
 
 
 def test_a_new_guarantee_is_given_by_every_method_that_keeps_caps() -> None:
@@ -132,6 +145,8 @@ def test_caps_are_not_on_a_certificate_and_the_note_says_so() -> None:
     [
         (KAnonymity(3), ["--k", "3"]),
         (LDiversity(2), ["--l", "2"]),
+        (EntropyLDiversity(4), ["--entropy-l", "4"]),
+        (RecursiveDiversity(0.5, 2), ["--recursive", "0.5,2"]),
         (BetaLikeness(1.5), ["--beta", "1.5"]),
         (BetaLikeness(2, enhanced=True), ["--beta", "2", "--enhanced"]),
         (Caps({"HIV": 0.1}, 0.5), ["--cap", "VALUE=SHARE", "--cap-rest", "0.5"]),
@@ -152,13 +167,13 @@ def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list
 
 def test_every_option_belongs_to_one_guarantee() -> None:
     flags = [option.flag for kind in registered() for option in kind.options]
-    about_values = ["--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--group-cap"]
-    assert flags == ["--k", *about_values, "--known-records"]
+    by_value = ["--entropy-l", "--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--recursive"]
+    assert flags == ["--k", *by_value, "--group-cap", "--known-records"]
 
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:
     nothing = {option.name: None for kind in registered() for option in kind.options}
-    assert [kind.from_options(nothing) for kind in registered()] == [None] * 6
+    assert [kind.from_options(nothing) for kind in registered()] == [None] * 8
     with pytest.raises(UsageError, match="--enhanced belongs to --beta"):
         BetaLikeness.from_options({"beta": None, "enhanced": True})
     caps = Caps.from_options({"cap": ["HIV=0.1"], "cap_rest": None})

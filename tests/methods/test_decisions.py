@@ -36,8 +36,10 @@ BELIEF = "Anyone who knows the quasi-identifiers of everyone in the table, and t
 def test_every_method_declares_what_it_decides_by() -> None:
     by_both = {name for name, method in ALL.items() if method.decides_by is DecidesBy.BOTH}
     assert by_both == {
-        *("nh", "hilbert", "hilbert-fast", "idistance", "idistance-fast", "burel"),
-        *("mondrian", "mondrian-strict", "mondrian-relaxed", "het-hungarian-dummies"),
+        *("nh", "nh-letter", "hilbert", "hilbert-fast", "idistance", "idistance-fast", "burel"),
+        *("mondrian", "mondrian-strict", "mondrian-relaxed", "ordered"),
+        *(f"{groups}-ring" for groups in ("hilbert", "idistance", "mondrian", "ordered")),
+        *(f"het-{rule}-dummies" for rule in ("greedy", "sortgreedy", "hungarian")),
         *(f"het-{rule}-threshold" for rule in ("greedy", "sortgreedy", "hungarian")),
         *(f"het-{rule}-partitioned" for rule in ("greedy", "sortgreedy", "hungarian")),
     }

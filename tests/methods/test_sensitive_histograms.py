@@ -19,7 +19,6 @@ from mottle import (
     LDiversity,
     Release,
     Schema,
-    UsageError,
     anonymize,
     methods,
 )
@@ -146,15 +145,6 @@ def test_zero_likeness_publishes_everybody_the_whole_distribution(method: str):
     check_matches(
         table, release, smallest, {value: float(share) for value, share in shares.items()}
     )
-
-
-@every_method
-def test_several_sensitive_columns_are_refused(method: str):
-    table = table_of([5, 5, 5, 5])
-    table = table.append_column("other", pa.array(["x", "y"] * 10))
-    schema = Schema.of(quasi_identifying=["age", "place"], sensitive=["secret", "other"])
-    with pytest.raises(UsageError, match=f"Method '{method}' takes one sensitive column"):
-        anonymize(table, schema, LDiversity(2), method=method)
 
 
 @every_method

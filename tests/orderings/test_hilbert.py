@@ -98,6 +98,9 @@ def test_values_are_placed_by_position_leaf_and_frequency():
     assert points[:, 0] == pytest.approx([0, 30 / 45, 1, 10 / 45, 10 / 45])
     # w is the most frequent, then as coded: u, v, missing
     assert points[:, 1] == pytest.approx([1 / 3, 0, 1, 0, 2 / 3])
+    plain = place(encode(table, schema, Representation.RANGE), by_frequency=False)
+    assert plain[:, 1] == pytest.approx([0, 2 / 3, 1, 2 / 3, 1 / 3])
+    assert plain[:, [0, 2]].tolist() == points[:, [0, 2]].tolist()
     # c is as frequent as a and b together, which are below x; x loses 2/4, the root 1
     assert points[:, 2] == pytest.approx([0, 0.5 / 2.5, 1.5 / 2.5, 1.5 / 2.5, 1])
     assert points.shape == (5, 3)
@@ -120,7 +123,12 @@ def test_columns_with_few_values_are_placed_first():
     assert points.T.tolist() == [[0, 0, 1], [0, 0.5, 1], [0, 0.5, 1]]
 
 
-def test_numbers_keep_their_order_as_sets():
-    table = pa.table({"number": [7, 7, 7, 3, 5, 5]})
-    codes = encode(table, Schema.of(quasi_identifying=["number"]), Representation.SET)
-    assert place(codes)[:, 0].tolist() == [1, 1, 1, 0, 0.5, 0.5]
+def test_numbers_and_days_lie_at_their_values_as_sets_too():
+    """NH10 §7: HS publishes the groups of HR as sets, so both have one order."""
+    table = pa.table({"number": [10, 40, None, 20], "day": pa.array([0, 9, 9, 1], pa.date32())})
+    schema = Schema.of(quasi_identifying=table.column_names)
+    as_sets, as_ranges = (
+        place(encode(table, schema, form)) for form in (Representation.SET, Representation.RANGE)
+    )
+    assert as_sets.tolist() == as_ranges.tolist()
+    assert as_sets[:, 0] == pytest.approx([0, 1, 1, 1 / 9])

@@ -60,11 +60,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Compare",
         "Run methods under every guarantee and write compare.csv and compare.html.",
     ),
+    "evaluate": (
+        "Evaluate",
+        "Measure RELEASE against ORIGINAL: DM, CM, C_avg, entropy, KL, counts, Definition 3.",
+    ),
+    "draw-values": (
+        "DrawValues",
+        "Replace a column of DATA by Uniform or Zipf values, for experiments as in HET.",
+    ),
     "inspect": (
         "Inspect",
         "Propose a role and a kind for every column and write a commented mottle.toml to edit.",
     ),
-    "methods": ("Methods", "List the methods: what each gives, its paper and its cost."),
+    "methods": (
+        "Methods",
+        "List the methods: what each gives, its paper and its cost; with NAME, its options.",
+    ),
     "lint-hierarchy": (
         "LintHierarchy",
         "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",

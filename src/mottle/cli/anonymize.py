@@ -38,6 +38,8 @@ def run(command: Anonymize) -> None:
             "--unsafe-paper-randomization": command.effort.unsafe_paper_randomization,
             "--same": command.over_time.same,
             "--previous": command.over_time.previous,
+            "--set": command.effort.settings,
+            "--order-by": command.effort.order_by,
         },
         command.scale.work,
     )
@@ -85,6 +87,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             schema,
             guarantee,
             method=command.method,
+            options=command.effort.options,
             representation=command.representation,
             walk=command.effort.walk,
             effort=command.effort.seconds,

@@ -48,6 +48,7 @@ def run(command: AnonymizeSets) -> None:
             sets,
             command.guarantee.needed,
             method=command.method,
+            options=command.effort.options,
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,

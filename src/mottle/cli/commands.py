@@ -482,6 +482,139 @@ class Compare(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Evaluate(Command):
+    """The command ``mottle evaluate``."""
+
+    module: ClassVar[str] = "mottle.cli.evaluate"
+
+    original: Annotated[
+        str, typer.Argument(help="The table the release was made from: file or database.")
+    ]
+    release: Release
+    source: SourceOptions
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            help="The owner's secret link file: for DM, C_avg, entropy and CM.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option("--class", help="Column whose classes CM counts.", rich_help_panel="Columns"),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Another release of the same table, to compare with by NH10's Definition 3.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    against_private: Annotated[
+        Path | None, typer.Option(help="The link file of --against.", rich_help_panel=DATA)
+    ] = None
+    conditions: Annotated[
+        int | None,
+        typer.Option(
+            help="Columns in each random count.",
+            show_default="3, or all",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
+    selectivity: Annotated[
+        float,
+        typer.Option(
+            help="Share of the domain that a random count covers.", rich_help_panel=EFFORT
+        ),
+    ] = 0.1
+    number: Annotated[
+        int, typer.Option("--queries", help="Counts that are asked.", rich_help_panel=EFFORT)
+    ] = 1000
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of prefix counts: values up to a random one (HET Figure 10c).",
+            rich_help_panel="Columns",
+        ),
+    ] = None
+    singles: Annotated[
+        str,
+        typer.Option(
+            help="Columns of prefix counts that have one value: a,b.", rich_help_panel="Columns"
+        ),
+    ] = ""
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--cube", help="Level of the cube whose divergence is measured.", rich_help_panel=EFFORT
+        ),
+    ] = None
+    fit: Fit = "fitted"
+    seed: Annotated[int, typer.Option(help="Draws the counts.", rich_help_panel=EFFORT)] = 0
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if the options are wrong."""
+        super().check()
+        if self.against is not None and (self.private is None or self.against_private is None):
+            raise UsageError(
+                "Definition 3 compares tuples that were generalized around the same original,"
+                " which only links tell.",
+                "Give --private and --against-private with the link files of both releases.",
+            )
+        if self.label is not None and self.private is None:
+            raise UsageError("--class needs the owner's link file.", "Give --private.")
+        if self.singles and self.prefix is None:
+            raise UsageError("--singles belongs to --prefix.", "Name a column with --prefix.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawValues(Command):
+    """The command ``mottle draw-values``."""
+
+    module: ClassVar[str] = "mottle.cli.draw_values"
+
+    data: Data
+    source: SourceOptions
+    column: Annotated[
+        str,
+        typer.Option(
+            help="Column to draw; replaced if the table has it.", rich_help_panel="Columns"
+        ),
+    ]
+    values: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER|A,B,C",
+            help="How many values there are (v1, v2, …), or their names.",
+            rich_help_panel="Columns",
+        ),
+    ]
+    distribution: Annotated[str, typer.Option(help="uniform or zipf.", rich_help_panel=EFFORT)] = (
+        "uniform"
+    )
+    theta: Annotated[float, typer.Option(help="Skew of zipf.", rich_help_panel=EFFORT)] = 0.5
+    seed: Annotated[int, typer.Option(help="Draws the values.", rich_help_panel=EFFORT)] = 0
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File to write: .csv or .parquet.", rich_help_panel=OUTPUT
+        ),
+    ]
+    overwrite: Overwrite = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if the options are wrong."""
+        super().check()
+        check_word("distribution", self.distribution, ("uniform", "zipf"))
+        if self.output.suffix not in (".csv", ".parquet"):
+            raise UsageError(
+                f"The format of {self.output.name} is not known.",
+                "Name a file that ends in .csv or .parquet.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspect(Command):
     """The command ``mottle inspect``."""
 
@@ -505,11 +638,20 @@ class Methods(Command):
 
     module: ClassVar[str] = "mottle.cli.methods"
 
+    name: Annotated[
+        str | None, typer.Argument(help="Show this method alone, with its options.")
+    ] = None
     sets: Annotated[
         bool,
         typer.Option("--sets", help="List the methods for set-valued data.", rich_help_panel=DATA),
     ] = False
     as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if there is no such method."""
+        super().check()
+        if self.name is not None:
+            check_method(self.name, sets=self.sets)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from rich.table import Table
 
@@ -12,28 +13,32 @@ from mottle.cli._terminal import out
 from mottle.cli.commands import Methods
 from mottle.methods import DecidesBy, Method
 from mottle.methods.sets import SetMethod
-from mottle.methods.sets import registered as set_methods
+from mottle.methods.sets.base import METHODS as SET_METHODS
+
+_BY_BOTH = (
+    "A method that decides by both keeps shares of sensitive values among a person's matches"
+    " within their bounds; whoever knows it and replays its decisions may infer more."
+)
 
 
 def run(command: Methods) -> None:
-    """List the methods for tables or for sets."""
+    """List the methods for tables or for sets, or show one of them."""
     known: Mapping[str, Method | SetMethod] = (
-        set_methods() if command.sets else methods.registered()
+        dict(SET_METHODS) if command.sets else methods.registered()
     )
+    if command.name is not None:
+        method: Method | SetMethod = (
+            SET_METHODS.get_named(command.name) if command.sets else methods.get(command.name)
+        )
+        if command.as_json:
+            print(json.dumps(_described(method), indent=2, ensure_ascii=False))
+        else:
+            _show(method)
+        return
     if command.as_json:
-        described = [
-            {
-                "name": method.name,
-                "title": method.title,
-                "gives": _gives(method),
-                "decides_by": str(method.decides_by),
-                **({"mixed_decision": method.mixed_decision} if method.mixed_decision else {}),
-                "paper": method.paper,
-                "cost": method.cost,
-            }
-            for method in known.values()
-        ]
-        print(json.dumps(described, indent=2, ensure_ascii=False))
+        print(
+            json.dumps([_described(each) for each in known.values()], indent=2, ensure_ascii=False)
+        )
         return
     shown = Table("method", "what it does", "gives", "decides by", "paper", "cost")
     for method in known.values():
@@ -42,11 +47,55 @@ def run(command: Methods) -> None:
             method.name, method.title, gives, _decides_by(method), method.paper, method.cost
         )
     out.print(shown)
-    out.print(
-        "A method that decides by both keeps shares of sensitive values among a person's matches"
-        " within their bounds; whoever knows it and replays its decisions may infer more.",
-        highlight=False,
-    )
+    out.print(_BY_BOTH, highlight=False)
+    out.print("'mottle methods NAME' shows the options of a method.", highlight=False)
+
+
+def _described(method: Method | SetMethod) -> dict[str, Any]:
+    """A method as JSON."""
+    return {
+        "name": method.name,
+        "title": method.title,
+        "gives": _gives(method),
+        "decides_by": str(method.decides_by),
+        **({"mixed_decision": method.mixed_decision} if method.mixed_decision else {}),
+        **({"unsafe": True} if method.unsafe else {}),
+        "paper": method.paper,
+        "cost": method.cost,
+        "options": [
+            {
+                "name": option.name,
+                "default": option.default,
+                "allowed": option.allowed,
+                "help": option.help,
+            }
+            for option in method.options
+        ],
+    }
+
+
+def _show(method: Method | SetMethod) -> None:
+    """One method for people."""
+    for line in (
+        f"{method.name}: {method.title}",
+        f"Gives: {', '.join(_gives(method)) or 'nothing'}. Paper: {method.paper}. {method.cost}.",
+        f"Decides by {method.decides_by}"
+        + (f": {method.mixed_decision}." if method.mixed_decision else "."),
+    ):
+        out.print(line, highlight=False)
+    if method.unsafe:
+        out.print(
+            "Unsafe: it follows its paper and does not keep the guarantee; it runs only with"
+            " --unsafe-paper-randomization.",
+            highlight=False,
+        )
+    if not method.options:
+        out.print("It has no options.")
+        return
+    shown = Table("--set", "default", "allowed", "what it is")
+    for option in method.options:
+        shown.add_row(option.name, str(option.default), option.allowed, option.help)
+    out.print(shown)
 
 
 def _decides_by(method: Method | SetMethod) -> str:

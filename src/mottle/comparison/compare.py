@@ -16,8 +16,9 @@ from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
 from mottle.evaluation.learning import learn
+from mottle.evaluation.measures import graph_measures
 from mottle.evaluation.privbayes import epsilon_of, privbayes
-from mottle.evaluation.workloads import query_error, random_counts
+from mottle.evaluation.workloads import cube_divergence, query_error, random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.io.read_table import as_table
 from mottle.itemsets.arrow import is_list
@@ -54,6 +55,12 @@ class ComparisonRow:
     linked: float | None = None
     guessed: float | None = None  # share of people whose sensitive value is guessed right
     seconds: float | None = None  # to anonymize
+    # The measures of the literature (docs/measures.md).
+    discernibility: float | None = None  # DM
+    average_class_size: float | None = None  # C_avg
+    entropy: float | None = None  # that is left about quasi-identifiers, as a share
+    classification: float | None = None  # CM, of the column that models predict
+    divergence: float | None = None  # KL of the cube's first level, with a sensitive column
     note: str = ""  # why there are no numbers
 
 
@@ -269,7 +276,8 @@ def _line(
         on_progress("attack")
         linked, guessed = _attacked(release, guarantee, task)
         on_progress("ask and learn")
-        return replace(_measured(line, release, task), linked=linked, guessed=guessed)
+        line = replace(_by_the_literature(line, release, task), linked=linked, guessed=guessed)
+        return _measured(line, release, task)
     except (GuaranteeError, UsageError) as error:
         return replace(line, note=error.problem)
 
@@ -308,6 +316,25 @@ def _measured(line: ComparisonRow, result: ReleaseData | pa.Table, task: _Task) 
             seed=task.seed,
         )[0].accuracy
     return replace(line, query_error=error, accuracy=accuracy)
+
+
+def _by_the_literature(line: ComparisonRow, release: ReleaseData, task: _Task) -> ComparisonRow:
+    """Measure DM, C_avg, entropy, CM and the divergence of the cube's first level."""
+    generalized = [column.name for column in release.columns if column.form is not None]
+    found = graph_measures(task.train, release, generalized, label=task.target)
+    sensitive = [column.name for column in task.schema.with_role(Role.SENSITIVE)]
+    lists = any(is_list(task.train.schema.field(name).type) for name in task.asked.names)
+    divergence = None
+    if generalized and sensitive and not lists:
+        divergence = cube_divergence(task.asked, release, generalized, sensitive[0], 1)
+    return replace(
+        line,
+        discernibility=found.discernibility,
+        average_class_size=found.average_class_size,
+        entropy=found.entropy if generalized else None,
+        classification=found.classification,
+        divergence=divergence,
+    )
 
 
 def _attacked(

@@ -1,5 +1,6 @@
 """Measures of a release's utility: query workloads, learning tasks, comparison of releases."""
 
+from mottle.evaluation.measures import Evaluation, evaluate
 from mottle.evaluation.release_order import Ordering, compare, tuple_is_better
 from mottle.evaluation.workloads import (
     QueryError,
@@ -10,10 +11,12 @@ from mottle.evaluation.workloads import (
 )
 
 __all__ = [
+    "Evaluation",
     "Ordering",
     "QueryError",
     "compare",
     "cube_divergence",
+    "evaluate",
     "prefix_counts",
     "query_error",
     "random_counts",

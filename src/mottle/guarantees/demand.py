@@ -117,13 +117,15 @@ class Demand:
             condition=self.condition,
         )
 
-    def one_column(self, method: str) -> None:
+    def one_column(self, method: str, because: str) -> None:
         """Refuse several sensitive columns for a method that cannot keep the caps of each.
 
         Parameters
         ----------
         method : str
             The name of the method, for the message.
+        because : str
+            Why it takes one.
 
         Raises
         ------
@@ -132,7 +134,7 @@ class Demand:
         """
         if self.sensitive_codes.shape[1] > 1:
             raise UsageError(
-                f"Method '{method}' takes one sensitive column.",
+                f"Method '{method}' takes one sensitive column: {because}.",
                 "Use 'buckets' or 'mondrian', or give one of the columns another role.",
             )
 

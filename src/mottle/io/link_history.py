@@ -23,10 +23,11 @@ from mottle.graph.model import Graph, is_order
 from mottle.io.link_file import HISTORY, LinkFile, pack, unpack
 from mottle.release.history import History
 from mottle.release.links import Links
+from mottle.typing import Int32Array
 from mottle.utils.untrusted.arrow import validated
 from mottle.utils.untrusted.text import parse_json
 
-__all__ = ["history_metadata", "read_history", "read_links"]
+__all__ = ["history_metadata", "links_of_file", "read_history", "read_links"]
 
 _ROWS, _PEOPLE, _WITHHELD, _POSITIONS = (
     HISTORY + ending for ending in (b".rows", b".people", b".withheld", b".positions")
@@ -150,8 +151,49 @@ def read_links(path: Path) -> Links:
         positions = unpack(file.metadata.get(_POSITIONS))
     except (ValueError, zlib.error):
         raise file.not_a_link_file() from None
-    rows = len(history.people)
-    if positions is None or not len(positions) == len(file.blocks) == len(file.centres) == rows:
+    if positions is None or len(history.people) != len(positions):
+        raise file.not_a_link_file()
+    return replace(_restored_links(file, positions), history=replace(history, source=path))
+
+
+def links_of_file(path: Path) -> Links:
+    """Restore the graph and the true assignment of any release from its link file.
+
+    Parameters
+    ----------
+    path : Path
+        A link file.
+
+    Returns
+    -------
+    Links
+        Every edge and which are true, without history. Blocks are in the order of their numbers,
+        and their records in that of the release; rings have explicit edges.
+
+    Raises
+    ------
+    StorageError
+        There is no such file.
+    DataError
+        The file is not a link file, or an old version wrote it without blocks.
+    """
+    file = LinkFile(path)
+    if file.blocks is None or file.centres is None:
+        raise DataError(
+            f"{path} was written by an old version and does not hold the blocks of the graph.",
+            "Make the release again.",
+        )
+    positions = np.empty(len(file.blocks), np.int32)
+    positions[np.argsort(file.blocks, kind="stable")] = np.arange(len(file.blocks))
+    return _restored_links(file, positions)
+
+
+def _restored_links(file: LinkFile, positions: Int32Array) -> Links:
+    """The links of a file whose released rows have these positions in the graph."""
+    assert file.blocks is not None
+    assert file.centres is not None
+    rows = len(positions)
+    if not len(file.blocks) == len(file.centres) == rows:
         raise file.not_a_link_file()
     edges = pa.Table.from_batches(list(file.batches()), file.SCHEMA)
     published, original = (edges.column(name).to_numpy() for name in ("published", "original"))
@@ -193,8 +235,7 @@ def read_links(path: Path) -> Links:
         graph.check_regular(1)
     except PrivacyError:
         raise file.not_a_link_file() from None
-    history = replace(history, source=path)
-    return Links(graph, positions.astype(np.int64), truth, file.fingerprint, history)
+    return Links(graph, positions.astype(np.int64), truth, file.fingerprint)
 
 
 def _checked_facts(facts: object) -> Mapping[str, Any]:

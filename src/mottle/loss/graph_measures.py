@@ -104,14 +104,22 @@ def entropy(graph: Graph, codes: Codes) -> float:
     all preimages agree, and at most 1, because every original has equally many matches; a column
     with one value counts 0. Columns are averaged by their weights.
     """
-    shares = np.zeros(len(codes.domains))
+    weights = [domain.column.importance for domain in codes.domains]
+    return entropy_of_columns(graph, list(codes.matrix.T), weights)
+
+
+def entropy_of_columns(
+    graph: Graph, columns: Sequence[Int32Array], weights: Sequence[float]
+) -> float:
+    """`entropy` of columns given by the codes of all records, from 0 on."""
+    shares = np.zeros(len(columns))
     everything = Graph.rings(graph.members, np.array([0, graph.records]), np.array([graph.records]))
-    for column in range(len(shares)):
-        values = np.ascontiguousarray(codes.matrix[:, column])
+    for place, codes in enumerate(columns):
+        values = np.ascontiguousarray(codes)
         _, known_nothing = _mixtures(everything, values)
         if known_nothing > 0.0:
-            shares[column] = _mixtures(graph, values)[1] / known_nothing
-    return float(np.average(shares, weights=[domain.column.importance for domain in codes.domains]))
+            shares[place] = _mixtures(graph, values)[1] / known_nothing
+    return float(np.average(shares, weights=weights)) if len(shares) else 0.0
 
 
 def _mixtures(graph: Graph, values: Int32Array) -> tuple[float, float]:

@@ -38,7 +38,7 @@ def anatomy(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     Which records of a value join which group is drawn from the secret. Only choices among values
     and groups, which the published tables show anyway, use the seed.
     """
-    demand.one_column("anatomy")
+    demand.one_column("anatomy", "its second table has one count for each value")
     random = np.random.default_rng(context.seed)
     tiebreak = context.tiebreak(codes.records)
     buckets = tiebreak[np.argsort(demand.values[tiebreak], kind="stable")]

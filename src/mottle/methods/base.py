@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy, check_declared
 from mottle.guarantees.demand import Demand
+from mottle.methods.options import MethodOption, Value, check_options
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
@@ -67,6 +68,23 @@ class MethodContext:
     repeatable: bool = False
     # What `buckets` decided for a larger table of which these records are a part.
     bucket_decision: BucketDecision | None = None
+    # Values of the method's options by name; those that are not given have their defaults.
+    options: Mapping[str, int | float | str] = field(default_factory=dict)
+
+    def option(self, declared: MethodOption[Value]) -> Value:
+        """Return the value of an option of the method.
+
+        Parameters
+        ----------
+        declared : MethodOption
+            The option as the method declares it.
+
+        Returns
+        -------
+        int, float or str
+            The value that was given, or the default.
+        """
+        return declared.parse(self.options.get(declared.name, declared.default))
 
     def share(self, part: float) -> MethodContext:
         """Return a context with a part of the time, if time is limited.
@@ -143,8 +161,7 @@ class Method:
     offers: Capability  # what guarantees may require of it
     cost: str  # time and memory, in the symbols n, k, d
     arrange: Arrange
-    # How many dummy records the paper publishes. A method with dummy records follows its paper
-    # although that is unsafe, and runs only with ``unsafe_paper_randomization``.
+    # How many dummy records the paper publishes. A method with dummy records is unsafe.
     dummies: Callable[[Demand], int] | None = None
     # Whether it publishes exact quasi-identifiers: every person is then linked to a record.
     exact: bool = False
@@ -154,9 +171,38 @@ class Method:
     # by quasi-identifiers alone.
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS
     mixed_decision: str = ""  # the decision that depends on both, if there is one
+    options: tuple[MethodOption[Any], ...] = ()  # constants that users may set
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether it follows its paper although that does not keep the guarantee.
+
+        Such a method runs only with ``unsafe_paper_randomization``.
+        """
+        return self.dummies is not None
+
+    def check_options(self, given: Mapping[str, object]) -> dict[str, int | float | str]:
+        """Check values for the options of the method.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Values by name.
+
+        Returns
+        -------
+        dict
+            The same values in their types.
+
+        Raises
+        ------
+        UsageError
+            There is no option of a name, or a value is not allowed.
+        """
+        return check_options(self.name, self.options, given)
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
@@ -210,7 +256,7 @@ class Method:
         """
         guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
-            safe = {name: other for name, other in registered().items() if other.dummies is None}
+            safe = {name: other for name, other in registered().items() if not other.unsafe}
             able = [name for name, other in safe.items() if other.gives(guarantee)]
             raise UsageError(
                 f"Method '{self.name}' does not give {guarantee.describe()['name']}.",
@@ -286,6 +332,7 @@ def register(
     chunking: Chunking | None = None,
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS,
     mixed_decision: str = "",
+    options: tuple[MethodOption[Any], ...] = (),
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
@@ -313,6 +360,8 @@ def register(
         What its decisions depend on when sensitive values are capped.
     mixed_decision : str
         The decision that depends on quasi-identifiers and sensitive values together.
+    options : tuple of MethodOption
+        Constants that users may set.
 
     Returns
     -------
@@ -335,6 +384,7 @@ def register(
                 chunking,
                 decides_by,
                 mixed_decision,
+                options,
             )
         )
         return arrange

@@ -17,8 +17,8 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.methods.buckets.bucketization import in_proportion
-from mottle.orderings.hilbert import hilbert
-from mottle.orderings.unit_cube import place
+from mottle.methods.orders import ORDER, ORDER_OPTIONS, order_by
+from mottle.methods.several_columns import merged_starts, tightest
 from mottle.typing import Float64Array, Int64Array
 
 _UNEQUAL = 2  # most records per bucket by which the halves of a group may differ
@@ -32,24 +32,40 @@ _UNEQUAL = 2  # most records per bucket by which the halves of a group may diffe
     cost="O(n log n + n·d) time, O(n·d) memory",
     decides_by=DecidesBy.BOTH,
     mixed_decision="a group takes of each bucket of values the records nearest to it",
+    options=ORDER_OPTIONS,
 )
 def burel(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Bucketize, reallocate, fill.
 
     A bucket is bound by the lowest cap of its values: as long as its share of a group is within
-    that cap, so is the share of each of its values, whichever records are taken.
+    that cap, so is the share of each of its values, whichever records are taken. With several
+    sensitive columns the values are those of the tightest one, and neighbouring groups are merged
+    until all are within their caps.
     """
-    demand.one_column("burel")
-    order = hilbert(place(codes))
-    bucket_of, caps = bucketize(demand.counts, demand.caps)
-    buckets = bucket_of[demand.values[order]]
+    order = order_by(context.option(ORDER), codes, context)
+    values, counts, value_caps = tightest(demand)
+    bucket_of, caps = bucketize(counts, value_caps)
+    buckets = bucket_of[values[order]]
     sizes = np.bincount(buckets, minlength=len(caps))
     groups = reallocate(sizes, caps, demand.degree)
-    members = order[fill(buckets, groups, np.random.default_rng(context.seed))]
-    totals = groups.sum(axis=1)
-    starts = np.concatenate([[0], np.cumsum(totals)])
-    graph = Graph.rings(members.astype(np.int32), starts, totals.astype(np.int32))
-    return Arrangement(graph, {"buckets": len(caps), "groups": len(groups)})
+    places = fill(buckets, groups, np.random.default_rng(context.seed))
+    starts = np.concatenate([[0], np.cumsum(groups.sum(axis=1))])
+    if demand.sensitive_codes.shape[1] > 1:
+        places, starts = _merged(order, places, starts, demand)
+    graph = Graph.rings(order[places].astype(np.int32), starts, np.diff(starts).astype(np.int32))
+    return Arrangement(graph, {"buckets": len(caps), "groups": len(starts) - 1})
+
+
+def _merged(
+    order: Int64Array, places: Int64Array, starts: Int64Array, demand: Demand
+) -> tuple[Int64Array, Int64Array]:
+    """Groups along the curve, merged until all sensitive columns are within their caps."""
+    means = np.add.reduceat(places, starts[:-1]) / np.diff(starts)
+    along = np.argsort(means, kind="stable")
+    groups = np.split(places, starts[1:-1])
+    sorted_places = np.concatenate([groups[group] for group in along])
+    sorted_starts = np.concatenate([[0], np.cumsum(np.diff(starts)[along])])
+    return sorted_places, merged_starts(order[sorted_places], sorted_starts, demand)
 
 
 def bucketize(counts: Int64Array, caps: Float64Array) -> tuple[Int64Array, Float64Array]:

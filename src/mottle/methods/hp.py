@@ -9,7 +9,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
-from mottle.methods.nh.nh import lexicographic_partitions
+from mottle.methods.nh.nh import ENDS, RECURSION, lexicographic_partitions
 
 
 @register(
@@ -19,8 +19,10 @@ from mottle.methods.nh.nh import lexicographic_partitions
     offers=Capability.K_ANONYMITY,
     cost="O(n log n + n·d) time, O(n·d) memory",
     sets=SetColumns.ORDERED,
+    options=(RECURSION,),
 )
 def hp(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Generalize each lexicographic partition as a whole (NH10 §7, "HP")."""
-    members, starts = lexicographic_partitions(codes, demand.degree)
+    ends = context.option(RECURSION) == ENDS
+    members, starts = lexicographic_partitions(codes, demand.degree, ends=ends)
     return Arrangement(Graph.rings(members, starts, np.diff(starts).astype(np.int32)))

@@ -5,12 +5,19 @@ from __future__ import annotations
 from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import steps
-from mottle.orderings._breakpoints import segments
+from mottle.orderings._breakpoints import LONGEST, SHORTEST, segments
 from mottle.orderings._tsp import shorten
 from mottle.typing import Int64Array
 
 
-def gray_tsp_order(sets: Sets, seed: int, *, genetic: bool = False) -> Int64Array:
+def gray_tsp_order(
+    sets: Sets,
+    seed: int,
+    *,
+    genetic: bool = False,
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
+) -> Int64Array:
     """The Gray order, cut into segments where neighbours are close; each segment is a short path.
 
     >>> from mottle.itemsets.data import ItemSets
@@ -20,4 +27,5 @@ def gray_tsp_order(sets: Sets, seed: int, *, genetic: bool = False) -> Int64Arra
     (12, 10)
     """
     order = gray_order(sets)
-    return shorten(sets, order, segments(steps(sets, order)), seed, genetic=genetic)
+    cuts = segments(steps(sets, order), shortest, longest)
+    return shorten(sets, order, cuts, seed, genetic=genetic)

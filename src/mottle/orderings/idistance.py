@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import vq
 
-from mottle.orderings.hilbert import hilbert
+from mottle.orderings.hilbert import BITS, hilbert
 from mottle.typing import Float64Array
 from mottle.utils import parallel
 
 CENTRES = 512  # cluster centres (FAST07 §5)
 SAMPLE = 0.1  # share of the points that the centres are computed from
-_ROUNDS = 10  # iterations of k-means
+ROUNDS = 10  # iterations of k-means
 
 
 class IDistanceMapping(NamedTuple):
@@ -28,10 +28,18 @@ class IDistanceMapping(NamedTuple):
     keys: Float64Array  # [n]: the key of every row
 
 
-def idistance(points: Float64Array, seed: int, centres: int = CENTRES) -> IDistanceMapping:
+def idistance(
+    points: Float64Array,
+    seed: int,
+    centres: int = CENTRES,
+    *,
+    sample: float = SAMPLE,
+    rounds: int = ROUNDS,
+    bits: int = BITS,
+) -> IDistanceMapping:
     """Map ``points`` [n, d] (coordinates from 0 to 1) to one dimension.
 
-    The centres of a tenth of the points (at least ``centres`` of them) are put in Hilbert order;
+    The centres of a share of the points (at least ``centres`` of them) are put in Hilbert order;
     each point belongs to its nearest centre. Points with equal keys are in Hilbert order. Cost
     O(n·c·d) for c centres.
 
@@ -41,25 +49,28 @@ def idistance(points: Float64Array, seed: int, centres: int = CENTRES) -> IDista
     """
     if points.shape[1] == 0:
         return IDistanceMapping(np.arange(len(points)), np.zeros(len(points)))
-    middle = _centres(points, centres, np.random.default_rng(seed))
-    middle = middle[hilbert(middle)]
+    random = np.random.default_rng(seed)
+    size = min(max(int(sample * len(points)), centres), len(points))
+    chosen = points[random.choice(len(points), size, replace=False)]
+    middle = _centres(chosen, centres, rounds, random)
+    middle = middle[hilbert(middle, bits)]
     nearest, distance = _nearest(points, middle)
     separation = 1.001 * distance.max() or 1.0
     keys = nearest * separation + distance
-    along_curve = hilbert(points)
+    along_curve = hilbert(points, bits)
     by_cluster = np.lexsort((distance[along_curve], nearest[along_curve]))
     return IDistanceMapping(along_curve[by_cluster], keys)
 
 
-def _centres(points: Float64Array, count: int, random: np.random.Generator) -> Float64Array:
+def _centres(
+    sample: Float64Array, count: int, rounds: int, random: np.random.Generator
+) -> Float64Array:
     """At most ``count`` cluster centres of a sample of the points (k-means, Lloyd's algorithm)."""
-    size = min(max(int(SAMPLE * len(points)), count), len(points))
-    sample = points[random.choice(len(points), size, replace=False)]
     distinct = np.unique(sample, axis=0)
     if len(distinct) <= count:
         return distinct
     middle = distinct[random.choice(len(distinct), count, replace=False)]
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         nearest, _ = _nearest(sample, middle)
         members = np.bincount(nearest, minlength=count)
         sums = [np.bincount(nearest, column, minlength=count) for column in sample.T]

@@ -9,14 +9,17 @@ from mottle.orderings.lexicographic import by_cardinality
 from mottle.typing import Float64Array, Int32Array
 
 
-def place(codes: Codes) -> Float64Array:
+def place(codes: Codes, *, by_frequency: bool = True) -> Float64Array:
     """Return the records as points [n, dimensions] with coordinates between 0 and 1.
 
-    Numbers, dates and ordered values are placed at their position. Hierarchy leaves are placed in
-    order, the distance of neighbours being the loss of the node that covers both. Categories, which
-    have no order of their own, are ordered by frequency. Columns with few values come first,
-    because at every scale the curve changes the first coordinate least often. Columns with a single
-    value are left out.
+    Numbers, dates and ordered values are placed at their position, whether they are published as
+    ranges or as sets (NH10 §7 publishes the groups of one order in both ways). Hierarchy leaves are
+    placed in order, the distance of neighbours being the loss of the node that covers both.
+    Categories, which have no order of their own, are ordered by frequency. Columns with few values
+    come first, because at every scale the curve changes the first coordinate least often. Columns
+    with a single value are left out.
+
+    Without ``by_frequency``, categories are in the order of their codes, which is alphabetical.
 
     The paper numbers leaves without gaps and does not say how to order other categories or columns.
     Together these choices lose 3-14 % less on ADULT and CENSUS than alphabetical order.
@@ -31,7 +34,7 @@ def place(codes: Codes) -> Float64Array:
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.5]]
     """
     columns = [
-        coordinates_of_values(codes.domains[column], codes.matrix[:, column])[
+        coordinates_of_values(codes.domains[column], codes.matrix[:, column], by_frequency)[
             codes.matrix[:, column]
         ]
         for column in by_cardinality(codes.sizes)
@@ -40,6 +43,10 @@ def place(codes: Codes) -> Float64Array:
     return np.stack(columns).T if columns else np.zeros((codes.records, 0))
 
 
-def coordinates_of_values(domain: Domain, codes: Int32Array) -> Float64Array:
+def coordinates_of_values(
+    domain: Domain, codes: Int32Array, by_frequency: bool = True
+) -> Float64Array:
     """Where each value of a column lies between 0 and 1; ``codes`` are those of all records."""
+    if not by_frequency and domain.kind.is_unordered and not domain.form.has_tree:
+        return np.linspace(0.0, 1.0, domain.size)
     return domain.form.coordinates(domain, np.bincount(codes, minlength=domain.size))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +64,7 @@ def anonymize(
     guarantee: Guarantee,
     *,
     method: str = "auto",
+    options: Mapping[str, object] | None = None,
     representation: Representation | str = Representation.RANGE,
     walk: str = "closed",
     effort: float | None = None,
@@ -94,11 +95,14 @@ def anonymize(
         ``KAnonymity(5) & LDiversity(3)``.
     method : str
         A name from ``mottle methods``.
+    options : mapping of str to object, optional
+        Constants of the method, such as ``{"centres": 64}``; ``mottle methods NAME`` lists them.
     representation : {"range", "set"}
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
-    walk : {"closed", "backtracking"}
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). If the graph
-        depends on sensitive values, its method determines the draw instead.
+    walk : {"closed", "closed-printed", "backtracking"}
+        How the true assignment is drawn: "closed" (SET12), "closed-printed" (SET12's Algorithm 1 as
+        printed, slower) or "backtracking" (NH10). If the graph depends on sensitive values, its
+        method determines the draw instead.
     effort : float, optional
         Seconds for which a method may improve its result, if it can; 0 for no improvement. Without
         it, a method stops when a further pass gains less than 0.1 %.
@@ -179,6 +183,7 @@ def anonymize(
         key=key,
     )
     chosen = _method(settings, guarantee)
+    settings = replace(settings, options=chosen.check_options(options or {}))
     wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
@@ -302,7 +307,7 @@ def _method(settings: Settings, guarantee: Guarantee) -> Method:
     """Look up the method; raise unless it gives the guarantee and may be used."""
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
-    if chosen.dummies is not None and not settings.unsafe:
+    if chosen.unsafe and not settings.unsafe:
         raise UsageError(
             f"Method '{chosen.name}' follows its paper exactly, dummy records included, and does"
             " not keep the guarantee.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ def anonymize_sets(
     guarantee: Guarantee,
     *,
     method: str = "auto",
+    options: Mapping[str, object] | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -63,9 +64,12 @@ def anonymize_sets(
     method : str
         A name from ``mottle methods --sets``; "auto" takes `freeform` for k-anonymity and `buckets`
         for guarantees about labels.
-    walk : {"closed", "backtracking"}
-        How the true assignment is drawn: "closed" (SET12) or "backtracking" (NH10). If the graph
-        depends on labels, its method determines the draw instead.
+    options : mapping of str to object, optional
+        As for `mottle.anonymize`.
+    walk : {"closed", "closed-printed", "backtracking"}
+        How the true assignment is drawn: "closed" (SET12), "closed-printed" (SET12's Algorithm 1 as
+        printed, slower) or "backtracking" (NH10). If the graph depends on labels, its method
+        determines the draw instead.
     effort : float, optional
         Seconds for which a method may improve its result, if it can; 0 for no improvement. Without
         it, a method stops when a further pass gains less than 0.1 %.
@@ -114,6 +118,7 @@ def anonymize_sets(
         key=key,
     )
     chosen = method_for(method, guarantee)
+    settings = replace(settings, options=chosen.check_options(options or {}))
     if chosen.unsafe and not settings.unsafe:
         raise UsageError(
             f"Method '{chosen.name}' follows its paper exactly and does not keep the guarantee.",

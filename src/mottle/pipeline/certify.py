@@ -179,6 +179,7 @@ def certify(
                 "draw": total.draw,
                 "randomness": settings.randomness,
                 "effort": settings.effort,
+                **({"options": dict(settings.options)} if settings.options else {}),
                 **({"least_total": None if two_tables else least_total} if is_table else {}),
             }
         ),

@@ -84,6 +84,7 @@ class OwnedTable:
             "totals": settings.totals,
             "unsafe": settings.unsafe,
             "engine": dict(engine),
+            **({"options": dict(settings.options)} if settings.options else {}),
         }
         text = json.dumps(decisive, sort_keys=True, default=str)
         return Secret.of_owner(self.key, self.digest, text)

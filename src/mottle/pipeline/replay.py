@@ -176,7 +176,8 @@ def replay_of(
         if cuts:
             return _replay_of_cuts(original, certificate, described, guarantee, sensitive, links)
         public_seed = 0 if secret is None else secret.public_seed
-        return _Repeated.prepare(arrange, guarantee, sensitive, public_seed)
+        options = certificate.parameters.options
+        return _Repeated.prepare(arrange, guarantee, sensitive, public_seed, options)
     except (MottleError, ValueError):
         return "the method cannot be repeated with this table; give the schema it was made with"
 
@@ -309,6 +310,7 @@ class _Repeated:
     guarantee: Guarantee
     sensitive: tuple[SensitiveValues, ...]
     seed: int  # for choices that do not matter to privacy
+    options: Mapping[str, int | float | str]  # of the method
     by_groups: bool = True  # whether groups do not depend on the secret order
     facts: frozenset[str] = frozenset()  # facts that do not depend on it
 
@@ -319,9 +321,10 @@ class _Repeated:
         guarantee: Guarantee,
         sensitive: tuple[SensitiveValues, ...],
         seed: int,
+        options: Mapping[str, int | float | str],
     ) -> _Repeated:
         """Find out what does not depend on the secret order."""
-        once = cls(arrange, guarantee, sensitive, seed)
+        once = cls(arrange, guarantee, sensitive, seed, options)
         everybody = np.arange(len(sensitive[0].codes))
         runs = [once.run(everybody, order) for order in range(_ORDERS)]
         described = [_facts(run, once.values(everybody)) for run in runs]
@@ -344,6 +347,7 @@ class _Repeated:
             seconds=0,
             seed=self.seed,
             tiebreak=lambda records: np.random.default_rng(order).permutation(records),
+            options=self.options,
         )
         return self.arrange(self.guarantee.demand(len(source), world), context)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Real
 
 from mottle.assignment import WALKS
@@ -27,6 +28,8 @@ class Settings:
     unsafe: bool  # draw as the papers do even if that leaks sensitive values
     audit: str
     keyed: bool = False  # whether randomness derives from the owner's key, so that runs repeat
+    # Those options of the method that were given, checked by it.
+    options: Mapping[str, int | float | str] = field(default_factory=dict)
 
     @property
     def randomness(self) -> str:
@@ -57,7 +60,7 @@ class Settings:
             As for `mottle.anonymize`; checked when the method is looked up.
         representation : {"range", "set"}
             As for `mottle.anonymize`.
-        walk : {"closed", "backtracking"}
+        walk : {"closed", "closed-printed", "backtracking"}
             As for `mottle.anonymize`.
         effort : float, optional
             As for `mottle.anonymize`.

@@ -137,6 +137,7 @@ def run(
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
             repeatable=settings.keyed,
             bucket_decision=bucket_decision,
+            options=settings.options,
         )
         arrangement = records.arrange(context)
         graph = arrangement.graph

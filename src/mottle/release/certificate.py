@@ -162,6 +162,8 @@ class RunParameters(_Facts):
     randomness: str | None = None
     effort: float | None = None  # time limit in seconds; None: until improving no longer paid
     least_total: int | None = None  # fewest records of a published total; None: no totals
+    # Options of the method that differ from its defaults, by name.
+    options: dict[str, int | float | str] = {}
 
 
 class EngineFacts(_Facts):

@@ -51,6 +51,8 @@ def _guarantee_and_method(certificate: Certificate) -> Iterator[str]:
         kind = described_as(part.name)
         yield from () if kind is None else kind.command(part.to_dict())
     yield from ("--method", certificate.method.name)
+    for name, value in certificate.parameters.options.items():
+        yield from ("--set", f"{name}={value}")
 
 
 def _run_options(certificate: Certificate) -> Iterator[str]:

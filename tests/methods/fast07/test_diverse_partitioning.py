@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
+from mottle import EntropyLDiversity, KAnonymity, LDiversity, Schema, anonymize, methods
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.kernels.heap import heap_of, settle
@@ -260,15 +260,6 @@ def test_groups_have_different_values_unless_k_asks_for_more(people, method: str
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_several_sensitive_columns_are_refused(method: str):
-    table = pa.table({"q": [1, 2, 3, 4], "a": list("xyxy"), "b": list("uvvu")})
-    schema = Schema.of(quasi_identifying=["q"], sensitive=["a", "b"])
-    with pytest.raises(UsageError, match=f"'{method}' takes one sensitive column"):
-        anonymize(table, schema, LDiversity(2), method=method)
-    anonymize(table, schema, KAnonymity(2), method=method)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_certificate_says_that_sensitive_values_decide_only_when_they_do(people, method: str):
     alone = anonymize(*people, KAnonymity(4), method=method).certificate.method
     assert alone.decides_by == "quasi-identifiers alone"
@@ -278,7 +269,7 @@ def test_certificate_says_that_sensitive_values_decide_only_when_they_do(people,
 
 def test_method_gives_l_diversity_and_k_anonymity_alone():
     for method in METHODS:
-        assert methods.get(method).guarantees == (KAnonymity, LDiversity)
+        assert methods.get(method).guarantees == (KAnonymity, EntropyLDiversity, LDiversity)
 
 
 def test_values_that_are_all_different_are_no_trouble():

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
+from mottle import KAnonymity, LDiversity, Schema, UsageError, anonymize, methods
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.guarantees.demand import Demand
 from mottle.methods import Draw
-from mottle.methods.nh.diverse_partitions import diverse_partitions
+from mottle.methods.nh.diverse_partitions import FIRST, NEAREST, diverse_partitions
 from mottle.methods.nh.nh import lexicographic_partitions
 from mottle.methods.nh.rings import (
     HUGE,
@@ -25,6 +25,7 @@ from mottle.methods.nh.rings import (
     ring_degrees,
     spacing,
     split,
+    split_arbitrarily,
     split_huge,
 )
 from mottle.schema.model import Representation
@@ -32,7 +33,7 @@ from mottle.schema.model import Representation
 Rows = list[tuple[int, ...]]
 
 
-def partition(part: Rows, k: int, attribute: int) -> list[Rows]:
+def partition(part: Rows, k: int, attribute: int, *, ends: bool = False) -> list[Rows]:
     """Fig. 8 with the choices stated in `lexicographic_partitions`; line numbers are the figure's.
 
     ``part`` is sorted; its rows agree on all attributes before ``attribute``.
@@ -40,6 +41,8 @@ def partition(part: Rows, k: int, attribute: int) -> list[Rows]:
     if len(part) < 2 * k or attribute == len(part[0]):
         return [part]
     values = sorted({row[attribute] for row in part})
+    if ends and len(values) == 1:
+        return [part]
     parts = [[row for row in part if row[attribute] == value] for value in values]  # line 2
     place = 0
     while place < len(parts):  # line 4
@@ -66,7 +69,7 @@ def partition(part: Rows, k: int, attribute: int) -> list[Rows]:
         if len({row[attribute] for row in group}) > 1:  # line 12
             finished.append(group)
         else:  # line 15
-            finished += partition(group, k, attribute + 1)
+            finished += partition(group, k, attribute + 1, ends=ends)
     return finished
 
 
@@ -88,13 +91,13 @@ def codes_of(table: pa.Table) -> Codes:
 
 
 @settings(max_examples=300)
-@given(small_tables(), st.integers(2, 9))
-def test_partitions_are_those_of_figure_8(table: pa.Table, k: int):
+@given(small_tables(), st.integers(2, 9), st.booleans())
+def test_partitions_are_those_of_figure_8(table: pa.Table, k: int, ends: bool):
     codes = codes_of(table)
-    members, starts = lexicographic_partitions(codes, k)
+    members, starts = lexicographic_partitions(codes, k, ends=ends)
     attributes = sorted(range(len(codes.domains)), key=lambda a: codes.domains[a].size)
     rows = sorted(tuple(row[a] for a in attributes) for row in codes.matrix.tolist())
-    expected = partition(rows, k, 0)
+    expected = partition(rows, k, 0, ends=ends)
     found = [
         [tuple(codes.matrix[row, attributes].tolist()) for row in members[first:last]]
         for first, last in itertools.pairwise(starts)
@@ -127,6 +130,31 @@ def test_constant_table_is_one_part():
     assert lexicographic_partitions(codes, 5)[1].tolist() == [0, 50]
 
 
+def test_recursion_ends_at_an_attribute_that_does_not_split_a_part():
+    """As `education-num` after `education` in ADULT; NH10 stopped there (its Fig. 11, d >= 5)."""
+    few, many = [1] * 10 + [2] * 10, [*range(10), *range(10)]
+    table = pa.table({"a": few, "same": few, "b": many})
+    sizes = {
+        rule: anonymize(
+            table,
+            Schema.of(quasi_identifying=table.column_names),
+            KAnonymity(2),
+            method="hp",
+            options={"recursion": rule},
+            seed=1,
+        ).links.graph.sizes.tolist()
+        for rule in ("goes-on", "ends")
+    }
+    assert sizes == {"goes-on": [2] * 10, "ends": [10, 10]}
+
+
+def test_ending_recursion_is_refused_with_sensitive_values():
+    table = pa.table({"a": [1, 2, 3, 4], "s": list("xyxy")})
+    schema = Schema.of(quasi_identifying=["a"], sensitive=["s"])
+    with pytest.raises(UsageError, match="recursion and ring"):
+        anonymize(table, schema, LDiversity(2), method="nh", options={"recursion": "ends"})
+
+
 def test_all_distinct_column_is_cut_into_groups_of_k():
     codes = codes_of(pa.table({"a": list(range(23))}))
     assert lexicographic_partitions(codes, 5)[1].tolist() == [0, 5, 10, 15, 23]
@@ -152,15 +180,19 @@ def most(values: np.ndarray) -> int:
     return int(np.bincount(values).max())
 
 
+@pytest.mark.parametrize("search", [NEAREST, FIRST])
 @settings(max_examples=200)
 @given(diverse_values(), st.integers(1, 9), st.integers(1, 4), st.integers(0, 99))
-def test_partitions_are_diverse_large_enough_and_hold_every_row(case, least, attributes, seed):
+def test_partitions_are_diverse_large_enough_and_hold_every_row(
+    search, case, least, attributes, seed
+):
     values, diversity = case
     least = min(least, len(values))
     random = np.random.default_rng(seed)
     rows = random.integers(0, 5, (len(values), attributes)).astype(np.int32)
     rows = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
-    places, starts = diverse_partitions(rows, values, int(values.max()) + 1, diversity, least)
+    kinds = int(values.max()) + 1
+    places, starts = diverse_partitions(rows, values, kinds, diversity, least, search, seed + 1)
     assert sorted(places.tolist()) == list(range(len(values)))
     for first, last in itertools.pairwise(starts):
         part = places[first:last]
@@ -174,6 +206,62 @@ def test_diverse_parts_are_split_and_the_others_join_a_neighbour():
     places, starts = diverse_partitions(rows, values, 3, 2, 2)
     parts = [places[first:last].tolist() for first, last in itertools.pairwise(starts)]
     assert sorted(map(sorted, parts)) == [[0, 1], [2, 3, 4, 5], [6, 7]]
+
+
+def test_to_the_letter_the_first_part_that_helps_is_joined():
+    rows = np.array([[0], [0], [1], [1], [2], [2], [3], [3]], np.int32)
+    values = np.array([2, 1, 1, 2, 0, 0, 2, 1], np.int32)  # {0, 0} is third of four
+    places, starts = diverse_partitions(rows, values, 3, 2, 2, FIRST)
+    parts = [places[first:last].tolist() for first, last in itertools.pairwise(starts)]
+    assert sorted(map(sorted, parts)) == [[0, 1, 4, 5], [2, 3], [6, 7]]
+
+
+def test_to_the_letter_a_random_part_is_joined_if_none_helps():
+    rows = np.arange(6, dtype=np.int32)[:, None]
+    values = np.arange(6, dtype=np.int32)
+    joined = set()
+    for word in np.random.default_rng(0).integers(1, 2**62, 30):
+        places, starts = diverse_partitions(rows, values, 6, 3, 1, FIRST, int(word))
+        assert sorted(places.tolist()) == list(range(6))
+        assert starts.tolist() == [0, 6]  # the first three help all others
+        joined.add(tuple(places.tolist()))
+    assert len(joined) > 3
+
+
+@settings(max_examples=100)
+@given(diverse_values(largest=20), st.integers(2, 30))
+def test_arbitrary_splits_leave_no_value_twice_in_a_piece(case, largest):
+    values, diversity = case
+    whole = Partitions(np.arange(len(values)), np.array([0, len(values)]))
+    tiebreak = np.random.default_rng(0).permutation(len(values))
+    pieces = split_arbitrarily(whole, values, tiebreak, largest, diversity)
+    assert sorted(pieces.places.tolist()) == list(range(len(values)))
+    sizes = pieces.sizes
+    assert sizes.min() >= diversity
+    if len(values) > largest:
+        assert len(sizes) == most(values)
+        cuts = itertools.pairwise(pieces.starts)
+        assert all(most(values[pieces.places[first:last]]) == 1 for first, last in cuts)
+    else:
+        assert len(sizes) == 1
+
+
+def test_nh_to_the_letter_keeps_its_caps_and_says_how_large_partitions_grew():
+    random = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": random.integers(0, 60, 400),
+            "place": random.integers(0, 9, 400),
+            "s": np.array(list("aabbcdefgh"))[random.integers(0, 10, 400)],
+        }
+    )
+    schema = Schema.of(quasi_identifying=["age", "place"], sensitive=["s"])
+    letter, ours = (
+        anonymize(table, schema, LDiversity(4), method=name, seed=2) for name in ("nh-letter", "nh")
+    )
+    assert letter.certificate.checks[3].passed is True
+    assert letter.certificate.method.facts["largest_partition"] > 50
+    assert letter.gcp > ours.gcp
 
 
 def test_part_that_no_neighbour_helps_joins_one_farther_away():

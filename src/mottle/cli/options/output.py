@@ -19,7 +19,7 @@ from mottle.cli.options.single import (
 )
 from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
-from mottle.utils.option_values import check_key
+from mottle.utils.option_values import as_pairs, check_key
 from mottle.utils.redaction import redacted
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ else:
     _sources = lazy_module("mottle.cli._sources")
     report = lazy_module("mottle.report")
 
+# Names of `mottle.assignment.WALKS`, which loads Numba.
+WALKS = ("closed", "closed-printed", "backtracking")
 _IS_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 
@@ -41,9 +43,25 @@ class EffortOptions(OptionGroup):
 
     panel: ClassVar[str] = EFFORT
 
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="An option of the method, see 'mottle methods NAME'. Repeatable.",
+        ),
+    ] = None
+    order_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The order along which 'ordered', 'ordered-ring' and 'burel' group records; the"
+            " same as --set order=NAME.",
+        ),
+    ] = None
     seconds: Seconds = None
     walk: Annotated[
-        str, typer.Option(help="How the true assignment is drawn: closed, backtracking.")
+        str, typer.Option(help=f"How the true assignment is drawn: {', '.join(WALKS)}.")
     ] = "closed"
     seed: Annotated[
         int | None, typer.Option(help="Repeatable randomness, for experiments only.")
@@ -65,8 +83,19 @@ class EffortOptions(OptionGroup):
 
     def check(self) -> None:
         """Raise `UsageError` if there is no such walk, or if a key does not fit other options."""
-        check_word("walk", self.walk, ("closed", "backtracking"))
+        check_word("walk", self.walk, WALKS)
         check_key(self.key, self.seed, self.seconds)
+        _ = self.options
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the method by name, as they were typed."""
+        given = as_pairs("--set", self.settings, "NAME=VALUE")
+        if self.order_by is None:
+            return given
+        if "order" in given:
+            raise UsageError("--order-by and --set order say the same.", "Leave one of them out.")
+        return {**given, "order": self.order_by}
 
 
 def check_word(option: str, word: str, known: Sequence[str]) -> None:

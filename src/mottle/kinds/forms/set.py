@@ -5,7 +5,7 @@ For a cell of attribute A, NCP = (count - 1) / (|A| - 1) (NH10 Def. 8, HKA15 eq.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -85,6 +85,13 @@ class ValueSet(Form):
     def growth(self, domain: Domain, weight: float, degree: int) -> Growth:
         """The cost of one more member."""
         return Growth(step=weight / max(domain.size - 1, 1))
+
+    def coordinates(self, domain: Domain, counts: Int64Array) -> Float64Array:
+        """Numbers and days lie at their values, as they do if they are published as ranges."""
+        if not domain.kind.is_measured:
+            return super().coordinates(domain, counts)
+        positions = domain.kind.positions(domain.values)
+        return Form.RANGE.coordinates(replace(domain, positions=positions), counts)
 
     def as_items(
         self, domain: Domain, codes: Int32Array

@@ -30,6 +30,7 @@ from mottle.kernels.heap import NEVER, Heap, heap_of, settle
 from mottle.kernels.ncp_growth import Scales, box_loss, scales
 from mottle.methods.base import Arrangement
 from mottle.methods.fast07.partitioning import arrange
+from mottle.methods.several_columns import merged_starts, tightest
 from mottle.orderings.hilbert import key_distance
 from mottle.typing import Int32Array, Int64Array, UInt64Array
 
@@ -41,15 +42,18 @@ def arrange_diverse(
 ) -> Arrangement:
     """Groups of at least ℓ different sensitive values, merged along the order up to k records.
 
+    With several sensitive columns, the values are those of the tightest one, and groups are merged
+    until all columns are within their caps.
+
     ``keys`` are the records' places in one dimension, in their order. With keys, the look-ahead
     compares distances between them (Fig. 9); without, it compares losses of groups, which loses
     less.
     """
-    group_of, groups = diverse_groups(codes, demand.values, order, demand.diversity, keys)
+    group_of, groups = diverse_groups(codes, tightest(demand).values, order, demand.diversity, keys)
     sizes = merged_sizes(np.bincount(group_of, minlength=groups), demand.degree)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     by_group = order[np.argsort(group_of, kind="stable")]
-    return arrange(by_group, starts)
+    return arrange(by_group, merged_starts(by_group, starts, demand))
 
 
 def diverse_groups(

@@ -9,9 +9,33 @@ from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
+from mottle.methods.options import MethodOption
+from mottle.orderings.hilbert import BITS as PAPER_BITS
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
 from mottle.orderings.unit_cube import place
+from mottle.typing import Float64Array
+
+BITS = MethodOption(
+    "bits",
+    PAPER_BITS,
+    "bits per dimension of the grid of the curve (FAST07 §6.1)",
+    least=1,
+    most=31,
+)
+
+_BY_FREQUENCY = "frequency"
+CATEGORIES = MethodOption(
+    "categories",
+    _BY_FREQUENCY,
+    "the order of categories along their axis, which FAST07 does not give",
+    choices=(_BY_FREQUENCY, "alphabetical"),
+)
+
+
+def points(codes: Codes, context: MethodContext) -> Float64Array:
+    """The records as points of the unit cube, by the options of the run."""
+    return place(codes, by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY)
 
 
 @register(
@@ -23,15 +47,15 @@ from mottle.orderings.unit_cube import place
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(BITS, CATEGORIES),
 )
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = hilbert_order(place(codes))
+    order = hilbert_order(points(codes, context), context.option(BITS))
     if demand.capped:
-        demand.one_column("hilbert")
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
 
@@ -45,15 +69,16 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(BITS, CATEGORIES),
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").
 
     With ℓ-diversity, the look-ahead of §4.2 compares distances along the curve (Fig. 9).
     """
-    keys = hilbert_keys(grid_cells(place(codes)))
+    bits = context.option(BITS)
+    keys = hilbert_keys(grid_cells(points(codes, context), bits), bits)
     order = sort_keys(keys)
     if demand.capped:
-        demand.one_column("hilbert-fast")
         return arrange_diverse(codes, demand, order, keys[order])
     return arrange(order, short_groups(key_gaps(keys[order]), demand.degree))

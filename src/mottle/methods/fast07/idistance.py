@@ -10,9 +10,22 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
+from mottle.methods.fast07.hilbert import BITS, CATEGORIES, points
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
+from mottle.methods.options import MethodOption
+from mottle.orderings.idistance import CENTRES as PAPER_CENTRES
+from mottle.orderings.idistance import ROUNDS as PAPER_ROUNDS
+from mottle.orderings.idistance import SAMPLE as PAPER_SAMPLE
+from mottle.orderings.idistance import IDistanceMapping
 from mottle.orderings.idistance import idistance as map_by_distance
-from mottle.orderings.unit_cube import place
+
+CENTRES = MethodOption(
+    "centres", PAPER_CENTRES, "number of cluster centres (FAST07 §5)", least=1, most=100_000
+)
+SAMPLE = MethodOption(
+    "sample", PAPER_SAMPLE, "share of the records that centres are found from", least=0, most=1
+)
+ROUNDS = MethodOption("rounds", PAPER_ROUNDS, "iterations of k-means", least=0, most=10_000)
 
 
 @register(
@@ -24,15 +37,15 @@ from mottle.orderings.unit_cube import place
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
 )
 def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = map_by_distance(place(codes), context.seed).order
+    order = mapping(codes, context).order
     if demand.capped:
-        demand.one_column("idistance")
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
 
@@ -46,16 +59,28 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
 )
 def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `idistance`, but a group's cost is the extent of its keys (FAST07 §5.1, "iDistFast").
 
     With ℓ-diversity, the look-ahead of §4.2 compares distances between keys (Fig. 9).
     """
-    mapped = map_by_distance(place(codes), context.seed)
+    mapped = mapping(codes, context)
     keys = mapped.keys[mapped.order]
     if demand.capped:
-        demand.one_column("idistance-fast")
         whole = np.ldexp(keys / (keys.max() or 1.0), 62).astype(np.uint64)
         return arrange_diverse(codes, demand, mapped.order, whole[:, None])
     return arrange(mapped.order, short_groups(np.diff(keys), demand.degree))
+
+
+def mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
+    """The one-dimensional mapping of all records, by the options of the run."""
+    return map_by_distance(
+        points(codes, context),
+        context.seed,
+        context.option(CENTRES),
+        sample=context.option(SAMPLE),
+        rounds=context.option(ROUNDS),
+        bits=context.option(BITS),
+    )

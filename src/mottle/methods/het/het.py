@@ -16,15 +16,16 @@ What differs from the paper, because the paper's algorithm leaks (docs/guarantee
 - *Dummies.* None: tables whose size is not a multiple of the number of buckets have a remainder,
   which is filled into further buckets too.
 
-``het-hungarian-dummies`` keeps all three as in the paper, and runs only if the unsafe randomization
-is asked for.
+``het-greedy-dummies``, ``het-sortgreedy-dummies`` and ``het-hungarian-dummies`` keep all three as
+in the paper (Algorithms 1 to 3, Theorem 4), and run only if the unsafe randomization is asked for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from mottle.errors import UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy
-from mottle.guarantees.demand import Demand
+from mottle.guarantees.demand import ROUNDING, Demand
 from mottle.kernels.ncp_growth import scales
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.buckets.bucketization import (
@@ -43,6 +44,7 @@ from mottle.methods.buckets.bucketization import (
     largest_bucket_size,
     likeness_fill,
 )
+from mottle.methods.buckets.plan import SensitiveValues, make_plan
 from mottle.methods.het.layout import FilledBlocks, SensitiveRecords, eligible_parts, lay_out
 from mottle.methods.het.matching import (
     ANY_VALUE,
@@ -53,10 +55,17 @@ from mottle.methods.het.matching import (
     match_buckets,
 )
 from mottle.methods.het.threshold import RecordDistances
+from mottle.methods.options import MethodOption
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 LIMIT = 6000  # most records per bucket; their cost matrix takes 288 MB
-PARTITION = 500  # records of a partition, or as many more as it takes to be within the caps
+PARTITION = MethodOption(
+    "partition",
+    500,
+    "records of a partition, or as many more as it takes to be within the caps (p of §5.1)",
+    least=1,
+    most=2**31,
+)
 
 
 class _Buckets(NamedTuple):
@@ -82,6 +91,7 @@ def _whole_table(codes: Codes, demand: Demand, context: MethodContext, name: str
 
 def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Threshold mode τ: as `_whole_table`, with distant records in the same bucket."""
+    demand.one_column(name, "buckets are filled by the distances between its values")
     records = SensitiveRecords.of(codes, demand, context)
     distances = RecordDistances(codes, records, name)
     everybody = np.arange(codes.records)
@@ -92,7 +102,7 @@ def _by_threshold(codes: Codes, demand: Demand, context: MethodContext, name: st
 def _by_partition(codes: Codes, demand: Demand, context: MethodContext, name: str) -> _Buckets:
     """Buckets within partitions of neighbours (GR_p, SG_p and HG_p of §5.1)."""
     records = SensitiveRecords.of(codes, demand, context)
-    parts = list(eligible_parts(records, demand.degree, PARTITION))
+    parts = list(eligible_parts(records, demand.degree, context.option(PARTITION)))
     layout = lay_out(records, _filled(records, parts, demand.degree))
     return _free(layout, partitions=len(parts))
 
@@ -103,12 +113,33 @@ def _filled(
     least: int,
     distance: Float64Array | None = None,
 ) -> Iterator[tuple[Int64Array, Sequence[Int64Array]]]:
-    """Every part with the fills of its buckets."""
+    """Every part with the fills of its buckets.
+
+    With several sensitive columns (HET §7) buckets hold joint values, and no value of any column
+    lies in more of them than its cap allows.
+    """
     for rows in parts:
         counts = records.counts(rows)
         present = np.flatnonzero(counts)
+        if records.sensitive.sensitive_codes.shape[1] > 1:
+            yield rows, [fill[present] for fill in planned_fills(counts, records.sensitive, least)]
+            continue
         far = None if distance is None else distance[np.ix_(present, present)]
         yield rows, fills_within_caps(counts[present], records.caps[present], least, far)
+
+
+def planned_fills(counts: Int64Array, values: SensitiveValues, least: int) -> list[Int64Array]:
+    """Fills within the caps of several columns, by counts alone; the last may be a plain group.
+
+    ``counts`` are those of the joint values, which are within all caps together.
+    """
+    present = np.unique(values.sensitive_codes[counts > 0])
+    fewest = max(least, math.ceil(float(1 / values.caps[present].min()) - ROUNDING))
+    plan = make_plan(counts, values, fewest)
+    group = np.repeat(np.arange(len(counts)), plan.group)
+    alone = np.zeros((len(counts), len(group)), np.int64)  # buckets of one record each
+    alone[group, np.arange(len(group))] = 1
+    return [*plan.tables, *([alone] if len(group) else [])]
 
 
 def _free(layout: FilledBlocks, **facts: object) -> _Buckets:
@@ -142,15 +173,15 @@ def _as_in_the_paper(codes: Codes, demand: Demand, context: MethodContext, name:
 
 def dummies_needed(demand: Demand) -> int:
     """Number of records that the paper adds so that all buckets have the same size."""
-    demand.one_column("het-hungarian-dummies")
+    demand.one_column("het-…-dummies", "its paper's Algorithms 1 and 3 count one")
     diversity, size = _paper_buckets(demand)
     records = int(demand.counts.sum())
     buckets = diversity or -(-records // size)
     if buckets < demand.degree:
         raise UsageError(
-            f"Method 'het-hungarian-dummies' makes {buckets} buckets, as its paper does, but"
+            f"The methods het-…-dummies make {buckets} buckets, as their paper does, but"
             f" k = {demand.degree} requires more.",
-            "Leave k out, or use --method het-hungarian.",
+            "Leave k out, or use the method without the ending -dummies.",
         )
     return -records % (diversity or size)
 
@@ -185,7 +216,6 @@ def _arrange(
     rule: _Rule,
 ) -> Arrangement:
     """Fill buckets, then match each one with every other (Algorithm 2)."""
-    demand.one_column(name)
     layout, values, facts = bucketize(codes, demand, context, name)
     blocks = BucketBlocks.of(layout.starts, layout.degrees)
     if blocks.largest_bucket > LIMIT:
@@ -214,6 +244,7 @@ class _Way(NamedTuple):
     bucketize: Bucketize
     remark: str  # for the title
     mixed_decision: str  # the decision that looks at quasi-identifiers and values together
+    options: tuple[MethodOption[Any], ...] = ()
 
 
 _WAYS = {
@@ -227,6 +258,7 @@ _WAYS = {
         _by_partition,
         "; in partitions of neighbours, which may leak",
         "a partition of neighbours grows until it is within the caps",
+        (PARTITION,),
     ),
 }
 _TITLE = "buckets of sensitive values, matched pair by pair: "
@@ -241,22 +273,24 @@ for _rule_name, _rule in _RULES.items():
             cost=f"O({_rule.cost}) time with c records per bucket; O(c² + n·buckets) memory",
             decides_by=DecidesBy.BOTH if _way.mixed_decision else DecidesBy.SEPARATELY,
             mixed_decision=_way.mixed_decision,
+            options=_way.options,
         )(partial(_arrange, name=f"het-{_rule_name}{_name}", bucketize=_way.bucketize, rule=_rule))
 
-register(
-    "het-hungarian-dummies",
-    title="het-hungarian exactly as in the paper, dummy records included; unsafe",
-    paper="HET",
-    offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
-    cost=f"O({_RULES['hungarian'].cost}) time with c records per bucket",
-    dummies=dummies_needed,
-    decides_by=DecidesBy.BOTH,
-    mixed_decision="records of one value are never matched with each other",
-)(
-    partial(
-        _arrange,
-        name="het-hungarian-dummies",
-        bucketize=_as_in_the_paper,
-        rule=_RULES["hungarian"],
+for _rule_name, _rule in _RULES.items():
+    register(
+        f"het-{_rule_name}-dummies",
+        title=f"het-{_rule_name} exactly as in the paper, dummy records included; unsafe",
+        paper="HET",
+        offers=Capability.EQUAL_CAPS | Capability.SHARE_CAPS,
+        cost=f"O({_rule.cost}) time with c records per bucket",
+        dummies=dummies_needed,
+        decides_by=DecidesBy.BOTH,
+        mixed_decision="records of one value are never matched with each other",
+    )(
+        partial(
+            _arrange,
+            name=f"het-{_rule_name}-dummies",
+            bucketize=_as_in_the_paper,
+            rule=_rule,
+        )
     )
-)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mottle.encoding.domain import Codes
-from mottle.guarantees.demand import Demand, allowed
+from mottle.guarantees.demand import Demand
 from mottle.methods.base import MethodContext
+from mottle.methods.buckets.plan import SensitiveValues, is_group, values_of
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
@@ -17,8 +18,8 @@ from mottle.typing import Float64Array, Int32Array, Int64Array
 class SensitiveRecords(NamedTuple):
     """The sensitive values of records, and the orders that break ties."""
 
-    values: Int32Array  # [n]
-    caps: Float64Array  # by value
+    values: Int32Array  # [n]: the joint one, if there are several columns
+    sensitive: SensitiveValues  # the codes of every value, and their caps
     tiebreak: Int64Array  # [n]: place in a secret random order
     rank: Int64Array  # [n]: place in the lexicographic order of quasi-identifiers, ties at random
     bucket_tiebreak: Int64Array  # [n]: an independent secret random order, of up to n buckets
@@ -32,11 +33,17 @@ class SensitiveRecords(NamedTuple):
         by_rank = lexicographic(codes.matrix[shuffled], codes.sizes, by_cardinality(codes.sizes))
         rank = np.empty(n, np.int64)
         rank[shuffled[by_rank]] = np.arange(n)
-        return cls(demand.values, demand.caps, place[:n], rank, place[n:])
+        return cls(demand.values, values_of(demand), place[:n], rank, place[n:])
+
+    @property
+    def caps(self) -> Float64Array:
+        """The cap of every value, if there is one column."""
+        return self.sensitive.caps
 
     def counts(self, rows: Int64Array) -> Int64Array:
         """Number of ``rows`` with each value."""
-        return np.bincount(self.values[rows], minlength=len(self.caps)).astype(np.int64)
+        number = len(self.sensitive.sensitive_codes)
+        return np.bincount(self.values[rows], minlength=number).astype(np.int64)
 
 
 # (records, rows, table [values that occur, buckets]) -> the rows sorted by value, and those of one
@@ -112,5 +119,4 @@ def eligible_parts(records: SensitiveRecords, least: int, size: int) -> Iterator
 
 
 def _eligible(records: SensitiveRecords, rows: Int64Array, least: int) -> bool:
-    within = records.counts(rows) <= allowed(records.caps, len(rows))
-    return len(rows) >= least and bool(np.all(within))
+    return len(rows) >= least and is_group(records.counts(rows), records.sensitive)

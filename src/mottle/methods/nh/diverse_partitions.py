@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mottle.typing import Int32Array, Int64Array
+from mottle.typing import Int32Array, Int64Array, UInt64Array
+from mottle.utils.xorshift import below
 
+NEAREST, FIRST = 0, 1  # which part is joined: the nearest that helps, or the first; `_partner`
 _NONE = -1
 _REACH = 32  # parts on either side that are tried for a diverse union
 
@@ -30,20 +32,29 @@ class _Parts(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def diverse_partitions(
-    rows: Int32Array, values: Int32Array, kinds: int, diversity: int, least: int
+    rows: Int32Array,
+    values: Int32Array,
+    kinds: int,
+    diversity: int,
+    least: int,
+    search: int = NEAREST,
+    seed: int = 1,
 ) -> tuple[Int64Array, Int64Array]:
     """Places in the lexicographic order, sorted by partition, and where each partition begins.
 
     ``rows`` [n, d] are sorted lexicographically, ``values`` [n] are their sensitive values, codes
     below ``kinds``. A part that is not diverse, or has fewer than ``least`` rows, is joined with
     the neighbour that makes it diverse, the smaller one if both do; else with another part nearby;
-    else with the next part, and so on. The paper says "find a partition" and "a random partition";
-    neighbours lose less. Joined parts are not split further. Cost about O(n·d).
+    else with the next part, and so on. The paper says "find a partition" and "a random partition":
+    with ``search`` `FIRST`, the first that helps, else one at random (``seed``, a random word that
+    is not 0); neighbours lose less. Joined parts are not split further. Cost about O(n·d), in the
+    worst case of `FIRST` O(n·p·d) for p parts.
     """
     n, attributes = rows.shape
     places, starts = np.empty(n, np.int64), [0]
     filled = 0
     counts = np.zeros(kinds, np.int64)
+    state = np.array([seed], np.uint64)
     parts = _Parts(
         np.empty(n + 1, np.int64),
         np.empty(n, np.int64),
@@ -63,7 +74,10 @@ def diverse_partitions(
         part = 0
         while part != _NONE:
             while parts.size[part] < least or parts.most[part] * diversity > parts.size[part]:
-                partner = _partner(values, counts, parts, part, diversity)
+                if search == FIRST:
+                    partner = _first_partner(values, counts, parts, part, diversity, state)
+                else:
+                    partner = _partner(values, counts, parts, part, diversity)
                 if partner == _NONE:
                     break  # even all rows together are not diverse
                 _join(values, counts, parts, part, partner)
@@ -172,6 +186,37 @@ def _partner(
         left = _NONE if left == _NONE else parts.left[left]
         right = _NONE if right == _NONE else parts.right[right]
     return int(parts.right[part] if parts.right[part] != _NONE else parts.left[part])
+
+
+@njit(cache=True, nogil=True)
+def _first_partner(
+    values: Int32Array,
+    counts: Int64Array,
+    parts: _Parts,
+    part: int,
+    diversity: int,
+    state: UInt64Array,
+) -> int:
+    """The first part with which it is diverse; else a random one; _NONE if there is no other."""
+    first = part
+    while parts.left[first] != _NONE:
+        first = parts.left[first]
+    others = 0
+    other = first
+    while other != _NONE:
+        if other != part:
+            if _diverse_together(values, counts, parts, part, other, diversity):
+                return int(other)
+            others += 1
+        other = parts.right[other]
+    if others == 0:
+        return _NONE
+    chosen = below(state, others)
+    other = first
+    while chosen > 0 or other == part:
+        chosen -= other != part
+        other = parts.right[other]
+    return int(other)
 
 
 @njit(cache=True, nogil=True)

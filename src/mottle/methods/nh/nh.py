@@ -11,15 +11,36 @@ from numba import njit
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
+from mottle.errors import UsageError
 from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, Chunking, Draw, MethodContext, SetColumns, register
-from mottle.methods.nh.diverse_partitions import diverse_partitions
-from mottle.methods.nh.rings import Partitions, order_rings, split_huge
+from mottle.methods.nh.diverse_partitions import FIRST, diverse_partitions
+from mottle.methods.nh.rings import Partitions, order_rings, split_arbitrarily, split_huge
+from mottle.methods.options import MethodOption
+from mottle.methods.orders import RING, around_rings
+from mottle.methods.several_columns import merged_starts, tightest, windows_within_caps
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Int32Array, Int64Array
+
+GOES_ON, ENDS = "goes-on", "ends"
+RECURSION = MethodOption(
+    "recursion",
+    GOES_ON,
+    "at an attribute that does not split a part: go on with the next one, or end there, as NH10's"
+    " program must have done; for k-anonymity",
+    choices=(GOES_ON, ENDS),
+)
+HUGE = MethodOption(
+    "huge",
+    50,
+    "records above which a partition is split arbitrarily (NH10 §6)",
+    least=2,
+    most=2**31,
+)
+_MIXED = "a partition is split only if its parts are ℓ-diverse"
 
 
 @register(
@@ -31,7 +52,8 @@ from mottle.typing import Int32Array, Int64Array
     sets=SetColumns.ORDERED,
     chunking=Chunking(bytes_per_edge=12, offers=Capability.K_ANONYMITY | Capability.PEOPLE),
     decides_by=DecidesBy.BOTH,
-    mixed_decision="a partition is split only if its parts are ℓ-diverse",
+    mixed_decision=_MIXED,
+    options=(RECURSION, RING),
 )
 def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Partition lexicographically, then close each partition to a k-regular ring (NH10 §5.1).
@@ -47,11 +69,19 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     Where people have several rows, any k consecutive records are those of k people, in the same
     way; the assignment is drawn as without, because the ring does not depend on sensitive values.
     """
+    if context.options and (demand.capped or demand.people is not None):
+        raise UsageError(
+            f"The options {RECURSION.name} and {RING.name} of method 'nh' are for k-anonymity of"
+            " one row per person.",
+            "Leave the option out.",
+        )
     if demand.capped:
-        demand.one_column("nh")
         return _diverse_rings(codes, demand, context)
     if demand.people is None:
-        members, starts = lexicographic_partitions(codes, demand.degree)
+        ends = context.option(RECURSION) == ENDS
+        members, starts = lexicographic_partitions(codes, demand.degree, ends=ends)
+        if context.option(RING) != RING.default:  # partitions are in lexicographic order already
+            members = around_rings(members, starts, codes, context)
     else:
         members, starts = rings_of_people(codes, demand)
     degrees = np.full(len(starts) - 1, demand.degree, np.int32)
@@ -61,18 +91,74 @@ def nh(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
 def _diverse_rings(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """ℓ-diverse partitions, large ones split, as rings in which equal values are far apart (§6)."""
     order, rows = _sorted_rows(codes)
-    values = demand.values[order]
+    values = tightest(demand).values[order]
     diversity = demand.diversity
     least = max(demand.degree, diversity)
     partitions = Partitions(
         *diverse_partitions(rows, values, int(values.max()) + 1, diversity, least)
     )
     split = split_huge(partitions, values, diversity, least)
+    return _arranged(codes, demand, context, order, values, partitions, split)
+
+
+def _arranged(
+    codes: Codes,
+    demand: Demand,
+    context: MethodContext,
+    order: Int64Array,
+    values: Int32Array,
+    partitions: Partitions,
+    split: Partitions,
+) -> Arrangement:
+    """Rings over split partitions; ``values`` are those of the tightest column, along ``order``.
+
+    With several sensitive columns, partitions are merged until all are within their caps, and a
+    ring of which some consecutive records exceed one becomes a complete block.
+    """
+    diversity = demand.diversity
+    least = max(demand.degree, diversity)
+    if demand.sensitive_codes.shape[1] > 1:
+        split = split.in_order()
+        split = Partitions(split.places, merged_starts(order[split.places], split.starts, demand))
     tiebreak = np.argsort(context.tiebreak(codes.records))[order]
     rings = order_rings(split, values, tiebreak, diversity, least)
-    graph = Graph.rings(order[rings.places].astype(np.int32), rings.starts, rings.degrees)
-    facts = {"partitions": len(partitions.starts) - 1, "rings": len(rings.degrees)}
-    return Arrangement(graph, facts, Draw.ROTATION)
+    members = order[rings.places].astype(np.int32)
+    fits = windows_within_caps(members, rings.starts, rings.degrees, demand)
+    degrees = np.where(fits, rings.degrees, np.diff(rings.starts)).astype(np.int32)
+    facts = {
+        "partitions": len(partitions.starts) - 1,
+        "largest_partition": int(partitions.sizes.max()),
+        "rings": len(degrees),
+    }
+    return Arrangement(Graph.rings(members, rings.starts, degrees), facts, Draw.ROTATION)
+
+
+@register(
+    "nh-letter",
+    title="nh's ℓ-diversity to the letter of NH10 §6: first part that helps, arbitrary splits",
+    paper="NH10",
+    offers=Capability.EQUAL_CAPS,
+    cost="O(n log n + n·p·d) time for p partitions, O(n·d) memory",
+    sets=SetColumns.ORDERED,
+    decides_by=DecidesBy.BOTH,
+    mixed_decision=_MIXED,
+    options=(HUGE,),
+)
+def nh_letter(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
+    """NH10 §6 read literally, for comparison; the draw is that of `nh`.
+
+    A part that is not diverse is joined with the first part that makes it so, or with a random one,
+    and huge partitions are split at random into pieces without a repeated value.
+    """
+    order, rows = _sorted_rows(codes)
+    values, diversity = tightest(demand).values[order], demand.diversity
+    least = max(demand.degree, diversity)
+    kinds = int(values.max()) + 1
+    word = int(np.random.default_rng(context.seed).integers(1, 2**62))
+    partitions = Partitions(*diverse_partitions(rows, values, kinds, diversity, least, FIRST, word))
+    tiebreak = np.argsort(context.tiebreak(codes.records))[order]
+    split = split_arbitrarily(partitions, values, tiebreak, context.option(HUGE), least)
+    return _arranged(codes, demand, context, order, values, partitions, split)
 
 
 def rings_of_people(codes: Codes, demand: Demand) -> tuple[Int32Array, Int64Array]:
@@ -97,20 +183,23 @@ def _sorted_rows(codes: Codes) -> tuple[Int64Array, Int32Array]:
     return order, np.ascontiguousarray(codes.matrix[order][:, attributes])
 
 
-def lexicographic_partitions(codes: Codes, k: int) -> tuple[Int32Array, Int64Array]:
+def lexicographic_partitions(
+    codes: Codes, k: int, *, ends: bool = False
+) -> tuple[Int32Array, Int64Array]:
     """Rows in lexicographic order and the first position of every partition (NH10 Fig. 8).
 
     Where the paper leaves a choice: the neighbour of a part with fewer than k rows is the next
     part, or the previous one for the last; two parts with 2k or more rows together exchange rows,
     smaller ones merge; a part with fewer than 2k rows is not split further, because it could only
-    be merged again. Cost O(n log n) to sort, then O(n·d).
+    be merged again. With ``ends``, neither is a part that an attribute does not split: the paper's
+    figures from five attributes on are those of this rule. Cost O(n log n) to sort, then O(n·d).
     """
     order, rows = _sorted_rows(codes)
-    return order.astype(np.int32), np.flatnonzero(_partition(rows, k))
+    return order.astype(np.int32), np.flatnonzero(_partition(rows, k, ends))
 
 
 @njit(cache=True, nogil=True)
-def _partition(rows: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
+def _partition(rows: NDArray[np.int32], k: int, ends: bool) -> NDArray[np.bool_]:
     """Which places of lexicographically sorted ``rows`` [n, d] are starts of partitions; n too."""
     n, attributes = rows.shape
     is_start = np.zeros(n + 1, np.bool_)
@@ -122,6 +211,8 @@ def _partition(rows: NDArray[np.int32], k: int) -> NDArray[np.bool_]:
     while len(pending) > 0:
         first, last, attribute = pending.pop()
         if last - first < 2 * k or attribute == attributes:
+            continue
+        if ends and rows[first, attribute] == rows[last - 1, attribute]:
             continue
         parts = 0
         start = first

@@ -28,6 +28,14 @@ class Partitions(NamedTuple):
         """Number of records in each partition."""
         return np.diff(self.starts)
 
+    def in_order(self) -> Partitions:
+        """The same partitions by the first place of each."""
+        first = np.minimum.reduceat(self.places, self.starts[:-1])
+        by_first = np.argsort(first)
+        parts = np.split(self.places, self.starts[1:-1])
+        starts = np.concatenate([[0], np.cumsum(self.sizes[by_first])]).astype(np.int64)
+        return Partitions(np.concatenate([parts[part] for part in by_first]), starts)
+
     @property
     def partition_of(self) -> Int64Array:
         """[n]: the partition of every place."""
@@ -58,6 +66,29 @@ def split_huge(
             order, cuts = split(values[part], kinds, pieces, times)
             part = part[order]
             starts.append(first + cuts[1:])
+        else:
+            starts.append(np.array([last]))
+        places.append(part)
+    return Partitions(np.concatenate(places), np.concatenate(starts))
+
+
+def split_arbitrarily(
+    partitions: Partitions, values: Int32Array, tiebreak: Int64Array, largest: int, degree: int
+) -> Partitions:
+    """Split partitions of more than ``largest`` records so that no piece has a value twice.
+
+    As NH10 §6 says: arbitrarily, here at random (``tiebreak`` [n], by place), into as few pieces as
+    possible. Pieces of fewer than ``degree`` records are not made; the partition then stays whole.
+    """
+    places, starts = [], [np.zeros(1, np.int64)]
+    for first, last in zip(partitions.starts[:-1], partitions.starts[1:], strict=True):
+        part = partitions.places[first:last]
+        pieces = int(np.bincount(values[part]).max())
+        if last - first > largest and (last - first) // pieces >= degree:
+            dealt = part[np.lexsort((tiebreak[part], values[part]))]
+            piece_of = np.arange(last - first) % pieces  # equal values go to different pieces
+            part = dealt[np.argsort(piece_of, kind="stable")]
+            starts.append(first + np.cumsum(np.bincount(piece_of)))
         else:
             starts.append(np.array([last]))
         places.append(part)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee, check_is_guarantee, met_by
@@ -12,6 +13,7 @@ from mottle.guarantees.decisions import DecidesBy, check_declared
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
 from mottle.methods.base import Arrangement, MethodContext
+from mottle.methods.options import MethodOption, check_options
 from mottle.utils.registry import Registry
 
 Arrange = Callable[[Sets, Demand, MethodContext], Arrangement]
@@ -33,6 +35,7 @@ class SetMethod:
     # What its decisions depend on when labels are capped; otherwise all decide by sets alone.
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS
     mixed_decision: str = ""  # the decision that depends on sets and labels together, if any
+    options: tuple[MethodOption[Any], ...] = ()  # constants that users may set
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
@@ -57,6 +60,26 @@ class SetMethod:
         """
         return guarantee.met_by(self.offers)
 
+    def check_options(self, given: Mapping[str, object]) -> dict[str, int | float | str]:
+        """Check values for the options of the method.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            As for `mottle.methods.Method.check_options`.
+
+        Returns
+        -------
+        dict
+            The same values in their types.
+
+        Raises
+        ------
+        UsageError
+            There is no option of a name, or a value is not allowed.
+        """
+        return check_options(self.name, self.options, given)
+
 
 METHODS: Registry[SetMethod] = Registry("method for sets", "mottle.methods.sets")
 
@@ -71,6 +94,7 @@ def register(
     unsafe: bool = False,
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS,
     mixed_decision: str = "",
+    options: tuple[MethodOption[Any], ...] = (),
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method for sets.
 
@@ -93,6 +117,8 @@ def register(
         As for `mottle.methods.base.register`; the items are the quasi-identifiers.
     mixed_decision : str
         As for `mottle.methods.base.register`.
+    options : tuple of MethodOption
+        As for `mottle.methods.base.register`.
 
     Returns
     -------
@@ -102,7 +128,18 @@ def register(
 
     def add(arrange: Arrange) -> Arrange:
         METHODS.add(
-            SetMethod(name, title, paper, offers, cost, arrange, unsafe, decides_by, mixed_decision)
+            SetMethod(
+                name,
+                title,
+                paper,
+                offers,
+                cost,
+                arrange,
+                unsafe,
+                decides_by,
+                mixed_decision,
+                options,
+            )
         )
         return arrange
 

@@ -25,10 +25,13 @@ from mottle.itemsets.data import Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming
 from mottle.methods import Arrangement, MethodContext
+from mottle.methods.options import MethodOption
 from mottle.methods.sets.base import register
 from mottle.typing import Int32Array, Int64Array
 
-CANDIDATES = 3  # α: number of candidates per place in the group
+ALPHA = MethodOption(
+    "alpha", 3, "candidates per place in a group (α of the paper)", least=1, most=1000
+)
 _NONE = -1
 
 
@@ -40,13 +43,14 @@ _NONE = -1
     cost="O(n · (log n + k) · s) time, O(n) memory",
     decides_by=DecidesBy.BOTH,
     mixed_decision="a group takes the most similar records that have other labels",
+    options=(ALPHA,),
 )
 def cahd(sets: Sets, demand: Demand, context: MethodContext) -> Arrangement:
     """Groups of p = max(k, ℓ) records with different labels."""
     order = gray_order(sets)
     labels = demand.values[order] if demand.capped else np.empty(0, np.int32)
     size = max(demand.degree, demand.diversity) if demand.capped else demand.degree
-    members, starts = _group(sets, order, labels, size)
+    members, starts = _group(sets, order, labels, size, context.option(ALPHA))
     sizes = np.diff(starts)
     graph = Graph.rings(order[members].astype(np.int32), starts, sizes.astype(np.int32))
     return Arrangement(graph, {"groups": len(sizes), "last_group": int(sizes[-1])})
@@ -63,7 +67,7 @@ class _Remaining(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _group(
-    sets: Sets, order: Int64Array, labels: Int32Array, size: int
+    sets: Sets, order: Int64Array, labels: Int32Array, size: int, alpha: int
 ) -> tuple[Int64Array, Int64Array]:
     """Ranks sorted by group, and where each group begins."""
     records = order.size
@@ -83,8 +87,8 @@ def _group(
     members = np.empty(records, np.int64)
     starts = np.empty(records + 1, np.int64)
     groups, placed = 0, 0
-    near = np.empty(CANDIDATES * size, np.int64)
-    distance = np.empty(CANDIDATES * size, np.int64)
+    near = np.empty(alpha * size, np.int64)
+    distance = np.empty(alpha * size, np.int64)
     taken_in = np.full(label_count, _NONE, np.int64)
     group = np.empty(size, np.int64)
     for rank in range(records):

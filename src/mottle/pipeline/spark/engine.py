@@ -135,7 +135,7 @@ def anonymize(
         As for `mottle.anonymize_stream`.
     representation : {"range", "set"}
         As for `mottle.anonymize`.
-    walk : {"closed", "backtracking"}
+    walk : {"closed", "closed-printed", "backtracking"}
         As for `mottle.anonymize`.
     effort : float, optional
         Seconds for improving the result, for each chunk.

@@ -113,7 +113,7 @@ def anonymize(
         picks one.
     representation : {"range", "set"}
         As for `mottle.anonymize`.
-    walk : {"closed", "backtracking"}
+    walk : {"closed", "closed-printed", "backtracking"}
         As for `mottle.anonymize`.
     effort : float, optional
         Seconds for improving the result, for each chunk.
