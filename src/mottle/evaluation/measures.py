@@ -200,7 +200,7 @@ def graph_measures(
     if certificate is not None:
         promised = [part.to_dict().get("k") for part in certificate.guarantee.each]
         k = next((each for each in promised if each), k)
-        weights = {each.name: each.weight for each in certificate.columns}
+        weights = {each.name: each.importance for each in certificate.columns}
     return Evaluation(
         gcp=release.gcp,
         discernibility=discernibility(graph),
