@@ -165,6 +165,7 @@ def compare(
             known = [*methods.registered(), PRIVBAYES]
             raise UsageError(f"There is no method '{name}'.", did_you_mean(name, known))
     table = as_table(data)
+    schema = schema.without_keyed()
     to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
     check_repeats(schema, (Repeats.of(table, name) for name in to_count))

@@ -338,6 +338,8 @@ def column_facts(
             facts["weight"] = column.weight
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
+        if column.shift is not None:
+            facts["shift"] = column.shift
         described.append(ColumnFacts(**facts))
     known = {column.name for column in schema.columns}
     return [*described, *(column.facts for column in columns if column.name not in known)]
@@ -353,9 +355,9 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
     ]
 
 
-def warn_about(unchanged: Dependence | None) -> None:
+def warn_about(unchanged: Dependence | None, shifted: Sequence[str] = ()) -> None:
     """Log, for the owner, which unchanged columns give others away; the certificate is public."""
-    for text in () if unchanged is None else warnings_about(unchanged):
+    for text in () if unchanged is None else warnings_about(unchanged, shifted):
         _log.warning(text)
 
 

@@ -102,7 +102,10 @@ def described_columns(schema: Schema, names: Collection[str]) -> list[object]:
     """Describe some columns of a schema, each with the content of its hierarchy."""
     return [
         (
-            column.model_dump_json(exclude={"hierarchy", "hierarchy_file"}),
+            column.model_dump_json(
+                exclude={"hierarchy", "hierarchy_file"}
+                | ({"shift"} if column.shift is None else set())
+            ),
             column.hierarchy.rows() if column.hierarchy is not None else None,
         )
         for column in schema.columns

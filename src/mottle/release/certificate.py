@@ -184,6 +184,7 @@ class ColumnFacts(_Facts):
     separator: str | None = None
     weight: float | None = None
     type: str | None = None
+    shift: int | None = None  # dates: the most days by which they are moved
 
 
 class SensitiveFacts(_Facts):

@@ -41,11 +41,23 @@ class Role(StrEnum):
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
     SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
     INSENSITIVE = "insensitive"  # none of these: published unchanged
+    PSEUDONYM = "pseudonym"  # says whose row it is, one each: published as a keyed pseudonym
+    SHIFTED = "shifted"  # insensitive dates: published moved by some days, the same for a person
 
     @property
     def removed(self) -> bool:
         """Whether columns of this role are left out of the release."""
         return self in (Role.IDENTIFYING, Role.PERSON)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether what is published of these columns follows from the owner's key."""
+        return self in (Role.PSEUDONYM, Role.SHIFTED)
+
+    @property
+    def names_person(self) -> bool:
+        """Whether a column of this role says whose row it is."""
+        return self in (Role.PERSON, Role.PSEUDONYM)
 
 
 class Unit(StrEnum):
@@ -90,6 +102,7 @@ class Column(BaseModel):
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
     # sensitive: groups of similar values, as (name, values); a value in none is alone
     groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+    shift: int | None = Field(default=None, ge=1, le=3660)  # shifted: the most days
     # how another tool writes the column's cells; None: chosen by the kind
     cells: CellNotation | None = None
 
@@ -127,6 +140,11 @@ class Column(BaseModel):
             self._check_groups()
         if self.cells is not None:
             self._check_cells()
+        if self.shift is not None and self.role is not Role.SHIFTED:
+            raise ValueError(
+                f"shift needs role = 'shifted', not '{self.role}': only dates that are published as"
+                " they are can be shifted"
+            )
         return self
 
     def _check_option(self, option: str) -> None:
@@ -207,26 +225,36 @@ class Schema(BaseModel):
 
     @model_validator(mode="after")
     def _one_person_column(self) -> Schema:
-        named = [column.name for column in self.with_role(Role.PERSON)]
+        named = [column.name for column in self.columns if column.role.names_person]
         if len(named) > 1:
             raise ValueError(
                 f"columns '{named[0]}' and '{named[1]}' both say whose row it is; give one of them"
                 " role = 'identifying'"
             )
-        if self.rest is Role.PERSON:
-            raise ValueError("rest cannot be 'person': one column says whose row it is")
+        if self.rest is not None and (self.rest.names_person or self.rest.keyed):
+            raise ValueError(f"rest cannot be '{self.rest}': name the column")
         if named and self.unit is Unit.ROW:
             raise ValueError(
                 f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
             )
         if self.per_person is not None and not named:
             raise ValueError("per_person needs a column with role = 'person'")
+        shifted = self.with_role(Role.SHIFTED)
+        if shifted and not named:
+            raise ValueError(
+                f"column '{shifted[0].name}' is shifted by person, so a column with role = 'person'"
+                " or 'pseudonym' is needed"
+            )
+        if len({column.shift for column in shifted}) > 1:
+            raise ValueError(
+                "columns are shifted by different days, so intervals would not be kept"
+            )
         return self
 
     @property
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
-        return next((column.name for column in self.with_role(Role.PERSON)), None)
+        return next((column.name for column in self.columns if column.role.names_person), None)
 
     @property
     def removed(self) -> frozenset[str]:
@@ -242,9 +270,11 @@ class Schema(BaseModel):
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         person: str | None = None,
+        pseudonym: str | None = None,
         unit: Unit | str | None = None,
         per_person: PerPerson | str | None = None,
         rest: Role | str | None = None,
+        shifts: Mapping[str, int] | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
         orders: Mapping[str, Sequence[str]] | None = None,
@@ -269,6 +299,9 @@ class Schema(BaseModel):
         person : str, optional
             The column that says whose row it is, where people have several rows. It is removed,
             and k is counted in people.
+        pseudonym : str, optional
+            The same, where everybody has one row: it is published as a pseudonym under the owner's
+            key, which is not anonymous by itself.
         unit : {"person", "row"}, optional
             "row" if rows are to be protected, although an identifying column repeats; "person" if
             every row is another person's all the same.
@@ -277,6 +310,9 @@ class Schema(BaseModel):
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
+        shifts : mapping of str to int, optional
+            Columns of dates that are published moved by at most so many days, all dates of a
+            person by the same number of days under the owner's key.
         kinds : mapping of str to Kind or str, optional
             Kinds by column. The default is the kind that fits the type of the data.
         weights : mapping of str to float, optional
@@ -313,9 +349,11 @@ class Schema(BaseModel):
         for role, names in (
             (Role.IDENTIFYING, identifying),
             (Role.PERSON, () if person is None else (person,)),
+            (Role.PSEUDONYM, () if pseudonym is None else (pseudonym,)),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
             (Role.INSENSITIVE, insensitive),
+            (Role.SHIFTED, tuple(shifts or ())),
         ):
             if isinstance(names, str):
                 raise UsageError(f"The {role} columns must be a list, not a text.", "Write [NAME].")
@@ -332,6 +370,7 @@ class Schema(BaseModel):
             ("breaks", breaks),
             ("bins", bins),
             ("groups", groups),
+            ("shift", shifts),
         ):
             for name, value in (values or {}).items():
                 if name not in details:
@@ -454,6 +493,8 @@ class Schema(BaseModel):
                     f"groups.{_key(name)} = [{', '.join(_quoted(value) for value in values)}]"
                     for name, values in column.groups
                 ]
+            if column.shift is not None:
+                lines.append(f"shift = {column.shift}")
             if column.cells is not None:
                 lines.append(f"cells = {_quoted(column.cells)}")
             lines.append("")
@@ -502,6 +543,23 @@ class Schema(BaseModel):
             There is no such word, or it contradicts the column that says whose row it is.
         """
         return self._with(unit=unit or self.unit, per_person=per_person or self.per_person)
+
+    def without_keyed(self) -> Schema:
+        """Return a copy that publishes nothing under the owner's key, for runs without one.
+
+        Returns
+        -------
+        Schema
+            The copy: pseudonyms only say whose row it is, and shifted dates are left out.
+        """
+        roles = {Role.PSEUDONYM: Role.PERSON, Role.SHIFTED: Role.IDENTIFYING}
+        columns = tuple(
+            column.model_copy(update={"role": roles[column.role], "shift": None})
+            if column.role.keyed
+            else column
+            for column in self.columns
+        )
+        return self._with(columns=columns)
 
     def with_reading(self, reading: ReadOptions) -> Schema:
         """Return a copy that states how the table is read.
@@ -722,6 +780,8 @@ _TOML_HEADER = """\
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
+#       pseudonym          says whose row it is, one row each; published as a pseudonym (--key)
+#       shifted            dates, published moved by up to shift = 30 days, a person's all alike
 # kind: {}
 # weight: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
