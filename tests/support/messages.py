@@ -53,7 +53,7 @@ SITUATIONS = (
         "advised --missing or category",
         _german,
         f"{_NUMBERS} --kind lohn=number -o out",
-        2,
+        4,
         ("'lohn'", "--decimal ','", "--thousands '.'", "mottle inspect"),
     ),
     Situation(
@@ -61,7 +61,7 @@ SITUATIONS = (
         "advised --missing or category",
         _german,
         f"{_DATES} --kind geburt=date -o out",
-        2,
+        4,
         ("'geburt'", "--date-format dd.mm.yyyy", "mottle inspect"),
     ),
     Situation(
