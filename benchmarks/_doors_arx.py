@@ -59,8 +59,8 @@ def main() -> None:
         "A project in ARX's layout (30,162 rows, seven quasi-identifiers, the hierarchies of ARX's"
         " example), imported by `mottle import arx` and run with `freeform`. Loss is GCP, every"
         " cell taken as the values of the table that it may be, for both tools. `freeform`"
-        " minimizes the loss of hierarchy nodes instead, leaves below by all leaves, where hierarchies are"
-        " used. ARX cannot be downloaded here; its figures were measured before with ARX 3.9"
+        " minimizes the loss of hierarchy nodes instead, leaves below by all leaves, where"
+        " hierarchies are used. ARX cannot be downloaded here; its figures were measured before with ARX 3.9"
         " (`benchmarks/_rivals.py`).",
         markdown_table(
             [
