@@ -60,8 +60,8 @@ def main() -> None:
         " example), imported by `mottle import arx` and run with `freeform`. Loss is GCP, every"
         " cell taken as the values of the table that it may be, for both tools. `freeform`"
         " minimizes the loss of hierarchy nodes instead, leaves below by all leaves, where"
-        " hierarchies are used. ARX cannot be downloaded here; its figures were measured before with ARX 3.9"
-        " (`benchmarks/_rivals.py`).",
+        " hierarchies are used. ARX cannot be downloaded here; its figures were measured before"
+        " with ARX 3.9 (`benchmarks/_rivals.py`).",
         markdown_table(
             [
                 *("k", "ARX, global", "ARX, local"),
