@@ -69,6 +69,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/inspect_tables.py
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/hostile.py
+	$(BIN)/python benchmarks/doors.py
 
 # 10,000 tables, 2,000 inputs of sets, 1,000 hostile folders and files, 300 kills: about two hours.
 fuzz: $(DEVELOP) $(KERNELS) postgresql

@@ -202,7 +202,8 @@ NAMES = st.text(
 )
 
 
-OFTEN = [role for role in Role if role is not Role.PERSON]  # roles that several columns may have
+# Roles that several columns may have, whatever the others have.
+OFTEN = [role for role in Role if not role.names_person and not role.keyed]
 
 
 @st.composite
@@ -223,7 +224,11 @@ def schemas(draw) -> Schema:
         )
     person = draw(st.none() | st.sampled_from(range(len(columns)))) if columns else None
     if person is not None:
-        columns[person] = columns[person].model_copy(update={"role": Role.PERSON})
+        role = draw(st.sampled_from([Role.PERSON, Role.PSEUDONYM]))
+        columns[person] = columns[person].model_copy(update={"role": role})
+        moved = {"role": Role.SHIFTED, "shift": draw(st.none() | st.integers(1, 3660))}
+        for place in draw(st.sets(st.sampled_from(range(len(columns))))) - {person}:
+            columns[place] = columns[place].model_copy(update=moved)
     unit = None if person is not None else draw(st.none() | st.just(Unit.ROW))
     rest = draw(st.none() | st.sampled_from(OFTEN))
     return Schema(columns=tuple(columns), rest=rest, unit=unit)

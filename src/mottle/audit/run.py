@@ -175,6 +175,9 @@ def _read(
     Files are read if necessary. Releases over time may describe other rows than the original.
     """
     reading = remembered_reading(schema, private)
+    if isinstance(release, ReleaseData) and release.external is not None:
+        table = as_table(original, reading)
+        return table, table, release, schema
     if isinstance(release, ReleaseData):
         released = release
     elif isinstance(release, str | os.PathLike):

@@ -72,6 +72,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Inspect",
         "Propose a role and a kind for every column and write a commented mottle.toml to edit.",
     ),
+    "import": (
+        "Import",
+        "Make a folder of mottle from a project of ARX, a script of sdcMicro or files of Amnesia.",
+    ),
     "methods": (
         "Methods",
         "List the methods: what each gives, its paper and its cost; with NAME, its options.",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, OptionGroup
+from mottle.cli._option_groups import COLUMNS, DATA, EFFORT, OUTPUT, OptionGroup
 from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
 from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
@@ -45,6 +45,7 @@ from mottle.errors import UsageError, did_you_mean
 from mottle.utils.lazy import lazy_module
 
 FORMATS = ("csv", "parquet")  # of sampled tables
+IMPORTED_TOOLS = ("arx", "sdcmicro", "amnesia")
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -469,6 +470,14 @@ class Compare(Command):
             rich_help_panel=EFFORT,
         ),
     ] = "freeform,hilbert,mondrian"
+    release_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOOL=FILE",
+            help="Another tool's release of DATA beside them: arx=output.csv. Repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
     seconds: Seconds = None
     seed: Annotated[
         int,
@@ -630,6 +639,52 @@ class Inspect(Command):
     ] = Path("mottle.toml")
     overwrite: Overwrite = False
     as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Command):
+    """The command ``mottle import``."""
+
+    module: ClassVar[str] = "mottle.cli.import_project"
+
+    tool: Annotated[str, typer.Argument(help=f"{', '.join(IMPORTED_TOOLS)}.", metavar="TOOL")]
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="arx: the .deid file. sdcmicro: an R script with createSdcObj(…). amnesia: a"
+            " hierarchy, a file of rules, or a folder of these."
+        ),
+    ]
+    no_hierarchies: Annotated[
+        bool,
+        typer.Option(
+            "--no-hierarchies",
+            help="With arx: leave hierarchies out, so that values are published as sets.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = False
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A new folder for mottle.toml, hierarchies, table and notes.",
+            show_default="the file's name without its ending",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` if the tool is not known."""
+        super().check()
+        if self.tool.lower() not in IMPORTED_TOOLS:
+            raise UsageError(
+                f"Projects of '{self.tool}' cannot be imported.",
+                did_you_mean(self.tool, IMPORTED_TOOLS),
+            )
+        if self.no_hierarchies and self.tool.lower() != "arx":
+            raise UsageError("--no-hierarchies is for projects of ARX.", "Leave it out.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
 from mottle.comparison.html import comparison_html
 from mottle.io.atomic_write import ensure_absent, staged
+from mottle.utils.option_values import as_pairs
 
 CSV, HTML = "compare.csv", "compare.html"
 _HEADINGS = {
@@ -45,6 +46,7 @@ def run(command: Compare) -> None:
             target=command.target,
             seed=command.seed,
             effort=command.seconds,
+            releases=as_pairs("--release-of", command.release_of, "TOOL=FILE"),
             on_progress=lambda what: bar.update(shown, description=what),
         )
         bar.update(shown, description="draw")
@@ -61,7 +63,8 @@ def run(command: Compare) -> None:
 
 def show_comparison(found: Comparison, out: Console) -> None:
     """Print a table of all results, and why some have no numbers."""
-    title = f"{found.rows:,} records; the other quarter of the table was held out"
+    held_out = "; the other quarter of the table was held out" if found.held_out else ""
+    title = f"{found.rows:,} records{held_out}"
     shown = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     shown.add_column("method", no_wrap=True)
     shown.add_column("guarantee", no_wrap=True)

@@ -25,6 +25,8 @@ _ROLES = {
     Role.QUASI_IDENTIFYING: "quasi-identifying, generalized",
     Role.SENSITIVE: "sensitive, published as it is",
     Role.INSENSITIVE: "insensitive, published as it is",
+    Role.PSEUDONYM: "pseudonym, published under the owner's key",
+    Role.SHIFTED: "shifted, dates moved by some days",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from mottle import methods
 from mottle.audit import audit_release
+from mottle.comparison.other_tools import Released, loss_of_release, read_releases
 from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
@@ -73,6 +74,7 @@ class Comparison:
     target: str | None  # the column that models predict
     conditions: int  # in each random count
     commonest: float | None = None  # share of people guessed right without any release
+    held_out: bool = True  # whether a quarter of the rows was; not beside other tools' releases
 
     def to_arrow(self) -> pa.Table:
         """Return the results as a table.
@@ -98,6 +100,7 @@ class _Task:
     questions: list[Where]
     target: str | None
     seed: int
+    others: Mapping[str, ReleaseData]  # other tools' releases of all rows
 
 
 def compare(
@@ -109,12 +112,14 @@ def compare(
     target: str | None = None,
     seed: int = 0,
     effort: float | None = None,
+    releases: Released | None = None,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Run methods under guarantees and measure each result in the same way.
 
     A quarter of the rows is held out to test models on. A method that cannot give a guarantee gets
-    a row with the reason instead of numbers.
+    a row with the reason instead of numbers. Beside releases that other tools made of the table,
+    all rows are anonymized, none are held out and no models are tested.
 
     Parameters
     ----------
@@ -133,6 +138,8 @@ def compare(
         The same seed gives the same held-out rows, questions and releases.
     effort : float or None
         Seconds for which a method may improve its result; None: until it is no longer worth it.
+    releases : mapping of str to path, optional
+        By tool ("arx", "sdcmicro", "amnesia", "anonypy" or "other"): its release of ``data``.
     on_progress : Callable[[str], None]
         Called with the name of each step.
 
@@ -165,6 +172,7 @@ def compare(
             known = [*methods.registered(), PRIVBAYES]
             raise UsageError(f"There is no method '{name}'.", did_you_mean(name, known))
     table = as_table(data)
+    schema = schema.without_keyed()
     to_count = columns_to_count(schema, table.schema)
     schema = schema.covering(table.column_names)
     check_repeats(schema, (Repeats.of(table, name) for name in to_count))
@@ -174,10 +182,13 @@ def compare(
         table, schema = one_row_per_person(table, schema)
     if table.num_rows < 8:
         raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
-    task = _prepare(table, schema, target, seed)
+    task = _prepare(table, schema, target, seed, releases)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
     on_progress("original")
     lines = [_measured(ComparisonRow(ORIGINAL, "–", loss=0.0), task.train, task)]
+    for tool, release in task.others.items():
+        on_progress(tool)
+        lines.append(_other_line(tool, release, guarantees, task))
     for number, (guarantee, name) in enumerate(runs, start=1):
         words = f"{number} of {len(runs)}: {name}, {guarantee.describe()['short']}"
 
@@ -186,12 +197,20 @@ def compare(
 
         lines.append(_line(name, guarantee, task, effort, report))
     return Comparison(
-        task.train.num_rows, tuple(lines), task.target, _conditions(schema), _commonest(task)
+        task.train.num_rows,
+        tuple(lines),
+        task.target,
+        _conditions(schema),
+        _commonest(task),
+        held_out=not task.others,
     )
 
 
-def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> _Task:
-    test, train = _split(table, schema, seed)
+def _prepare(
+    table: pa.Table, schema: Schema, target: str | None, seed: int, releases: Released | None
+) -> _Task:
+    others = read_releases(releases or {}, table, schema)
+    test, train = (table.slice(0, 0), table) if others else _split(table, schema, seed)
     generalized = [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
     sensitive = [column.name for column in schema.with_role(Role.SENSITIVE)]
     if target is not None and target not in table.column_names:
@@ -217,8 +236,11 @@ def _prepare(table: pa.Table, schema: Schema, target: str | None, seed: int) -> 
                 if column.order is not None or column.hierarchy is not None
             ],
         ),
-        target=target or next((name for name in sensitive if _is_class(train, name)), None),
+        target=None
+        if others
+        else target or next((name for name in sensitive if _is_class(train, name)), None),
         seed=seed,
+        others=others,
     )
 
 
@@ -280,6 +302,20 @@ def _line(
         return _measured(line, release, task)
     except (GuaranteeError, UsageError) as error:
         return replace(line, note=error.problem)
+
+
+def _other_line(
+    tool: str, release: ReleaseData, guarantees: Sequence[Guarantee], task: _Task
+) -> ComparisonRow:
+    """Measure another tool's release; under the guarantee, if there is only one."""
+    line = ComparisonRow(tool, "as released")
+    if len(guarantees) == 1 and guarantees[0].symbol:
+        facts = guarantees[0].describe()
+        family = guarantees[0].options[0].name
+        line = replace(line, family=family, parameter=float(str(facts[family])))
+    line = replace(line, loss=loss_of_release(task.train, task.schema, release))
+    linked, guessed = _attacked(release, guarantees[0], task)
+    return replace(_measured(line, release, task), linked=linked, guessed=guessed)
 
 
 def _private_line(line: ComparisonRow, guarantee: Guarantee, task: _Task) -> ComparisonRow:

@@ -10,6 +10,12 @@ from mottle import methods
 from mottle.audit.certificate_audit import public_audit
 from mottle.audit.run import audit_release
 from mottle.encoding.encode import encode
+from mottle.encoding.keyed_columns import (
+    check_keyed,
+    check_pseudonyms,
+    keyed_notes,
+    with_keyed_columns,
+)
 from mottle.encoding.people import People
 from mottle.encoding.sensitive import encode_sensitive, notes_on_sensitive
 from mottle.errors import DataError, UsageError
@@ -42,6 +48,7 @@ from mottle.pipeline.unit import (
     check_repeats,
     columns_to_count,
     unit_facts,
+    warn_about_intervals,
     warn_recognizable,
 )
 from mottle.release.certificate import AUDITS, ReleaseKind
@@ -52,7 +59,7 @@ from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
-from mottle.schema.model import Representation, Schema
+from mottle.schema.model import Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
 
 __all__ = ["anonymize"]
@@ -196,6 +203,11 @@ def anonymize(
         raise DataError("The table has no rows.", "Give a table with rows.")
     if table.num_rows >= 2**31:
         raise DataError("The table has more than 2,147,483,647 rows.", "Split it.")
+    if chosen.dummies is not None and any(column.role.keyed for column in schema.columns):
+        raise UsageError(
+            "Dummy records have neither pseudonyms nor dates of their own.",
+            "Leave the ending -dummies of the method out.",
+        )
     original_people = None
     if schema.per_person is not None:
         assert schema.person is not None
@@ -218,11 +230,19 @@ def anonymize(
     with clock.stage("code"):
         check_repeats(schema, (Repeats.of(given, name) for name in to_count))
         people = None if schema.person is None else People.of(table, schema.person)
+        check_keyed(schema, people, keyed=owned is not None)
         if people is not None:
             check_people(people.column, people.most, table.num_rows, guarantee, chosen)
+            warn_about_intervals(table, schema, people)
+            if owned is not None:
+                table = with_keyed_columns(table, schema, owned.key)
             warn_recognizable(table, schema, people)
         unchanged = unchanged_of(table, schema, two_tables=chosen.exact)
-        warn_about(unchanged, schema.survey_weight)
+        warn_about(
+            unchanged,
+            schema.survey_weight,
+            [column.name for column in schema.with_role(Role.SHIFTED)],
+        )
         sensitive = encode_sensitive(table, schema) if guarantee.about_values else ()
         demand = guarantee.demand(table.num_rows, sensitive)
         if people is not None and people.several:
@@ -263,6 +283,7 @@ def anonymize(
             *codes.notes,
             *notes_on_sensitive(table, schema),
             *column_notes(codes.domains),
+            *keyed_notes(schema, people),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
             *(() if over_time is None else over_time.notes()),
         ),
@@ -277,6 +298,7 @@ def anonymize(
         ),
         history=None if over_time is None else over_time.facts,
     )
+    check_pseudonyms(schema, published.table)
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
     links = part.links if over_time is None else over_time.finished(part)
@@ -290,7 +312,7 @@ def anonymize(
     )
     if settings.audit == "full":
         with clock.stage("audit"):
-            original = table if over_time is None else given
+            original = table if demand.dummies else given
             replay = replay_of(original, release, schema=schema, guarantee=guarantee, secret=secret)
             audited = audit_release(
                 original, release, schema=schema, guarantee=guarantee, replay=replay

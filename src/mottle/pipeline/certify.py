@@ -344,6 +344,8 @@ def column_facts(
             facts["importance"] = column.importance
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
+        if column.shift is not None:
+            facts["shift"] = column.shift
         described.append(ColumnFacts(**facts))
     known = {column.name for column in schema.columns}
     return [*described, *(column.facts for column in columns if column.name not in known)]
@@ -359,9 +361,13 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
     ]
 
 
-def warn_about(unchanged: Dependence | None, survey_weight: str | None = None) -> None:
+def warn_about(
+    unchanged: Dependence | None,
+    survey_weight: str | None = None,
+    shifted: Sequence[str] = (),
+) -> None:
     """Log, for the owner, which unchanged columns give others away; the certificate is public."""
-    for text in () if unchanged is None else warnings_about(unchanged, survey_weight):
+    for text in () if unchanged is None else warnings_about(unchanged, survey_weight, shifted):
         _log.warning(text)
 
 

@@ -103,7 +103,11 @@ def described_columns(schema: Schema, names: Collection[str]) -> list[object]:
     """Describe some columns of a schema, each with the content of its hierarchy."""
     return [
         (
-            column.model_dump_json(exclude={"hierarchy", "hierarchy_file"}, by_alias=True),
+            column.model_dump_json(
+                exclude={"hierarchy", "hierarchy_file"}
+                | ({"shift"} if column.shift is None else set()),
+                by_alias=True,
+            ),
             column.hierarchy.rows() if column.hierarchy is not None else None,
         )
         for column in schema.columns

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.encoding.keyed_columns import intervals_of_their_own
 from mottle.encoding.people import People
 from mottle.errors import UsageError
 from mottle.guarantees.base import Guarantee
@@ -29,6 +30,7 @@ __all__ = [
     "columns_to_count",
     "recognizable",
     "unit_facts",
+    "warn_about_intervals",
     "warn_recognizable",
 ]
 
@@ -226,7 +228,7 @@ def warn_recognizable(table: pa.Table, schema: Schema, people: People) -> None:
     unchanged = [
         column.name
         for column in schema.columns
-        if column.role in (Role.INSENSITIVE, Role.SENSITIVE)
+        if column.role in (Role.INSENSITIVE, Role.SENSITIVE, Role.SHIFTED)
     ]
     for names in [[name] for name in unchanged] + ([unchanged] if len(unchanged) > 1 else []):
         rows = recognizable(table, names, people)
@@ -239,6 +241,31 @@ def warn_recognizable(table: pa.Table, schema: Schema, people: People) -> None:
                 f"{rows:,}",
                 columns,
             )
+
+
+def warn_about_intervals(table: pa.Table, schema: Schema, people: People) -> None:
+    """Warn the owner of people whose intervals between shifted dates nobody else has.
+
+    Parameters
+    ----------
+    table : pa.Table
+        The table.
+    schema : Schema
+        Covers all columns.
+    people : People
+        Whose row each row is.
+    """
+    if not schema.with_role(Role.SHIFTED):
+        return
+    alone, compared = intervals_of_their_own(table, schema, people)
+    if alone >= MANY * people.count:
+        _log.warning(
+            "Dates are shifted, but intervals between a person's dates are published exactly, and"
+            " %s of %s people with several dates have intervals of their own: whoever knows them"
+            " finds the records. Round the dates, or leave some out.",
+            f"{alone:,}",
+            f"{compared:,}",
+        )
 
 
 def recognizable(table: pa.Table, names: Sequence[str], people: People) -> int:

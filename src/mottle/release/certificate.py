@@ -186,6 +186,7 @@ class ColumnFacts(_Facts):
     separator: str | None = None
     importance: float | None = None  # how much its loss counts
     type: str | None = None
+    shift: int | None = None  # dates: the most days by which they are moved
 
     @model_validator(mode="before")
     @classmethod

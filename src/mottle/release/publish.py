@@ -51,7 +51,8 @@ def check_publishable(table: pa.Table, schema: Schema) -> None:
     for column in schema.columns:
         if column.role is not Role.IDENTIFYING:
             check_numbers(table.column(column.name), column.name)
-    for column in schema.with_role(Role.SENSITIVE) + schema.with_role(Role.INSENSITIVE):
+    unchanged = (Role.SENSITIVE, Role.INSENSITIVE, Role.SHIFTED)
+    for column in (column for role in unchanged for column in schema.with_role(role)):
         values = table.column(column.name)
         if not is_plain(values.type):
             raise SchemaError(

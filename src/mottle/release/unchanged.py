@@ -32,7 +32,7 @@ def measure_unchanged(
     Dependence
         For the owner. Only how many rows are singled out follows from the release as well.
     """
-    insensitive = [name for name, role in roles.items() if role is Role.INSENSITIVE]
+    insensitive = [name for name, role in roles.items() if role is not Role.SENSITIVE]
     return measure_dependence(table, list(roles), known, insensitive)
 
 
@@ -41,7 +41,7 @@ def unchanged_of(table: pa.Table, schema: Schema, *, two_tables: bool = False) -
 
     Of two tables, the sensitive one is published apart, and quasi-identifiers exactly.
     """
-    published = (Role.INSENSITIVE,) if two_tables else (Role.INSENSITIVE, Role.SENSITIVE)
+    published = (Role.INSENSITIVE, Role.SHIFTED, *(() if two_tables else (Role.SENSITIVE,)))
     roles = {column.name: column.role for column in schema.columns if column.role in published}
     known = () if two_tables else schema.with_role(Role.QUASI_IDENTIFYING)
     if not roles:
@@ -58,10 +58,13 @@ def certified(found: Dependence) -> UnchangedColumns:
     )
 
 
-def warnings_about(found: Dependence, survey_weight: str | None = None) -> list[str]:
+def warnings_about(
+    found: Dependence, survey_weight: str | None = None, shifted: Sequence[str] = ()
+) -> list[str]:
     """Say in plain words, for the owner, which unchanged columns give others away; no values.
 
-    ``survey_weight`` is the column of sampling weights, for which there are further ways out.
+    ``survey_weight`` is the column of sampling weights, for which there are further ways out. The
+    values of ``shifted`` columns are known to nobody, so none is singled out by one of them.
     """
     texts = [
         _determines(f"Column '{one.columns[0]}'", told)
@@ -76,7 +79,11 @@ def warnings_about(found: Dependence, survey_weight: str | None = None) -> list[
             for told in found.together.determines
             if told.is_strong and told.column not in known
         ]
-    texts += [_singled_out(one) for one in found.single if one.singles_out >= MANY]
+    texts += [
+        _singled_out(one)
+        for one in found.single
+        if one.singles_out >= MANY and one.columns[0] not in shifted
+    ]
     joint = found.together
     if joint is not None and joint.singles_out >= MANY:
         alone = max(one.singles_out for one in found.single)

@@ -168,6 +168,10 @@ def _chart(bars: Sequence[Bar], bins: Bins, name: str) -> Markup:
 
 
 def _published_as(column: PublishedColumn) -> str:
+    if column.role is Role.PSEUDONYM:
+        return "as pseudonyms, which are not anonymous by themselves"
+    if column.role is Role.SHIFTED:
+        return "shifted by a secret number of days, the same for all dates of a person"
     if column.form is None:
         return "as it is"
     return (column.kind or Kind.ORDERED).describe_cells(column.form)

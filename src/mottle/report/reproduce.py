@@ -114,6 +114,8 @@ def schema_of(release: ReleaseData) -> Schema:
         details = _details(published[name], whole) if name in published else {}
         if name in binned:
             details |= _bins(str(binned[name]))
+        if facts.shift is not None:
+            details["shift"] = facts.shift
         columns.append(
             Column(name=name, role=facts.role, importance=facts.importance or 1.0, **details)
         )

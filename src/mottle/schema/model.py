@@ -44,11 +44,23 @@ class Role(StrEnum):
     QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
     SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
     INSENSITIVE = "insensitive"  # none of these: published unchanged
+    PSEUDONYM = "pseudonym"  # says whose row it is, one each: published as a keyed pseudonym
+    SHIFTED = "shifted"  # insensitive dates: published moved by some days, the same for a person
 
     @property
     def removed(self) -> bool:
         """Whether columns of this role are left out of the release."""
         return self in (Role.IDENTIFYING, Role.PERSON)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether what is published of these columns follows from the owner's key."""
+        return self in (Role.PSEUDONYM, Role.SHIFTED)
+
+    @property
+    def names_person(self) -> bool:
+        """Whether a column of this role says whose row it is."""
+        return self in (Role.PERSON, Role.PSEUDONYM)
 
 
 class Unit(StrEnum):
@@ -56,6 +68,10 @@ class Unit(StrEnum):
 
     PERSON = "person"  # people; without a person column, every row is taken for a person
     ROW = "row"  # rows, each by itself: nothing is said about people who have several
+
+
+# Roles that a column of sampling weights may have.
+_OF_SURVEY_WEIGHTS = (Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
 
 
 class PerPerson(StrEnum):
@@ -96,6 +112,7 @@ class Column(BaseModel):
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
     # sensitive: groups of similar values, as (name, values); a value in none is alone
     groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+    shift: int | None = Field(default=None, ge=1, le=3660)  # shifted: the most days
     # how another tool writes the column's cells; None: chosen by the kind
     cells: CellNotation | None = None
 
@@ -144,6 +161,11 @@ class Column(BaseModel):
             self._check_groups()
         if self.cells is not None:
             self._check_cells()
+        if self.shift is not None and self.role is not Role.SHIFTED:
+            raise ValueError(
+                f"shift needs role = 'shifted', not '{self.role}': only dates that are published as"
+                " they are can be shifted"
+            )
         return self
 
     def _check_option(self, option: str) -> None:
@@ -226,20 +248,30 @@ class Schema(BaseModel):
 
     @model_validator(mode="after")
     def _one_person_column(self) -> Schema:
-        named = [column.name for column in self.with_role(Role.PERSON)]
+        named = [column.name for column in self.columns if column.role.names_person]
         if len(named) > 1:
             raise ValueError(
                 f"columns '{named[0]}' and '{named[1]}' both say whose row it is; give one of them"
                 " role = 'identifying'"
             )
-        if self.rest is Role.PERSON:
-            raise ValueError("rest cannot be 'person': one column says whose row it is")
+        if self.rest is not None and (self.rest.names_person or self.rest.keyed):
+            raise ValueError(f"rest cannot be '{self.rest}': name the column")
         if named and self.unit is Unit.ROW:
             raise ValueError(
                 f"column '{named[0]}' says whose row it is, so unit = '{self.unit}' contradicts it"
             )
         if self.per_person is not None and not named:
             raise ValueError("per_person needs a column with role = 'person'")
+        shifted = self.with_role(Role.SHIFTED)
+        if shifted and not named:
+            raise ValueError(
+                f"column '{shifted[0].name}' is shifted by person, so a column with role = 'person'"
+                " or 'pseudonym' is needed"
+            )
+        if len({column.shift for column in shifted}) > 1:
+            raise ValueError(
+                "columns are shifted by different days, so intervals would not be kept"
+            )
         return self
 
     @model_validator(mode="after")
@@ -251,7 +283,7 @@ class Schema(BaseModel):
         if found is None:
             weight = Column(name=self.survey_weight, role=Role.INSENSITIVE)
             object.__setattr__(self, "columns", (*self.columns, weight))
-        elif found.role in (Role.SENSITIVE, Role.PERSON):
+        elif found.role not in _OF_SURVEY_WEIGHTS:
             raise ValueError(
                 f"column '{found.name}' is the survey weight, which cannot be {found.role}; make it"
                 " insensitive (published as it is), quasi-identifying (generalized) or identifying"
@@ -262,7 +294,7 @@ class Schema(BaseModel):
     @property
     def person(self) -> str | None:
         """The column that says whose row it is, if there is one."""
-        return next((column.name for column in self.with_role(Role.PERSON)), None)
+        return next((column.name for column in self.columns if column.role.names_person), None)
 
     @property
     def removed(self) -> frozenset[str]:
@@ -278,10 +310,12 @@ class Schema(BaseModel):
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         person: str | None = None,
+        pseudonym: str | None = None,
         unit: Unit | str | None = None,
         per_person: PerPerson | str | None = None,
         survey_weight: str | None = None,
         rest: Role | str | None = None,
+        shifts: Mapping[str, int] | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         importance: Mapping[str, float] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -307,6 +341,9 @@ class Schema(BaseModel):
         person : str, optional
             The column that says whose row it is, where people have several rows. It is removed,
             and k is counted in people.
+        pseudonym : str, optional
+            The same, where everybody has one row: it is published as a pseudonym under the owner's
+            key, which is not anonymous by itself.
         unit : {"person", "row"}, optional
             "row" if rows are to be protected, although an identifying column repeats; "person" if
             every row is another person's all the same.
@@ -318,6 +355,9 @@ class Schema(BaseModel):
         rest : Role or str, optional
             The role of all columns that are not listed. Without it, every column of the table has
             to be listed.
+        shifts : mapping of str to int, optional
+            Columns of dates that are published moved by at most so many days, all dates of a
+            person by the same number of days under the owner's key.
         kinds : mapping of str to Kind or str, optional
             Kinds by column. The default is the kind that fits the type of the data.
         importance : mapping of str to float, optional
@@ -356,9 +396,11 @@ class Schema(BaseModel):
         for role, names in (
             (Role.IDENTIFYING, identifying),
             (Role.PERSON, () if person is None else (person,)),
+            (Role.PSEUDONYM, () if pseudonym is None else (pseudonym,)),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
             (Role.INSENSITIVE, insensitive),
+            (Role.SHIFTED, tuple(shifts or ())),
         ):
             if isinstance(names, str):
                 raise UsageError(f"The {role} columns must be a list, not a text.", "Write [NAME].")
@@ -376,6 +418,7 @@ class Schema(BaseModel):
             ("breaks", breaks),
             ("bins", bins),
             ("groups", groups),
+            ("shift", shifts),
         ):
             for name, value in (values or {}).items():
                 if name not in details:
@@ -506,6 +549,8 @@ class Schema(BaseModel):
                     f"groups.{_key(name)} = [{', '.join(_quoted(value) for value in values)}]"
                     for name, values in column.groups
                 ]
+            if column.shift is not None:
+                lines.append(f"shift = {column.shift}")
             if column.cells is not None:
                 lines.append(f"cells = {_quoted(column.cells)}")
             lines.append("")
@@ -574,6 +619,23 @@ class Schema(BaseModel):
             The column has a role that a survey weight cannot have.
         """
         return self._with(survey_weight=column or self.survey_weight)
+
+    def without_keyed(self) -> Schema:
+        """Return a copy that publishes nothing under the owner's key, for runs without one.
+
+        Returns
+        -------
+        Schema
+            The copy: pseudonyms only say whose row it is, and shifted dates are left out.
+        """
+        roles = {Role.PSEUDONYM: Role.PERSON, Role.SHIFTED: Role.IDENTIFYING}
+        columns = tuple(
+            column.model_copy(update={"role": roles[column.role], "shift": None})
+            if column.role.keyed
+            else column
+            for column in self.columns
+        )
+        return self._with(columns=columns)
 
     def with_reading(self, reading: ReadOptions) -> Schema:
         """Return a copy that states how the table is read.
@@ -804,6 +866,8 @@ _TOML_HEADER = """\
 #       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
 #       sensitive          published as it is (what an adversary would like to learn)
 #       insensitive        published as it is
+#       pseudonym          says whose row it is, one row each; published as a pseudonym (--key)
+#       shifted            dates, published moved by up to shift = 30 days, a person's all alike
 # kind: {}
 # survey_weight = "COLUMN" above all columns: how many people of the population a row stands for
 # importance: how much the loss of a column counts (default 1)

@@ -72,6 +72,20 @@ def test_two_draws_of_a_table_break_k(people: pa.Table, how: str) -> None:
     assert fewest.details["people_matched_by"] == "row numbers"
 
 
+def test_pseudonyms_under_one_key_join_two_releases(people: pa.Table) -> None:
+    """Two releases without any other column: only the pseudonyms say which records are one's."""
+    table = people.drop_columns(["income", "diagnosis"])
+    schema = Schema.of(quasi_identifying=["age", "sex", "origin"], pseudonym="id")
+    one, two, other = (
+        mottle.anonymize(table, schema, KAnonymity(5), method=method, key=bytes([number] * 32))
+        for method, number in (("nh", 1), ("freeform", 1), ("freeform", 2))
+    )
+    joined = named(played(table, two, [one]), "right guesses of records", "by containment")
+    apart = named(played(table, other, [one]), "right guesses of records", "by containment")
+    assert joined.passed is False
+    assert joined.achieved > apart.achieved + 0.1
+
+
 def test_two_draws_of_buckets_give_every_value_away(people: pa.Table) -> None:
     one, two = (released(people, seed, capped=True) for seed in (1, 2))
     report = played(people, two, [one])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import mottle
 from mottle import KAnonymity, Schema
+from mottle.schema.model import Role
 
 K = 5
 
@@ -119,6 +122,20 @@ def test_rows_with_the_number_of_a_device_are_recognized(hospital: pa.Table) -> 
     assert finding.passed is False
     assert finding.achieved > 0.6
     assert any("same 'device' are often one person's" in note for note in report.notes)
+
+
+def test_pseudonyms_of_people_with_several_rows_are_caught(hospital: pa.Table) -> None:
+    """A victim planted by hand: the run itself refuses such a release."""
+    table = with_device(hospital, own=True)
+    release = mottle.anonymize(table, COUNTING_PEOPLE, KAnonymity(K), effort=0, seed=1)
+    columns = tuple(
+        replace(column, role=Role.PSEUDONYM) if column.name == "device" else column
+        for column in release.columns
+    )
+    finding = audit(table, replace(release, columns=columns), "same_person").findings[0]
+    assert "by pseudonym column" in finding.measure
+    assert finding.passed is False
+    assert finding.achieved > 0.6
 
 
 def test_rows_that_share_nothing_of_their_own_are_not(hospital: pa.Table) -> None:

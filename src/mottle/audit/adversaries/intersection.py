@@ -14,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from mottle.audit.base import register
 from mottle.audit.earlier import Series
+from mottle.audit.links.edges import UNKNOWN, Edges
 from mottle.audit.links.joint import (
     MOST_PAIRS,
     Candidates,
@@ -67,14 +69,36 @@ def intersection(view: View, evidence: Evidence) -> Iterator[Outcome]:
 
 
 def _shared_columns(series: Series) -> list[str]:
-    """The columns that all releases publish unchanged."""
+    """The columns that all releases publish with equal values for a person.
+
+    Those that follow from the owner's key are judged by the links: the originals have others.
+    """
     if any(release.data.sensitive is not None for release in series.releases):
         return []
+    linked = all(edges is not None and edges.kept is None for edges in series.edges)
     named = [
-        [column.name for column in release.data.columns if column.form is None]
+        [
+            column.name
+            for column in release.data.columns
+            if column.form is None and (linked or not column.role.keyed)
+        ]
         for release in series.releases
     ]
     return [name for name in named[-1] if all(name in names for names in named)]
+
+
+def _as_published(
+    values: pa.ChunkedArray, name: str, release: ReleaseData, edges: Edges | None
+) -> pa.ChunkedArray:
+    """What is published of every original in a column: its value, or what the key makes of it."""
+    column = next(each for each in release.columns if each.name == name)
+    if not column.role.keyed:
+        return values
+    assert edges is not None
+    known = np.flatnonzero(edges.truth != UNKNOWN)
+    record_of = np.full(len(values), -1, np.int64)
+    record_of[edges.truth[known]] = known
+    return release.table.column(name).take(pa.array(record_of, mask=record_of < 0))
 
 
 @dataclass(frozen=True)
@@ -102,9 +126,14 @@ class _Known:
     def of(cls, series: Series, names: Sequence[str]) -> _Known:
         parts = []
         for name in names:
-            columns = [table.column(name) for table in series.originals]
-            columns += [release.data.table.column(name) for release in series.releases]
-            parts.append(np.concatenate(common_codes(*columns)))
+            shown = [release.data.table.column(name) for release in series.releases]
+            columns = [
+                _as_published(table.column(name), name, release.data, edges)
+                for table, release, edges in zip(
+                    series.originals, series.releases, series.edges, strict=True
+                )
+            ]
+            parts.append(np.concatenate(common_codes(*columns, *shown)))
         rows, signatures = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
         sizes = [table.num_rows for table in series.originals]
         sizes += [release.data.num_rows for release in series.releases]

@@ -87,7 +87,11 @@ def _identifying_columns(view: View) -> int:
 def _unchanged_columns(view: View) -> dict[str, pa.ChunkedArray]:
     """The columns that are published unchanged with their true record, by name."""
     sensitive, groups = sensitive_values_by_record(view.release)
-    names = [column.name for column in view.release.columns if column.form is None]
+    names = [
+        column.name
+        for column in view.release.columns
+        if column.form is None and not column.role.keyed
+    ]
     if groups is not None:
         assert view.release.sensitive is not None
         names.remove(view.release.sensitive.column_names[0])

@@ -47,7 +47,7 @@ def same_person(view: View, evidence: Evidence) -> Iterator[Outcome]:
         yield Outcome(measure, None, details={"does_not_apply": why}, public=True)
         return
     assert view.whose is not None
-    for role in (Role.INSENSITIVE, Role.SENSITIVE):
+    for role in (Role.PSEUDONYM, Role.SHIFTED, Role.INSENSITIVE, Role.SENSITIVE):
         names = [column.name for column in unchanged if column.role is role]
         if not names:
             continue
@@ -65,7 +65,7 @@ def same_person(view: View, evidence: Evidence) -> Iterator[Outcome]:
             yield Outcome(measure, None, details={"does_not_apply": why})
             continue
         passed = None
-        if role is Role.INSENSITIVE and evidence.guarantee is not None:
+        if role is not Role.SENSITIVE and evidence.guarantee is not None:
             passed = best.passed if best.right > _BREACH * best.allowed else True
         warned = [
             f"Records with the same {_named(each)} are often one person's: taken together, they"

@@ -33,7 +33,11 @@ _LEAST_INFORMATION = 0.02  # of a pair of columns, below which it says nothing r
 )
 def unchanged(view: View, evidence: Evidence) -> Iterator[Outcome]:
     """Guess the true original of records among their candidates; judged by the links."""
-    roles = {column.name: column.role for column in view.release.columns if column.form is None}
+    roles = {
+        column.name: column.role
+        for column in view.release.columns
+        if column.form is None and not column.role.keyed  # the original has other values
+    }
     known = view.people.column_names
     why = "" if roles else "no column is published as it is"
     if view.release.sensitive is not None:

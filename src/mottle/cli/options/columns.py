@@ -46,6 +46,20 @@ class ColumnOptions(OptionGroup):
             metavar="NAME", help="The column that says whose row it is, removed: k counts people."
         ),
     ] = None
+    pseudonym: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The same, one row each, published as a pseudonym made with --key.",
+        ),
+    ] = None
+    shift_dates: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=DAYS",
+            help="Move a person's dates by up to so many days, with --key. Repeatable.",
+        ),
+    ] = None
     unit: Annotated[
         str | None,
         typer.Option(
@@ -128,6 +142,8 @@ class ColumnOptions(OptionGroup):
             "--sensitive": self.sensitive,
             "--id": self.id_,
             "--person": None if self.person is None else [self.person],
+            "--pseudonym": None if self.pseudonym is None else [self.pseudonym],
+            "--shift-dates": self.shift_dates,
             "--insensitive": self.insensitive,
             "--kind": self.kind,
             "--importance": self.importance,
@@ -178,6 +194,13 @@ class ColumnOptions(OptionGroup):
             identifying=as_names(self.id_),
             insensitive=as_names(self.insensitive),
             person=self.person,
+            pseudonym=self.pseudonym,
+            shifts={
+                name: as_whole("--shift-dates", name, value.lstrip("±"))
+                for name, value in as_pairs(
+                    "--shift-dates", self.shift_dates, "COLUMN=DAYS"
+                ).items()
+            },
             unit=self.unit,
             per_person=self.per_person,
             survey_weight=self.survey_weight,

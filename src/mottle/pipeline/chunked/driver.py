@@ -115,6 +115,13 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
             "Leave out --memory and --engine, or make one row per person before, for instance by"
             " GROUP BY in a database.",
         )
+    keyed = [column for column in schema.columns if column.role.keyed]
+    if keyed:
+        raise UsageError(
+            f"Column '{keyed[0].name}' has the role '{keyed[0].role}': pseudonyms and shifted dates"
+            " are made in memory only.",
+            "Leave out --memory and --engine, or the column.",
+        )
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
     if chosen.name != "auto" and not chosen.gives_in_chunks(guarantee):

@@ -1,0 +1,1 @@
+"""Projects and scripts of other tools: what they say about a table, as mottle writes it."""
