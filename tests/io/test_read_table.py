@@ -102,7 +102,7 @@ def test_file_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
 
 
 def test_folder_is_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="not a file"):
+    with pytest.raises(StorageError, match="without Parquet files"):
         read_table(tmp_path)
 
 

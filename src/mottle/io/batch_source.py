@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -102,7 +103,7 @@ def content_hash(path: Path) -> str:
     StorageError
         The file does not exist or cannot be read.
     """
-    if is_pattern(path) or path.is_dir():
+    if is_pattern(path) or os.path.isdir(path):
         files = input_files(path)
         content = [(str(file), content_hash(file)) for file in files]
         return hashlib.sha256(repr(content).encode()).hexdigest()
@@ -165,10 +166,10 @@ def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
         An option is not valid.
     """
     refuse_release_file(path)
-    folder = is_pattern(path) or path.is_dir()
+    folder = is_pattern(path) or os.path.isdir(path)
     found = None if folder else format_of(path)
     magic = b"" if folder else first_bytes(path)
-    if folder and path.is_dir() and is_lake(path):
+    if folder and is_lake(path):
         source = copied(lambda: map(_as_table, lake_batches(path)), copy, str(path), text.missing)
     elif folder or is_parquet(path, magic):
         source = parquet_source(path, str(path), text.missing)

@@ -7,6 +7,7 @@ a table of somebody else must not make mottle open other files, or addresses in 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ def is_lake(path: Path) -> bool:
     bool
         Whether it has the log of one of them.
     """
-    return _is_delta(path) or _is_iceberg(path)
+    return os.path.isdir(path) and (_is_delta(path) or _is_iceberg(path))
 
 
 def lake_batches(path: Path) -> Iterator[pa.RecordBatch]:

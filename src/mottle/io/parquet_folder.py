@@ -60,9 +60,9 @@ class ParquetFiles:
         Raises
         ------
         StorageError
-            The pattern fits no file.
+            There are no Parquet files.
         DataError
-            There are no Parquet files, or they have different columns.
+            The files are damaged or have different columns.
         """
         name = str(path)
         if is_pattern(path):
@@ -77,7 +77,10 @@ class ParquetFiles:
         else:
             return cls(name, (Path(path),), {}, parquet_schema(Path(path), name))
         if not files:
-            raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
+            raise StorageError(
+                f"{name} is a folder without Parquet files.",
+                "Give the file that holds the table, or a folder of Parquet files.",
+            )
         for file in files:
             if file.suffix.lower() not in _SUFFIXES:
                 raise DataError(

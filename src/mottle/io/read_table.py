@@ -234,8 +234,8 @@ def _reader(path: Path, options: ReadOptions) -> Callable[[Path], pa.Table] | No
                 raise UsageError(
                     f"--{option} is for workbooks, and {path} is none.", f"Leave --{option} out."
                 )
-    if is_pattern(path) or path.is_dir():
-        if path.is_dir() and is_lake(path):
+    if is_pattern(path) or os.path.isdir(path):
+        if is_lake(path):
             return lambda folder: pa.Table.from_batches(list(lake_batches(folder)))
         return lambda folder: ParquetFiles.of(folder).read()
     magic = first_bytes(path)

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases.identifiers import quoted
+from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
 from mottle.release.rows import Rows
 from mottle.schema.model import Kind
 
@@ -21,6 +23,7 @@ __all__ = [
     "Convert",
     "NewTable",
     "Published",
+    "ReadableRows",
     "Sending",
     "Stored",
     "StoredColumn",
@@ -191,6 +194,44 @@ class NewTable:
             The reader for the driver, and the error that it may hide.
         """
         return Sending(self)
+
+
+@dataclass(frozen=True)
+class ReadableRows:
+    """The rows of a release with the cells of ``release.csv``, for databases that store them."""
+
+    rows: Rows  # with typed cells, and their metadata
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._texts(self.rows.schema.empty_table()).schema
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.num_rows
+
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """Yield all rows.
+
+        Parameters
+        ----------
+        max_chunksize : int
+            Maximum number of rows of a batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The rows.
+        """
+        for batch in self.rows.to_batches(max_chunksize):
+            texts = self._texts(pa.Table.from_batches([batch]))
+            yield from texts.combine_chunks().to_batches()
+
+    def _texts(self, table: pa.Table) -> pa.Table:
+        columns = tuple(map(PublishedColumn.of_field, self.rows.schema))
+        return ReleaseData(table, columns).text_of(table)
 
 
 class Sending:

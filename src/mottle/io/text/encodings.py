@@ -115,7 +115,7 @@ class _Xz(io.RawIOBase):
     """The content of a file that is compressed by xz; damage is an OSError, as in other files."""
 
     def __init__(self, path: Path) -> None:
-        self._file = lzma.LZMAFile(path)
+        self._file = lzma.LZMAFile(path)  # noqa: SIM115 - closed with this object
 
     def readable(self) -> bool:
         return True
