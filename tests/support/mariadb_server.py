@@ -28,6 +28,9 @@ _SETTINGS = (
     "--performance-schema=0",
     "--bind-address=127.0.0.1",
     "--character-set-server=utf8mb4",
+    "--sql-mode=ANSI_QUOTES,STRICT_ALL_TABLES",  # the tests quote names as standard SQL does
+    "--max-recursive-iterations=1000000",
+    "--lock-wait-timeout=10",  # a connection that was left open is an error, and no endless wait
 )
 
 

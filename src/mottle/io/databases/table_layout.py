@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases.identifiers import quoted
-from mottle.release.column import PublishedColumn
-from mottle.release.data import ReleaseData
+from mottle.release.cell_text import text_columns, to_texts
 from mottle.release.rows import Rows
+from mottle.release.set_cell_text import TYPE as SET_RELEASE
+from mottle.release.set_cell_text import to_text as set_texts
 from mottle.schema.model import Kind
 
 __all__ = [
@@ -63,8 +64,8 @@ class Published:
         list of Published
             The columns, in their order.
         """
-        facts = [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in rows.schema]
-        forms = [Form(fact["form"]) if fact.get("form") else None for fact in facts]
+        facts = _facts(rows.schema)
+        forms = _forms(rows.schema)
         ranges = {place for place, form in enumerate(forms) if form and form.has_intervals}
         flagged = [place for place, field in enumerate(rows.schema) if _has_flag(field.type)]
         missing: dict[int, bool] = {}
@@ -89,6 +90,16 @@ class Published:
             )
             for place, field in enumerate(rows.schema)
         ]
+
+
+def _facts(schema: pa.Schema) -> list[dict[str, Any]]:
+    """What the metadata of published columns say."""
+    return [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in schema]
+
+
+def _forms(schema: pa.Schema) -> list[Form | None]:
+    """The form of every column; None where it is published unchanged."""
+    return [Form(fact["form"]) if fact.get("form") else None for fact in _facts(schema)]
 
 
 def _has_flag(kind: pa.DataType) -> bool:
@@ -230,8 +241,17 @@ class ReadableRows:
             yield from texts.combine_chunks().to_batches()
 
     def _texts(self, table: pa.Table) -> pa.Table:
-        columns = tuple(map(PublishedColumn.of_field, self.rows.schema))
-        return ReleaseData(table, columns).text_of(table)
+        texts: dict[str, pa.Array] = {}
+        for field, form in zip(self.rows.schema, _forms(self.rows.schema), strict=True):
+            cells = table.column(field.name).combine_chunks()
+            if form is None:
+                shown: tuple[pa.Array, ...] = (cells,)
+            elif cells.type == SET_RELEASE:
+                shown = set_texts(cells)
+            else:
+                shown = to_texts(cells, form)
+            texts |= zip(text_columns(field.name, form), shown, strict=True)
+        return pa.table(texts)
 
 
 class Sending:

@@ -38,6 +38,7 @@ class MariaDB(OdbcDatabase):
     odbc_package = "Debian: apt-get install odbc-mariadb"
     password_variable = "MYSQL_PWD"
     before_reading = BEFORE_READING
+    after_reading = ("ROLLBACK",)
     tables_query = TABLES
     byte_length = "OCTET_LENGTH({})"
     connecting = CONNECTING

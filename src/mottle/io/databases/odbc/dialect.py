@@ -32,6 +32,7 @@ class OdbcDialect(Database):
     odbc_package: ClassVar[str]  # how that driver is installed
     password_variable: ClassVar[str]  # of the environment
     before_reading: ClassVar[tuple[str, ...]] = ()  # statements that begin a read-only snapshot
+    after_reading: ClassVar[tuple[str, ...]] = ()  # statements that end it
     tables_query: ClassVar[str]  # schema or NULL, and name of all tables and views
     byte_length: ClassVar[str]  # SQL of the bytes of a text {}
     wide_text: ClassVar[bool] = False  # whether texts are fetched as UTF-16

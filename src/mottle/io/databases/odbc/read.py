@@ -8,6 +8,7 @@ measured first, because buffers have to be as long as the longest one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -58,22 +59,43 @@ def read_batches(
     StorageError
         The database cannot be reached or the connection is lost.
     """
+    with _snapshot(dialect, address) as connection:
+        source = f"({query}\n) mottle_source" if table is None else dialect.table_sql(table)
+        fields = _described(dialect, connection, address, table, source)
+        columns = [dialect.arriving(field) for field in fields]
+        named = list(zip(fields.names, columns, strict=True))
+        schema = pa.schema([(name, column.type) for name, column in named])
+        selection = ", ".join(
+            f"{column.expression} AS {dialect.quoted(name)}" for name, column in named
+        )
+        with translating_odbc_errors(dialect, address, writing=False):
+            longest = _longest(dialect, connection, columns, source)
+            reader = _read(dialect, connection, f"SELECT {selection} FROM {source}", longest)
+        try:
+            yield schema
+            yield from _typed(dialect, address, reader, schema)
+        finally:
+            del reader  # before the transaction ends
+
+
+@contextmanager
+def _snapshot(dialect: OdbcDialect, address: Address) -> Iterator[Any]:
+    """A connection whose transaction ends with the block, and with it all locks."""
     connection = connect(dialect, address)
-    source = f"({query}\n) mottle_source" if table is None else dialect.table_sql(table)
-    with translating_odbc_errors(dialect, address, writing=False):
-        for statement in dialect.before_reading:
-            connection.execute(statement)
-    fields = _described(dialect, connection, address, table, source)
-    columns = [dialect.arriving(field) for field in fields]
-    schema = pa.schema([(field.name, one.type) for field, one in zip(fields, columns, strict=True)])
-    selection = ", ".join(
-        f"{column.expression} AS {dialect.quoted(field.name)}"
-        for field, column in zip(fields, columns, strict=True)
-    )
-    with translating_odbc_errors(dialect, address, writing=False):
-        longest = _longest(dialect, connection, columns, source)
-        reader = _read(dialect, connection, f"SELECT {selection} FROM {source}", longest)
-    yield schema
+    try:
+        with translating_odbc_errors(dialect, address, writing=False):
+            for statement in dialect.before_reading:
+                connection.execute(statement)
+        yield connection
+    finally:
+        with suppress(dialect.driver.load_errors().Error):  # a lost connection has ended it
+            for statement in dialect.after_reading:
+                connection.execute(statement)
+
+
+def _typed(
+    dialect: OdbcDialect, address: Address, reader: Any, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     while True:
         with translating_odbc_errors(dialect, address, writing=False):
             batch = next(reader, None)

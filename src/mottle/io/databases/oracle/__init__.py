@@ -27,6 +27,7 @@ class Oracle(OdbcDatabase):
     odbc_package = "Oracle's Instant Client with its ODBC package"
     password_variable = "ORACLE_PASSWORD"
     before_reading = BEFORE_READING
+    after_reading = ("ROLLBACK",)
     tables_query = TABLES
     byte_length = "LENGTHB({})"
     wide_text = False
