@@ -88,3 +88,11 @@ def test_fingerprint_recognizes_its_table_and_no_other() -> None:
 def test_anything_else_is_no_fingerprint(text: str) -> None:
     with pytest.raises(ValueError, match=r"fingerprint|Expecting value"):
         Fingerprint.from_json(text)
+
+
+def test_whole_numbers_count_the_same_in_every_width() -> None:
+    narrow, wide = (
+        pa.table({"age": pa.array([1, None, 3], kind)}) for kind in (pa.int16(), pa.int64())
+    )
+    assert digest_of(narrow, ["age"]) == digest_of(wide, ["age"])
+    assert digest_of(wide, ["age"]) != digest_of(pa.table({"age": [1.0, None, 3.0]}), ["age"])

@@ -23,7 +23,8 @@ class TableDigest:
 
     Validity, lengths and content of a column go into hash functions of their own, so that it does
     not matter where one batch ends and the next begins. A category is hashed as its text; the order
-    of categories counts as well.
+    of categories counts as well. Whole numbers count as numbers of 64 bits, because the same table
+    has them in other widths in a CSV file, a database and a data frame.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class TableDigest:
             Rows with all columns that count; every call with the same types.
         """
         for name in self.names:
-            values = rows.column(name)
+            values = _uniform(rows.column(name))
             self._types[name] = str(values.type)
             if pa.types.is_dictionary(values.type):
                 order = tuple(dictionary_order(values, name).to_pylist())
@@ -97,6 +98,12 @@ def digest_of(table: pa.Table, names: Sequence[str]) -> bytes:
     digest = TableDigest(names)
     digest.add(table)
     return digest.digest()
+
+
+def _uniform(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers in one width, whatever file or database they come from."""
+    narrow = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
+    return pc.cast(values, pa.int64()) if narrow else values
 
 
 def _content(values: pa.Array, level: str = "") -> Iterator[tuple[str, bytes]]:

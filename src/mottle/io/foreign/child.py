@@ -26,7 +26,7 @@ _logger = logging.getLogger(__name__)
 
 _START = "from mottle.io.foreign.worker import main; main()"
 _LONGEST_ANSWER = 1 << 24  # bytes of the line before the rows
-_SECONDS = 60  # of computing, and more for large files
+_SECONDS = 30  # of computing, and more for large files
 _BYTES_PER_SECOND = 100_000
 _ERRORS: dict[str, type[MottleError]] = {"DataError": DataError, "UsageError": UsageError}
 
