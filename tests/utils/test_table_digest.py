@@ -96,3 +96,10 @@ def test_whole_numbers_count_the_same_in_every_width() -> None:
     )
     assert digest_of(narrow, ["age"]) == digest_of(wide, ["age"])
     assert digest_of(wide, ["age"]) != digest_of(pa.table({"age": [1.0, None, 3.0]}), ["age"])
+
+
+def test_fingerprints_of_earlier_versions_are_recognized() -> None:
+    narrow = pa.table({"age": pa.array([1, None, 3], pa.int16())})
+    earlier = TableDigest(["age"], by_width=True)
+    earlier.add(narrow)
+    assert Fingerprint.of(["age"], earlier.digest(), bytes(32)).fits(narrow)

@@ -30,6 +30,8 @@ class TableDigest:
     ----------
     names : sequence of str
         The columns that count, in the order in which they are hashed.
+    by_width : bool, optional
+        Whether the width of whole numbers counts, as it did in earlier versions.
 
     Examples
     --------
@@ -41,8 +43,9 @@ class TableDigest:
     True
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], *, by_width: bool = False) -> None:
         self.names = tuple(names)
+        self._by_width = by_width
         self._types: dict[str, str] = {}
         self._hashes: dict[tuple[str, str], hashlib.blake2b] = {}
         self._orders: dict[str, dict[tuple[object, ...], None]] = {}
@@ -56,7 +59,9 @@ class TableDigest:
             Rows with all columns that count; every call with the same types.
         """
         for name in self.names:
-            values = _uniform(rows.column(name))
+            values = rows.column(name)
+            if not self._by_width:
+                values = _uniform(values)
             self._types[name] = str(values.type)
             if pa.types.is_dictionary(values.type):
                 order = tuple(dictionary_order(values, name).to_pylist())
@@ -198,12 +203,14 @@ class Fingerprint:
         bool
             As `fits`.
         """
-        digest = TableDigest(self.columns)
+        digests = [TableDigest(self.columns, by_width=by_width) for by_width in (False, True)]
         for rows in batches:
             if not set(self.columns) <= set(rows.column_names):
                 return False
-            digest.add(rows)
-        return Fingerprint.of(self.columns, digest.digest(), self.key) == self
+            for digest in digests:
+                digest.add(rows)
+        found = [Fingerprint.of(self.columns, digest.digest(), self.key) for digest in digests]
+        return self in found
 
     def to_json(self) -> str:
         """Return the fingerprint as text.
