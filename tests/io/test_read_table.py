@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.io import as_table, normalize, read_table
+from mottle.io.normalize import normalize
+from mottle.io.read_table import as_table, read_table
 
 PEOPLE = pa.table({"age": [31, None, 45], "name": ["Ann", "Bob", None]})
 

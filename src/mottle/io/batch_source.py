@@ -170,12 +170,12 @@ def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
     found = None if folder else format_of(path)
     magic = b"" if folder else first_bytes(path)
     if folder and is_lake(path):
-        source = copied(lambda: map(_as_table, lake_batches(path)), copy, str(path), text.missing)
+        source = copied(lambda: _tables(lake_batches(path)), copy, str(path), text.missing)
     elif folder or is_parquet(path, magic):
         source = parquet_source(path, str(path), text.missing)
     elif found is not None:
         batches = partial(foreign_batches, path, found, text)
-        source = copied(lambda: map(_as_table, batches()), copy, str(path), text.missing)
+        source = copied(lambda: _tables(batches()), copy, str(path), text.missing)
     elif is_arrow(path, magic):
         source = copied(lambda: arrow_batches(path), copy, str(path), text.missing)
     else:
@@ -253,8 +253,9 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     return Source(name, types, rows, read)
 
 
-def _as_table(batch: pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([batch])
+def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches that have rows, as tables."""
+    return (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
 
 
 def _normalized(table: pa.Table, missing: Sequence[str]) -> pa.Table:

@@ -95,7 +95,7 @@ def test_what_is_no_table_is_refused_with_the_place(tmp_path: Path) -> None:
     assert mottle.read_table(title, header_row=3).num_rows == 1
     with pytest.raises(UsageError, match="row 2 has no cells"):
         mottle.read_table(title, header_row=2)
-    blank = workbook(tmp_path / "b.xlsx", {"x": [["age", None], [31, 7]]})
+    blank = workbook(tmp_path / "b.xlsx", {"x": [["age", None, "zip"], [31, 7, "007"]]})
     with pytest.raises(DataError, match="column B has cells and no name in row 1"):
         mottle.read_table(blank)
     merged = workbook(
