@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mottle.errors import UsageError
+from mottle.utils.optional import load_optional
 
 __all__ = [
     "EXCEL",
@@ -43,13 +42,7 @@ class Package:
         UsageError
             It is not installed.
         """
-        try:
-            return importlib.import_module(self.module)
-        except ImportError:
-            raise UsageError(
-                f"The package {self.name} is not installed.",
-                f"Install it with: pip install 'mottle[{self.extra}]'.",
-            ) from None
+        return load_optional(self.module, self.name, f"mottle[{self.extra}]")
 
 
 @dataclass(frozen=True)
