@@ -7,12 +7,12 @@ DEVELOP := $(VENV)/.develop
 
 KERNELS := $(VENV)/.kernels
 
-.PHONY: demo test check tools postgresql format bench fuzz clean
+.PHONY: demo test check tools postgresql mariadb format bench fuzz clean
 
 demo: $(KERNELS)
 	@$(BIN)/mottle demo
 
-test: check tools postgresql
+test: check tools postgresql mariadb
 	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(DEVELOP) $(KERNELS)
@@ -41,6 +41,18 @@ postgresql:
 			echo "The tests need PostgreSQL's server (Debian: apt-get install postgresql)"; exit 1; \
 		fi; }
 
+# Another one, and the driver through which it is reached.
+mariadb:
+	@{ command -v mariadbd || ls /usr/sbin/mariadbd; } >/dev/null 2>&1 && \
+		ls /usr/lib/*/odbc/libmaodbc.so >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+				mariadb-server odbc-mariadb unixodbc >/dev/null; \
+		else \
+			echo "The tests need MariaDB's server (Debian: apt-get install mariadb-server odbc-mariadb)"; \
+			exit 1; \
+		fi; }
+
 format: $(DEVELOP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -57,6 +69,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/adversaries.py
 	$(BIN)/python benchmarks/databases.py
+	$(BIN)/python benchmarks/doors.py files
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/classic.py
 	$(BIN)/python benchmarks/queries.py
@@ -72,7 +85,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/doors.py
 
 # 10,000 tables, 2,000 inputs of sets, 1,000 hostile folders and files, 300 kills: about two hours.
-fuzz: $(DEVELOP) $(KERNELS) postgresql
+fuzz: $(DEVELOP) $(KERNELS) postgresql mariadb
 	$(BIN)/python benchmarks/fuzz.py
 
 $(READY): pyproject.toml constraints.txt

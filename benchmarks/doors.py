@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 
 import _doors_arx
+import _doors_files
 import _doors_messages
 
 PARTS: dict[str, Callable[[], None]] = {
+    "files": _doors_files.main,
     "arx": _doors_arx.main,
     "messages": _doors_messages.main,
 }

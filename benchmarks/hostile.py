@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 from _shared import markdown_table, report
 
 from mottle import KAnonymity, Schema, anonymize, read_release
-from mottle.io import normalize, read_table
+from mottle.io.normalize import normalize
+from mottle.io.read_table import read_table
 from mottle.release.validation import check_release
 from mottle.utils.untrusted.arrow import validated
 
@@ -37,7 +38,7 @@ COLUMNS = 5000
 READER = """
 import sys
 from mottle.errors import DataError
-from mottle.io import read_table
+from mottle.io.read_table import read_table
 for path in sys.argv[1:]:
     print(path, end=" ", flush=True)
     try:

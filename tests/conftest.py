@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mariadb_server as mariadb
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
@@ -112,6 +113,20 @@ def postgresql_server() -> Iterator[Server]:
     """A real PostgreSQL for the whole session, one for each worker."""
     with running_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[mariadb.Server]:
+    """A MariaDB server that the tests of this process share."""
+    with mariadb.running_server() as server:
+        yield server
+
+
+@pytest.fixture(name="mariadb")
+def empty_mariadb(mariadb_server: mariadb.Server) -> Iterator[tuple[mariadb.Server, str]]:
+    """A MariaDB server and the name of an empty database."""
+    with mariadb_server.new_database() as name:
+        yield mariadb_server, name
 
 
 @pytest.fixture

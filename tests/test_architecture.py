@@ -21,7 +21,7 @@ from suite import COLLECTED, is_whole_suite
 MOST_FLAT_MODULES = 12
 
 # The one way to import a module of mottle late, so that a command loads only what it uses.
-LAZY_LOADING = {"utils/lazy.py", "utils/registry.py", "io/databases/drivers.py"}
+LAZY_LOADING = {"utils/lazy.py", "utils/registry.py", "utils/optional.py"}
 
 # Folders of tests that mirror no package: they cut across all of them.
 ACROSS_PACKAGES = {"docs", "papers", "engines", "databases", "fuzz", "support"}

@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from live_database import LiveDatabase, make_live
+from live_database import NOT_RUN_HERE, LiveDatabase, make_live
 
 from mottle.io.databases.base import DATABASES
 
 
-@pytest.fixture(params=list(DATABASES))
+@pytest.fixture(params=[name for name in DATABASES if name not in NOT_RUN_HERE])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> LiveDatabase:
     """An empty database of each system; ``indirect`` chooses some of them."""
     folder = tmp_path / "database"
     folder.mkdir()
-    return make_live(request.param, folder, lambda: request.getfixturevalue("postgresql"))
+    return make_live(
+        request.param,
+        folder,
+        lambda: request.getfixturevalue("postgresql"),
+        lambda: request.getfixturevalue("mariadb"),
+    )
 
 
 @pytest.fixture

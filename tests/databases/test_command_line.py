@@ -38,7 +38,8 @@ def test_from_a_table_to_tables_and_an_audit(clinic: LiveDatabase, tmp_path: Pat
     assert done.exit_code == 0, done.output
     assert "released, released_readable, released_certificate" in said(done)
     assert link.exists()
-    ((stored,),) = clinic.rows("SELECT CAST(certificate AS text) FROM released_certificate")
+    text = "certificate" if clinic.name == "mariadb" else "CAST(certificate AS text)"
+    ((stored,),) = clinic.rows(f"SELECT {text} FROM released_certificate")
     assert json.loads(stored)["rows"] == 300
     out = tmp_path / "out"
     query = ("--query", f"{ADULTS};")
@@ -82,14 +83,15 @@ def test_mistakes_in_the_source_are_usage_errors(clinic: LiveDatabase, tmp_path:
     run = ("anonymize", clinic.url, *COLUMNS, "--k", "5", "-o", tmp_path / "out")
     refused(mottle_command(*run), 2, "--table or --query", "Its tables: people")
     refused(mottle_command(*run, "--table", "peple"), 2, "Did you mean 'people'")
-    refused(mottle_command(*run, "--query", "SELEC 1"), 2, "syntax error")
+    refused(mottle_command(*run, "--query", "SELEC 1"), 2, "syntax")
     refused(mottle_command(*run, "--table", "people", "--encoding", "utf-8"), 2, "--encoding")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("database", "source"),
-    [("postgresql", "postgresql://ada:s3cret@db/x"), ("sqlite", "x.db"), ("duckdb", "x.duckdb")],
+    [("postgresql", "postgresql://ada:s3cret@db/x"), ("sqlite", "x.db"), ("duckdb", "x.duckdb")]
+    + [(name, f"{name}://ada:s3cret@db/x") for name in ("mariadb", "oracle", "sqlserver")],
 )
 def test_a_missing_driver_is_named_with_the_way_to_get_it(
     tmp_path: Path, database: str, source: str
@@ -112,6 +114,6 @@ def test_a_missing_driver_is_named_with_the_way_to_get_it(
         check=False,
     )
     assert f"The package {driver.package} is not installed" in done.stdout, done.stderr
-    wanted = "mottle[db]" if driver.extra else driver.package
+    wanted = f"mottle[{driver.extra}]" if driver.extra else driver.package
     assert f"pip install '{wanted}'" in done.stdout
     assert "s3cret" not in done.stdout

@@ -20,6 +20,11 @@ MISTAKEN = {
         ("SELECT nobody FROM people", "no such column: nobody"),
         ("DELETE FROM people RETURNING age", "syntax error"),
     ),
+    "mariadb": (
+        ("SELEC 1", "error in your SQL syntax"),
+        ("SELECT nobody FROM people", "Unknown column 'nobody'"),
+        ("DELETE FROM people RETURNING age", "error in your SQL syntax"),
+    ),
     "duckdb": (
         ("SELEC 1", "syntax error"),
         ("SELECT nobody FROM people", '"nobody" not found'),

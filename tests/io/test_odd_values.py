@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mottle import DataError, KAnonymity, Schema, anonymize, read_release
-from mottle.io import normalize, read_table
 from mottle.io.batch_source import open_source
-from mottle.io.normalize import validate_table
+from mottle.io.normalize import normalize, validate_table
+from mottle.io.read_table import read_table
 from mottle.schema.reading import ReadOptions
 
 ROLES = ["quasi_identifying", "sensitive", "insensitive"]

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mottle.errors import DataError, StorageError, UsageError
-from mottle.io import as_table, normalize, read_table
+from mottle.io.normalize import normalize
+from mottle.io.read_table import as_table, read_table
 
 PEOPLE = pa.table({"age": [31, None, 45], "name": ["Ann", "Bob", None]})
 
@@ -102,7 +103,7 @@ def test_file_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
 
 
 def test_folder_is_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="not a file"):
+    with pytest.raises(StorageError, match="without Parquet files"):
         read_table(tmp_path)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import adbc_driver_sqlite.dbapi as adbc_sqlite
 import duckdb
+import mariadb_server
 import postgresql_server
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi as adbc_postgresql
@@ -39,7 +40,15 @@ DIALECTS = {
         "json(name)",
     ),
     "duckdb": Dialect(True, True, "SELECT range + 1 AS i FROM range({})", "name::INT"),
+    "mariadb": Dialect(
+        True,
+        False,
+        "SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+        " WHERE i < {}) SELECT i FROM n) AS series",
+        "(SELECT name FROM (SELECT 1 UNION SELECT 2) AS two)",
+    ),
 }
+NOT_RUN_HERE = {"oracle", "sqlserver"}  # their servers cannot be installed freely
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,8 @@ class LiveDatabase:
                 "SELECT table_name FROM information_schema.tables WHERE table_schema NOT IN"
                 " ('information_schema', 'pg_catalog') ORDER BY 1"
             )
+            if self.name == "mariadb":
+                query = query.replace("NOT IN ('information_schema', 'pg_catalog')", "= DATABASE()")
         if self.file is not None and not self.file.exists():
             return []
         return [name for (name,) in self.rows(query)]
@@ -131,8 +142,50 @@ def live_duckdb(file: Path) -> LiveDatabase:
     return LiveDatabase("duckdb", f"duckdb:///{file}", run, rows, load, file)
 
 
-def make_live(name: str, folder: Path, postgresql_url: Callable[[], str]) -> LiveDatabase:
+def live_mariadb(server: mariadb_server.Server, database: str) -> LiveDatabase:
+    def run(*statements: str) -> None:
+        connection = server.connect(database)
+        for statement in statements:
+            connection.execute(statement)
+
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        batches = server.connect(database).read_arrow_batches(
+            query, max_text_size=1 << 16, max_binary_size=1 << 16
+        )
+        return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+    def load(name: str, table: pa.Table) -> None:
+        connection = server.connect(database)
+        kinds = ", ".join(f"`{field.name}` {_mariadb_type(field.type)}" for field in table.schema)
+        connection.execute(f"CREATE TABLE {name} ({kinds})")
+        plain = [
+            column.cast(pa.string()) if pa.types.is_temporal(column.type) else column
+            for column in table.columns
+        ]
+        connection.from_table_to_db(pa.table(plain, names=table.column_names), name)
+
+    return LiveDatabase("mariadb", server.url(database), run, rows, load)
+
+
+def _mariadb_type(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind):
+        return "BIGINT"
+    if pa.types.is_floating(kind):
+        return "DOUBLE"
+    if pa.types.is_date(kind):
+        return "DATE"
+    return "BOOLEAN" if pa.types.is_boolean(kind) else "VARCHAR(200)"
+
+
+def make_live(
+    name: str,
+    folder: Path,
+    postgresql_url: Callable[[], str],
+    mariadb: Callable[[], tuple[mariadb_server.Server, str]],
+) -> LiveDatabase:
     """An empty database of the system called ``name``."""
     if name == "postgresql":
         return live_postgresql(postgresql_url())
+    if name == "mariadb":
+        return live_mariadb(*mariadb())
     return {"sqlite": live_sqlite, "duckdb": live_duckdb}[name](folder / f"store.{name}")

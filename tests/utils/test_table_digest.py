@@ -56,7 +56,7 @@ def test_every_column_counts_with_its_cells_name_and_type(name: str) -> None:
         (pa.array(["ab", "c"]), pa.array(["a", "bc"])),
         (pa.array([0, 1]), pa.array([None, 1])),
         (pa.array(["", "x"]), pa.array([None, "x"])),
-        (pa.array([1, 2], pa.int32()), pa.array([1, 2], pa.int64())),
+        (pa.array([1, 2], pa.uint64()), pa.array([1, 2], pa.int64())),
         (pa.array([["a"], ["b", "c"]]), pa.array([["a", "b"], ["c"]])),
     ],
 )
@@ -88,3 +88,18 @@ def test_fingerprint_recognizes_its_table_and_no_other() -> None:
 def test_anything_else_is_no_fingerprint(text: str) -> None:
     with pytest.raises(ValueError, match=r"fingerprint|Expecting value"):
         Fingerprint.from_json(text)
+
+
+def test_whole_numbers_count_the_same_in_every_width() -> None:
+    narrow, wide = (
+        pa.table({"age": pa.array([1, None, 3], kind)}) for kind in (pa.int16(), pa.int64())
+    )
+    assert digest_of(narrow, ["age"]) == digest_of(wide, ["age"])
+    assert digest_of(wide, ["age"]) != digest_of(pa.table({"age": [1.0, None, 3.0]}), ["age"])
+
+
+def test_fingerprints_of_earlier_versions_are_recognized() -> None:
+    narrow = pa.table({"age": pa.array([1, None, 3], pa.int16())})
+    earlier = TableDigest(["age"], by_width=True)
+    earlier.add(narrow)
+    assert Fingerprint.of(["age"], earlier.digest(), bytes(32)).fits(narrow)

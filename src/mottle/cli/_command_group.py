@@ -52,6 +52,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Sample",
         "Draw ordinary tables that RELEASE allows: every cell becomes one of its values.",
     ),
+    "export": (
+        "Export",
+        "Write RELEASE as an Excel workbook, an SPSS or a Stata file.",
+    ),
     "report": (
         "Report",
         "Write the report of a release again; with --original, the owner's internal one.",

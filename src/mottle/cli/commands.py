@@ -388,6 +388,22 @@ class Sample(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Export(Command):
+    """The command ``mottle export``."""
+
+    module: ClassVar[str] = "mottle.cli.export"
+
+    release: Release
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File: .xlsx, .sav, .zsav or .dta.", rich_help_panel=OUTPUT
+        ),
+    ]
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report(Command):
     """The command ``mottle report``."""
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from mottle.encoding.numbers_as_text import are_numbers_as_text
 from mottle.errors import UsageError
+from mottle.io.foreign.formats import EXCEL, format_of
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.read_table import as_table, is_text_file, read_table
 from mottle.io.release_input import refuse_generalized_cells, refuse_release_file
@@ -104,6 +105,9 @@ def read_and_detect(data: object, given: ReadOptions) -> ReadTable:
     )
     words = given.missing or tuple(_missing_words(read))
     found = ReadOptions(missing=words).over(given)
+    if words != given.missing and isinstance(data, str | Path) and format_of(Path(data)) is EXCEL:
+        # Cells of a workbook have types of their own: without the words a column may be numbers.
+        return ReadTable(read_table(data, **found.model_dump()), found)
     return ReadTable(mask_missing_markers(read, words), found)
 
 

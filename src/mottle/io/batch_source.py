@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,8 +21,13 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from mottle.errors import DataError
+from mottle.io.changing_input import input_files
 from mottle.io.databases.base import DATABASES
+from mottle.io.foreign.child import foreign_batches
+from mottle.io.foreign.formats import format_of
+from mottle.io.lakes import is_lake, lake_batches
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
+from mottle.io.parquet_folder import ParquetFiles
 from mottle.io.read_table import first_bytes, is_arrow, is_parquet
 from mottle.io.release_input import (
     refuse_generalized_cells,
@@ -42,14 +49,11 @@ from mottle.io.text.encodings import Sample, known_encoding, open_bytes, utf8_sa
 from mottle.io.text.two_readings import TwoReadings
 from mottle.io.text.type_inference import Attempt, blank_out, possible_types, single_types
 from mottle.schema.reading import ReadOptions
+from mottle.utils.paths import is_pattern
 from mottle.utils.private_folders import new_private_file
 from mottle.utils.untrusted.arrow import (
     arrow_batches,
-    check_batches,
     damaged,
-    parquet_batches,
-    parquet_rows,
-    parquet_schema,
 )
 
 __all__ = [
@@ -82,12 +86,12 @@ class Source:
 
 
 def content_hash(path: Path) -> str:
-    """Return a checksum of the content of a file, all of which is read.
+    """Return a checksum of the content of a file or of all files of a folder, which are read.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, or a folder or a pattern of Parquet files.
 
     Returns
     -------
@@ -99,6 +103,10 @@ def content_hash(path: Path) -> str:
     StorageError
         The file does not exist or cannot be read.
     """
+    if is_pattern(path) or os.path.isdir(path):
+        files = input_files(path)
+        content = [(str(file), content_hash(file)) for file in files]
+        return hashlib.sha256(repr(content).encode()).hexdigest()
     first_bytes(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -136,9 +144,9 @@ def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
     Parameters
     ----------
     path : Path
-        A Parquet, Arrow or text file.
+        A file, a folder or pattern of Parquet files, or the folder of a Delta or Iceberg table.
     copy : Path
-        Where an Arrow or text file is copied to as Parquet, unless the copy exists.
+        Where what is no Parquet file is copied to as Parquet, unless the copy exists.
     text : ReadOptions
         How a text file is written (UTF-8 unless it says so), and which words stand for missing
         values.
@@ -158,9 +166,16 @@ def open_source(path: Path, copy: Path, text: ReadOptions) -> Source:
         An option is not valid.
     """
     refuse_release_file(path)
-    magic = first_bytes(path)
-    if is_parquet(path, magic):
+    folder = is_pattern(path) or os.path.isdir(path)
+    found = None if folder else format_of(path)
+    magic = b"" if folder else first_bytes(path)
+    if folder and is_lake(path):
+        source = copied(lambda: _tables(lake_batches(path)), copy, str(path), text.missing)
+    elif folder or is_parquet(path, magic):
         source = parquet_source(path, str(path), text.missing)
+    elif found is not None:
+        batches = partial(foreign_batches, path, found, text)
+        source = copied(lambda: _tables(batches()), copy, str(path), text.missing)
     elif is_arrow(path, magic):
         source = copied(lambda: arrow_batches(path), copy, str(path), text.missing)
     else:
@@ -202,12 +217,12 @@ def copied(read: Batches, copy: Path, name: str, missing: Sequence[str] = ()) ->
 
 
 def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source:
-    """Open a Parquet file in batches, or a folder of such files.
+    """Open a Parquet file in batches, or a folder or pattern of such files.
 
     Parameters
     ----------
     path : Path
-        The file or folder.
+        The file, folder or pattern.
     name : str
         The source, for messages.
     missing : sequence of str
@@ -223,24 +238,24 @@ def parquet_source(path: Path, name: str, missing: Sequence[str] = ()) -> Source
     DataError
         There are no Parquet files, or one is damaged or not a table.
     """
-    paths = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not paths:
-        raise DataError(f"{name} holds no Parquet files.", "Name another folder.")
-    for one in paths:
-        check_batches(one, name, ROWS_PER_BATCH)
-    rows = sum(parquet_rows(one, name) for one in paths)
-    first = next(parquet_batches(paths[0], name, size=1), None)
-    columns = parquet_schema(paths[0], name)
-    refuse_release_metadata(columns, name)
-    empty = pa.Table.from_batches([first] if first is not None else [], columns)
+    files = ParquetFiles.of(path)
+    files.check_batches(ROWS_PER_BATCH)
+    rows = files.rows
+    first = next(files.batches(size=1), None)
+    refuse_release_metadata(files.schema, name)
+    empty = pa.Table.from_batches([first] if first is not None else [], files.schema)
     types = validate_table(_normalized(empty, missing), name).schema
 
     def read() -> Iterator[pa.Table]:
-        for one in paths:
-            for batch in parquet_batches(one, name, size=ROWS_PER_BATCH):
-                yield _normalized(pa.Table.from_batches([batch]), missing)
+        for batch in files.batches(ROWS_PER_BATCH):
+            yield _normalized(pa.Table.from_batches([batch]), missing)
 
     return Source(name, types, rows, read)
+
+
+def _tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches that have rows, as tables."""
+    return (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
 
 
 def _normalized(table: pa.Table, missing: Sequence[str]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from mottle.errors import DataError
+from mottle.utils.paths import is_pattern
 
-__all__ = ["InputState", "refusing_changes"]
+__all__ = ["InputState", "input_files", "refusing_changes"]
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
@@ -21,7 +23,7 @@ class InputState:
     Parameters
     ----------
     path : Path
-        A file, or a folder of files.
+        A file, a folder of files, or a pattern.
     """
 
     def __init__(self, path: Path) -> None:
@@ -83,13 +85,29 @@ def refusing_changes(read: Reader) -> Reader:
     return cast("Reader", checked)
 
 
+def input_files(path: Path) -> list[Path]:
+    """Return the files of an input: itself, or those of a folder or a pattern.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder, or a pattern such as ``data/*.parquet``.
+
+    Returns
+    -------
+    list of Path
+        Sorted; a file is returned whether it exists or not.
+    """
+    if is_pattern(path):
+        found = [Path(one) for one in glob.glob(str(path), recursive=True)]
+        return sorted(file for one in found for file in input_files(one))
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.is_file())
+
+
 def _state(path: Path) -> list[tuple[object, ...]]:
-    paths = (
-        sorted(each for each in path.rglob("*") if each.is_file())
-        if os.path.isdir(path)
-        else [path]
-    )
-    return [_stamp(each) for each in paths]
+    return [_stamp(each) for each in input_files(path)]
 
 
 def _stamp(path: Path) -> tuple[object, ...]:

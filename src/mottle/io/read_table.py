@@ -11,7 +11,11 @@ import pyarrow as pa
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.changing_input import refusing_changes
 from mottle.io.databases.url import is_database, parse
+from mottle.io.foreign.child import read_foreign
+from mottle.io.foreign.formats import EXCEL, format_of
+from mottle.io.lakes import is_lake, lake_batches
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
+from mottle.io.parquet_folder import ParquetFiles
 from mottle.io.release_input import (
     refuse_generalized_cells,
     refuse_release_file,
@@ -19,6 +23,7 @@ from mottle.io.release_input import (
 )
 from mottle.io.text.delimited import read_delimited
 from mottle.schema.reading import ReadOptions
+from mottle.utils.paths import is_pattern
 from mottle.utils.untrusted.arrow import (
     ARROW_FILE_MAGIC,
     read_arrow,
@@ -43,15 +48,20 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     date_format: Sequence[str] = (),
+    sheet: str | int | None = None,
+    header_row: int | None = None,
     allow_generalized: bool = False,
 ) -> pa.Table:
-    """Read a table from a delimited text, Parquet or Arrow file.
+    """Read a table from a file, a folder of Parquet files, or a Delta or Iceberg table.
 
     Parameters
     ----------
     path : str or Path
         ``.csv .tsv .tab .txt`` (also compressed, such as ``.csv.gz``), ``.parquet .pq``,
-        ``.arrow .feather .ipc``; any other file is recognized by its first bytes, or taken as text.
+        ``.arrow .feather .ipc``, ``.xlsx .xlsm .xlsb .xls .ods``, ``.sav .zsav .por`` (SPSS),
+        ``.dta`` (Stata), ``.sas7bdat .xpt`` (SAS); any other file is recognized by its first
+        bytes, or taken as text. A folder or a pattern (``data/*.parquet``) of Parquet files, or
+        the folder of a Delta or Iceberg table.
     delimiter, quote, encoding : str, optional
         How a text file is written; what is not given is detected. They do not apply to other
         files.
@@ -63,6 +73,10 @@ def read_table(
         default a point and nothing.
     date_format : sequence of str
         Formats of dates in a text file, such as ``dd.mm.yyyy``, in addition to 2024-12-31.
+    sheet : str or int, optional
+        The sheet of a workbook, by its name or its number from 1; needed if several have cells.
+    header_row : int, optional
+        The row of a workbook that holds the column names; by default the first with cells.
     allow_generalized : bool
         Whether a table is accepted whose cells look like those of a release (``{a|b}``, ``1..5``).
 
@@ -93,7 +107,14 @@ def read_table(
     _refuse_database(path)
     path = Path(path)
     refuse_release_file(path)
-    binary_reader = _binary_reader(path, first_bytes(path))
+    binary_reader = _reader(
+        path,
+        ReadOptions(
+            missing=tuple(missing),
+            sheet=None if sheet is None else str(sheet),
+            header_row=header_row,
+        ),
+    )
     with reporting_damage(str(path)):  # the file could be opened, so its content is at fault
         if binary_reader is None:
             table = read_delimited(
@@ -204,6 +225,25 @@ def first_bytes(path: Path) -> bytes:
         raise StorageError("A path holds a NUL character.", "Check the path.") from None
 
 
+def _reader(path: Path, options: ReadOptions) -> Callable[[Path], pa.Table] | None:
+    """Find the reader of anything that is not text; None for text."""
+    found = format_of(path)
+    if found is not EXCEL:
+        for option, value in (("sheet", options.sheet), ("header-row", options.header_row)):
+            if value is not None:
+                raise UsageError(
+                    f"--{option} is for workbooks, and {path} is none.", f"Leave --{option} out."
+                )
+    if is_pattern(path) or os.path.isdir(path):
+        if is_lake(path):
+            return lambda folder: pa.Table.from_batches(list(lake_batches(folder)))
+        return lambda folder: ParquetFiles.of(folder).read()
+    magic = first_bytes(path)
+    if found is not None:
+        return lambda file: read_foreign(file, found, options)
+    return _binary_reader(path, magic)
+
+
 def _binary_reader(path: Path, magic: bytes) -> Callable[[Path], pa.Table] | None:
     """Find the reader of a Parquet or Arrow file; None for text."""
     suffix = path.suffix.lower()
@@ -229,9 +269,9 @@ def is_text_file(path: Path) -> bool:
     Returns
     -------
     bool
-        False for folders and databases as well.
+        False for folders, patterns and databases as well.
     """
-    if is_database(path) or os.path.isdir(path):
+    if is_database(path) or os.path.isdir(path) or is_pattern(path) or format_of(path):
         return False
     return _binary_reader(path, first_bytes(path)) is None
 

@@ -21,7 +21,8 @@ class ReadOptions(BaseModel):
     """How the cells of a table are written; what is None or empty is detected or not used.
 
     Delimiter, quote, encoding, decimal mark, thousands separator and date formats are those of text
-    files; words for missing values apply to the text columns of every table.
+    files, sheet and row of the header those of workbooks; words for missing values apply to the
+    text columns of every table.
 
     >>> ReadOptions(missing=["?"], delimiter=";").words()
     ['--missing', '?', '--delimiter', ';']
@@ -36,7 +37,14 @@ class ReadOptions(BaseModel):
     decimal: str | None = None  # the decimal mark of numbers; None: a point
     thousands: str | None = None  # between groups of three digits; None: none
     date_format: tuple[str, ...] = ()  # such as dd.mm.yyyy, in addition to 2024-12-31
+    sheet: str | None = None  # of a workbook: its name, or its number from 1
+    header_row: int | None = None  # of a workbook: the row of the names; None: the first with cells
     allow_generalized: bool = False  # whether cells such as {a|b} and 1..5 are the table's own
+
+    @field_validator("sheet", mode="before")
+    @classmethod
+    def _name_or_number(cls, value: object) -> object:
+        return str(value) if type(value) is int else value
 
     @field_validator("missing", "date_format", mode="before")
     @classmethod
@@ -179,6 +187,6 @@ READ_OPTIONS = tuple(ReadOptions.model_fields)
 def _toml(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool):
+    if isinstance(value, bool | int):
         return str(value).lower()
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

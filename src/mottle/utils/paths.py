@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["resolved"]
+__all__ = ["is_pattern", "resolved"]
+
+_PATTERN = frozenset("*?[")
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
@@ -30,3 +32,24 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     'tmp'
     """
     return Path(os.path.realpath(path))
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Tell whether a path is a pattern such as ``data/*.parquet`` rather than a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        What the user named.
+
+    Returns
+    -------
+    bool
+        False for a file whose name has such characters.
+
+    Examples
+    --------
+    >>> is_pattern("data/*.parquet"), is_pattern("people.csv")
+    (True, False)
+    """
+    return bool(_PATTERN & set(str(path))) and not os.path.lexists(path)

@@ -23,12 +23,15 @@ class TableDigest:
 
     Validity, lengths and content of a column go into hash functions of their own, so that it does
     not matter where one batch ends and the next begins. A category is hashed as its text; the order
-    of categories counts as well.
+    of categories counts as well. Whole numbers count as numbers of 64 bits, because the same table
+    has them in other widths in a CSV file, a database and a data frame.
 
     Parameters
     ----------
     names : sequence of str
         The columns that count, in the order in which they are hashed.
+    by_width : bool, optional
+        Whether the width of whole numbers counts, as it did in earlier versions.
 
     Examples
     --------
@@ -40,8 +43,9 @@ class TableDigest:
     True
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], *, by_width: bool = False) -> None:
         self.names = tuple(names)
+        self._by_width = by_width
         self._types: dict[str, str] = {}
         self._hashes: dict[tuple[str, str], hashlib.blake2b] = {}
         self._orders: dict[str, dict[tuple[object, ...], None]] = {}
@@ -56,6 +60,8 @@ class TableDigest:
         """
         for name in self.names:
             values = rows.column(name)
+            if not self._by_width:
+                values = _uniform(values)
             self._types[name] = str(values.type)
             if pa.types.is_dictionary(values.type):
                 order = tuple(dictionary_order(values, name).to_pylist())
@@ -97,6 +103,12 @@ def digest_of(table: pa.Table, names: Sequence[str]) -> bytes:
     digest = TableDigest(names)
     digest.add(table)
     return digest.digest()
+
+
+def _uniform(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers in one width, whatever file or database they come from."""
+    narrow = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
+    return pc.cast(values, pa.int64()) if narrow else values
 
 
 def _content(values: pa.Array, level: str = "") -> Iterator[tuple[str, bytes]]:
@@ -191,12 +203,14 @@ class Fingerprint:
         bool
             As `fits`.
         """
-        digest = TableDigest(self.columns)
+        digests = [TableDigest(self.columns, by_width=by_width) for by_width in (False, True)]
         for rows in batches:
             if not set(self.columns) <= set(rows.column_names):
                 return False
-            digest.add(rows)
-        return Fingerprint.of(self.columns, digest.digest(), self.key) == self
+            for digest in digests:
+                digest.add(rows)
+        found = [Fingerprint.of(self.columns, digest.digest(), self.key) for digest in digests]
+        return self in found
 
     def to_json(self) -> str:
         """Return the fingerprint as text.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from mottle.io import read_table
 from mottle.io.batch_source import open_source
+from mottle.io.read_table import read_table
 from mottle.io.text.two_readings import TwoReadings
 from mottle.schema.reading import ReadOptions
 

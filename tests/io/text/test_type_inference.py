@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mottle import KAnonymity, Schema, anonymize
 from mottle.inspection import inspect
-from mottle.io import read_table
 from mottle.io.batch_source import open_source
+from mottle.io.read_table import read_table
 from mottle.io.text.type_inference import infer_type
 from mottle.kinds.base import Kind
 from mottle.schema.reading import ReadOptions

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mottle.errors import DataError
-from mottle.io import as_table, read_table
+from mottle.io.read_table import as_table, read_table
 from mottle.utils.untrusted import arrow as untrusted
 
 ROWS = 60
@@ -35,7 +35,7 @@ PEOPLE = pa.table(
 READER = """
 import sys
 from mottle.errors import DataError
-from mottle.io import read_table
+from mottle.io.read_table import read_table
 refused = 0
 for path in sys.argv[1:]:
     try:

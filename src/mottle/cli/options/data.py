@@ -62,6 +62,19 @@ class SourceOptions(OptionGroup):
             help="Dates of a CSV file, besides 2024-12-31: dd.mm.yyyy. Repeatable.",
         ),
     ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|NUMBER", help="Sheet of a workbook: its name or its number."),
+    ] = None
+    header_row: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Row of a workbook with the column names.",
+            show_default="the first with cells",
+        ),
+    ] = None
     allow_generalized: Annotated[
         bool,
         typer.Option(
@@ -80,6 +93,8 @@ class SourceOptions(OptionGroup):
             decimal=self.decimal,
             thousands=self.thousands,
             date_format=tuple(self.date_format or ()),
+            sheet=self.sheet,
+            header_row=self.header_row,
             allow_generalized=self.allow_generalized,
         )
 

@@ -43,6 +43,8 @@ class Transaction(ABC):
     ignores_case: ClassVar[bool]  # whether Age and age are the same name
     certificate_type: ClassVar[str]  # SQL type of the certificate's column
     certificate_value: ClassVar[str]  # SQL for the one parameter of the INSERT
+    certificate_text: ClassVar[str] = "CAST(certificate AS text)"  # SQL of the stored certificate
+    readable_kind: ClassVar[str] = "view"  # "table" where the readable cells are stored as well
 
     @abstractmethod
     def execute(self, statement: str, values: Sequence[str] = ()) -> None:
@@ -132,6 +134,55 @@ class Transaction(ABC):
         new : NewTable
             The columns and rows.
         """
+
+    def create_readable(self, names: ReleaseNames, main: NewTable) -> None:
+        """Make the readable cells visible beside the typed ones.
+
+        Parameters
+        ----------
+        names : ReleaseNames
+            The names of the release.
+        main : NewTable
+            The table with the typed cells.
+        """
+        self.execute(
+            f"CREATE VIEW {names.readable.sql} AS SELECT {main.readable} FROM {names.table.sql}"
+        )
+
+    def create_certificate(self, name: TableName, certificate: str) -> None:
+        """Create the table of the certificate.
+
+        Parameters
+        ----------
+        name : TableName
+            Its name.
+        certificate : str
+            JSON.
+        """
+        self.execute(f"CREATE TABLE {name.sql} (certificate {self.certificate_type})")
+        self.execute(f"INSERT INTO {name.sql} VALUES ({self.certificate_value})", [certificate])
+
+    def drop(self, kind: str, name: TableName) -> None:
+        """Drop a table or view of an earlier release.
+
+        Parameters
+        ----------
+        kind : str
+            ``"table"`` or ``"view"``.
+        name : TableName
+            Its name.
+        """
+        self.execute(f"DROP {kind.upper()} {name.sql}")
+
+    def rehearse(self, name: TableName) -> None:
+        """Find out, without a trace, whether a table may be created.
+
+        Parameters
+        ----------
+        name : TableName
+            Its name.
+        """
+        self.execute(f"CREATE TABLE {name.sql} (rehearsal integer)")
 
     @abstractmethod
     def commit(self) -> None:

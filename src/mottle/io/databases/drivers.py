@@ -1,16 +1,11 @@
-"""Database drivers, imported when a database is first used.
-
-This is the only way in which drivers are loaded: importing mottle loads none of them, and a driver
-that is not installed is reported together with the extra that installs it.
-"""
+"""Database drivers, imported when a database is first used."""
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from mottle.errors import UsageError
+from mottle.utils.optional import load_optional
 
 __all__ = ["Driver"]
 
@@ -55,11 +50,5 @@ class Driver:
         return self._import(self.errors)
 
     def _import(self, module: str) -> Any:
-        try:
-            return importlib.import_module(module)
-        except ImportError:
-            wanted = f"mottle[{self.extra}]" if self.extra else self.package
-            raise UsageError(
-                f"The package {self.package} is not installed.",
-                f"Install the database drivers: pip install '{wanted}'.",
-            ) from None
+        wanted = f"mottle[{self.extra}]" if self.extra else self.package
+        return load_optional(module, self.package, wanted)

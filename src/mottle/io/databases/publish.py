@@ -16,8 +16,6 @@ from mottle.release.rows import Rows
 
 __all__ = ["dry_run", "publish", "stored_certificate"]
 
-_CERTIFICATE = "SELECT CAST(certificate AS text) FROM {}"
-
 
 def publish(
     transaction: Transaction,
@@ -76,15 +74,9 @@ def publish(
     _drop_earlier_release(transaction, names, overwrite=overwrite, another_draw=another_draw)
     for name, new in tables.items():
         transaction.create_table(name, new)
-    transaction.execute(
-        f"CREATE VIEW {names.readable.sql} AS SELECT {main.readable} FROM {names.table.sql}"
-    )
-    transaction.execute(
-        f"CREATE TABLE {names.certificate.sql} (certificate {transaction.certificate_type})"
-    )
-    transaction.execute(
-        f"INSERT INTO {names.certificate.sql} VALUES ({transaction.certificate_value})",
-        [json.dumps(certificate.to_dict(), ensure_ascii=False)],
+    transaction.create_readable(names, main)
+    transaction.create_certificate(
+        names.certificate, json.dumps(certificate.to_dict(), ensure_ascii=False)
     )
     transaction.commit()
     return names
@@ -120,7 +112,7 @@ def dry_run(
     """
     names = ReleaseNames(transaction.qualify(TableName.parse(table)))
     _drop_earlier_release(transaction, names, overwrite=overwrite, another_draw=another_draw)
-    transaction.execute(f"CREATE TABLE {names.table.sql} (rehearsal integer)")
+    transaction.rehearse(names.table)
     return names
 
 
@@ -142,7 +134,7 @@ def stored_certificate(transaction: Transaction, table: str) -> str | None:
     names = ReleaseNames(transaction.qualify(TableName.parse(table)))
     if names.certificate.name not in transaction.existing(names):
         return None
-    return transaction.text(_CERTIFICATE.format(names.certificate.sql))
+    return _certificate_of(transaction, names)
 
 
 def _drop_earlier_release(
@@ -164,22 +156,26 @@ def _drop_earlier_release(
             "Choose another --to-table, or replace the release with --overwrite.",
         )
     is_release = names.certificate.name in existing
-    if not is_release or any(names.kinds[name] != kind for name, kind in existing.items()):
+    kinds = names.kinds | {names.readable.name: transaction.readable_kind}
+    if not is_release or any(kinds[name] != kind for name, kind in existing.items()):
         raise StorageError(
             f"{names.table} in the database is not a release that mottle wrote.",
             "Choose another --to-table; --overwrite replaces only releases.",
         )
     if not another_draw and not _has_seed(transaction, names):
         raise another_draw_refused(str(names.table), comparable=False)
-    for name, kind in names.kinds.items():
+    for name, kind in kinds.items():
         if name in existing:
-            transaction.execute(f"DROP {kind.upper()} {TableName(name, names.table.schema).sql}")
+            transaction.drop(kind, TableName(name, names.table.schema))
 
 
 def _has_seed(transaction: Transaction, names: ReleaseNames) -> bool:
     """Whether the release in the database is an experiment, which its certificate says."""
-    statement = _CERTIFICATE.format(names.certificate.sql)
     try:
-        return may_replace(Certificate.from_json(transaction.text(statement) or ""), None)
+        return may_replace(Certificate.from_json(_certificate_of(transaction, names) or ""), None)
     except DataError:
         return False
+
+
+def _certificate_of(transaction: Transaction, names: ReleaseNames) -> str | None:
+    return transaction.text(f"SELECT {transaction.certificate_text} FROM {names.certificate.sql}")

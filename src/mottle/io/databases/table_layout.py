@@ -13,7 +13,10 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases.identifiers import quoted
+from mottle.release.cell_text import text_columns, to_texts
 from mottle.release.rows import Rows
+from mottle.release.set_cell_text import TYPE as SET_RELEASE
+from mottle.release.set_cell_text import to_text as set_texts
 from mottle.schema.model import Kind
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "Convert",
     "NewTable",
     "Published",
+    "ReadableRows",
     "Sending",
     "Stored",
     "StoredColumn",
@@ -60,8 +64,8 @@ class Published:
         list of Published
             The columns, in their order.
         """
-        facts = [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in rows.schema]
-        forms = [Form(fact["form"]) if fact.get("form") else None for fact in facts]
+        facts = _facts(rows.schema)
+        forms = _forms(rows.schema)
         ranges = {place for place, form in enumerate(forms) if form and form.has_intervals}
         flagged = [place for place, field in enumerate(rows.schema) if _has_flag(field.type)]
         missing: dict[int, bool] = {}
@@ -86,6 +90,16 @@ class Published:
             )
             for place, field in enumerate(rows.schema)
         ]
+
+
+def _facts(schema: pa.Schema) -> list[dict[str, Any]]:
+    """What the metadata of published columns say."""
+    return [json.loads((field.metadata or {}).get(b"mottle", b"{}")) for field in schema]
+
+
+def _forms(schema: pa.Schema) -> list[Form | None]:
+    """The form of every column; None where it is published unchanged."""
+    return [Form(fact["form"]) if fact.get("form") else None for fact in _facts(schema)]
 
 
 def _has_flag(kind: pa.DataType) -> bool:
@@ -191,6 +205,53 @@ class NewTable:
             The reader for the driver, and the error that it may hide.
         """
         return Sending(self)
+
+
+@dataclass(frozen=True)
+class ReadableRows:
+    """The rows of a release with the cells of ``release.csv``, for databases that store them."""
+
+    rows: Rows  # with typed cells, and their metadata
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._texts(self.rows.schema.empty_table()).schema
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.num_rows
+
+    def to_batches(self, max_chunksize: int) -> Iterator[pa.RecordBatch]:
+        """Yield all rows.
+
+        Parameters
+        ----------
+        max_chunksize : int
+            Maximum number of rows of a batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The rows.
+        """
+        for batch in self.rows.to_batches(max_chunksize):
+            texts = self._texts(pa.Table.from_batches([batch]))
+            yield from texts.combine_chunks().to_batches()
+
+    def _texts(self, table: pa.Table) -> pa.Table:
+        texts: dict[str, pa.Array] = {}
+        for field, form in zip(self.rows.schema, _forms(self.rows.schema), strict=True):
+            cells = table.column(field.name).combine_chunks()
+            if form is None:
+                shown: tuple[pa.Array, ...] = (cells,)
+            elif cells.type == SET_RELEASE:
+                shown = set_texts(cells)
+            else:
+                shown = to_texts(cells, form)
+            texts |= zip(text_columns(field.name, form), shown, strict=True)
+        return pa.table(texts)
 
 
 class Sending:

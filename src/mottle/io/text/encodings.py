@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import logging
+import lzma
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,8 @@ _BLOCK_BYTES = 1 << 24
 _PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its value once it is typed
 _MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
 _BORDERS = (b"\n", b",", b";", b"\t", b"|")
-_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br"}  # suffixes that pyarrow knows
+_XZ = ".xz"  # which pyarrow does not know
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ}
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -104,7 +106,29 @@ def open_bytes(path: Path) -> pa.NativeFile:
     pyarrow.NativeFile
         A stream of bytes.
     """
+    if path.suffix.lower() == _XZ:
+        return pa.PythonFile(_Xz(path), mode="r")
     return pa.input_stream(str(path), compression="detect")
+
+
+class _Xz(io.RawIOBase):
+    """The content of a file that is compressed by xz; damage is an OSError, as in other files."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = lzma.LZMAFile(path)  # noqa: SIM115 - closed with this object
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._file.read(size)
+        except (lzma.LZMAError, EOFError):
+            raise OSError("damaged") from None
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def check_size(path: Path) -> None:
@@ -195,8 +219,8 @@ def _check_is_text(path: Path, head: bytes) -> None:
     if workbook:
         raise DataError(
             f"{path} is {workbook}, not a text file.",
-            "Save the sheet as CSV there (in Excel: File, Save As, 'CSV UTF-8'), and give that"
-            " file.",
+            "Give it the suffix of a workbook (.xlsx, .xls, .ods), or save the sheet as CSV there"
+            " (in Excel: File, Save As, 'CSV UTF-8').",
         )
     controls = len(head) - len(head.translate(None, delete=CONTROL_CHARACTERS))
     if b"\0" in head or controls > len(head) / 50:

@@ -19,6 +19,7 @@ from mottle.io.atomic_write import translating_os_errors
 from mottle.io.batch_source import copied, open_source, parquet_source
 from mottle.io.changing_input import InputState
 from mottle.io.databases import DatabaseTable, redacted
+from mottle.io.lakes import is_lake
 from mottle.io.owner_key import owner_key
 from mottle.io.work_folder import VARIABLE, temporary_run_folder, work_folder
 from mottle.pipeline.destination import Destination
@@ -165,7 +166,8 @@ def _as_parquet(
         copied(lambda: (pa.Table.from_batches([batch]) for batch in data), copy, name)
         return copy
     path = Path(data)
-    if path.is_dir() or (path.suffix.lower() in (".parquet", ".pq") and not text.missing):
+    is_folder = path.is_dir() and not is_lake(path)
+    if not text.missing and (is_folder or path.suffix.lower() in (".parquet", ".pq")):
         return resolved(path)
     opened = open_source(path, copy, text)
     if not copy.exists():

@@ -8,7 +8,7 @@ function sees it. Columns of types that no command can use are refused by the sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from mottle.utils.untrusted.memory import available_memory, check_fits
 __all__ = [
     "arrow_batches",
     "check_batches",
+    "check_decoded",
     "checked_schema",
     "damaged",
     "parquet_batches",
@@ -185,6 +186,28 @@ def check_batches(path: Path, name: str | None = None, size: int = ROWS_PER_BATC
             for chunks in _texts(file, _row_groups(file), size)
         )
     check_fits(longest * size, name)
+
+
+def check_decoded(paths: Iterable[Path], name: str) -> None:
+    """Check that all rows of several Parquet files fit into memory together.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        The files.
+    name : str
+        How messages name all of them.
+
+    Raises
+    ------
+    DataError
+        A file is damaged, or they do not fit.
+    """
+    size = 0
+    for path in paths:
+        with reporting_damage(str(path)), pq.ParquetFile(path) as file:
+            size += _decoded_size(path, file)
+    check_fits(size, name)
 
 
 def parquet_schema(path: Path, name: str | None = None) -> pa.Schema:

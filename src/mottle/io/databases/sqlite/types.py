@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from mottle.errors import DataError
 from mottle.io.databases import sql_cell_text
 from mottle.io.databases.identifiers import quoted
+from mottle.io.databases.json_cells import EXACT_DIGITS, json_arrays
 from mottle.io.databases.table_layout import MAY_BE_MISSING, Convert, Published, Stored, part
 from mottle.release.cell_text import PARTS
 
@@ -24,7 +25,6 @@ __all__ = ["Seen", "shown_as", "stored"]
 _DAY = "-".join(["[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2])
 _CLOCK = ":".join(["[0-9]" * 2] * 3)
 _LIKE_A_DAY = re.compile(_DAY)
-_EXACT_DIGITS = 15  # decimal digits that a floating-point number keeps
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _list(column: Published) -> Stored:
     shown = sql_cell_text.one_of(
         f"json_array_length({name})", first, _joined(name, _text("value", kind))
     )
-    return Stored.as_sent({column.name: _json}, ["TEXT"], {column.name: shown})
+    return Stored.as_sent({column.name: json_arrays}, ["TEXT"], {column.name: shown})
 
 
 def _range(column: Published) -> Stored:
@@ -223,7 +223,10 @@ def _range(column: Published) -> Stored:
 
 def _worlds(column: Published) -> Stored:
     names = [f"{column.name}_{ending}" for ending in (*PARTS, MAY_BE_MISSING)]
-    converts, types = [_json, _json, _same, _same], ["TEXT", "TEXT", "INTEGER", "BOOLEAN NOT NULL"]
+    converts, types = (
+        [json_arrays, json_arrays, _same, _same],
+        ["TEXT", "TEXT", "INTEGER", "BOOLEAN NOT NULL"],
+    )
     parts = len(names) if column.may_be_missing else len(PARTS)
     sent = {
         name: part(place, convert)
@@ -270,7 +273,7 @@ def _fitting(kind: pa.DataType) -> tuple[Convert, str]:
     if pa.types.is_floating(kind):
         return _cast(pa.float64()), "REAL"
     if pa.types.is_decimal(kind):
-        is_exact = kind.precision <= _EXACT_DIGITS
+        is_exact = kind.precision <= EXACT_DIGITS
         declared = f"DECIMAL({kind.precision}, {kind.scale})" if is_exact else "TEXT"
         return _cast(pa.string()), declared
     if pa.types.is_date(kind):
@@ -278,32 +281,6 @@ def _fitting(kind: pa.DataType) -> tuple[Convert, str]:
     if pa.types.is_timestamp(kind):
         return _cast(pa.string()), "TIMESTAMP"
     return (_same, "BLOB") if pa.types.is_binary(kind) else (_cast(pa.string()), "TEXT")
-
-
-def _json(cells: pa.Array) -> pa.Array:
-    """List cells as JSON arrays."""
-    offsets = pc.subtract(cells.offsets, cells.offsets[0])  # of a slice, moved to begin at 0
-    members = pa.ListArray.from_arrays(offsets, _json_values(cells.flatten()))
-    texts = pc.binary_join_element_wise("[", pc.binary_join(members, ","), "]", "")
-    return pc.if_else(cells.is_valid(), texts, pa.scalar(None, pa.string()))
-
-
-def _json_values(values: pa.Array) -> pa.Array:
-    texts = pc.cast(values, pa.string())
-    is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-    exact = pa.types.is_decimal(values.type) and values.type.precision <= _EXACT_DIGITS
-    if not (is_number or exact or pa.types.is_boolean(values.type)):
-        texts = pc.binary_join_element_wise('"', _json_escaped(texts), '"', "")
-    return pc.fill_null(texts, "null")
-
-
-def _json_escaped(texts: pa.Array) -> pa.Array:
-    texts = pc.replace_substring(texts, "\\", "\\\\")
-    texts = pc.replace_substring(texts, '"', '\\"')
-    if pc.any(pc.match_substring_regex(texts, r"[\x00-\x1f]")).as_py():
-        for code in range(0x20):
-            texts = pc.replace_substring(texts, chr(code), f"\\u{code:04x}")
-    return texts
 
 
 def _same(values: pa.Array) -> pa.Array:

@@ -1,0 +1,77 @@
+"""Releases as workbooks, SPSS and Stata files: the cells of release.csv, with types and labels."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pyarrow as pa
+import pyreadstat
+import pytest
+
+import mottle
+from mottle import Hierarchy, Release, StorageError, UsageError
+from mottle.io.export import export_release
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    rows = 40
+    table = pa.table(
+        {
+            "age": pa.array([None if row % 11 == 0 else 20 + row for row in range(rows)]),
+            "first name!": ["=1+1", "Bob"] * (rows // 2),
+            "born": [dt.date(1950, 1, 1) + dt.timedelta(311 * row) for row in range(rows)],
+            "size": [("S", "M", "L")[row % 3] for row in range(rows)],
+            "income": [row / 4 for row in range(rows)],
+        }
+    )
+    schema = mottle.Schema.of(
+        quasi_identifying=["age", "first name!", "born", "size"],
+        orders={"size": ["S", "M", "L"]},
+        rest="insensitive",
+    )
+    return mottle.anonymize(table, schema, mottle.KAnonymity(4), seed=1)
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "sav", "dta"])
+def test_cells_come_back_as_they_are_in_release_csv(
+    release: Release, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"release.{suffix}"
+    export_release(release, path)
+    found = mottle.read_table(path, allow_generalized=True)
+    texts, typed = release.to_text(), release.to_arrow()
+    name = "first name!" if suffix == "xlsx" else "first_name_"
+    assert found.column(name).to_pylist() == texts.column("first name!").to_pylist()
+    assert found.column("size").to_pylist() == texts.column("size").to_pylist()
+    for end in ("lo", "hi"):
+        ends = [cell[end] for cell in typed.column("age").to_pylist()]
+        assert found.column(f"age_{end}").to_pylist() == ends
+        days = [cell[end] for cell in typed.column("born").to_pylist()]
+        assert found.column(f"born_{end}").to_pylist() == days
+    assert found.column("income").to_pylist() == typed.column("income").to_pylist()
+    with pytest.raises(StorageError, match="already holds"):
+        export_release(release, path)
+
+
+def test_spss_gets_labels_and_measures(release: Release, tmp_path: Path) -> None:
+    export_release(release, tmp_path / "release.sav")
+    _, facts = pyreadstat.read_sav(tmp_path / "release.sav", output_format="dict")
+    assert facts.variable_measure["age_lo"] == "scale"
+    assert facts.variable_measure["size"] == "nominal"
+    assert facts.column_names_to_labels["first_name_"] == "first name!"
+
+
+def test_other_suffixes_are_refused_with_those_there_are(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.xlsx, \.sav, \.zsav, \.dta"):
+        export_release(release, tmp_path / "release.ods")
+
+
+def test_hierarchies_are_labels(tmp_path: Path, places: Hierarchy) -> None:
+    table = pa.table({"place": list(places.leaves) * 2})
+    schema = mottle.Schema.of(quasi_identifying=["place"], hierarchies={"place": places})
+    release = mottle.anonymize(table, schema, mottle.KAnonymity(4), seed=1)
+    export_release(release, tmp_path / "release.dta")
+    found = mottle.read_table(tmp_path / "release.dta", allow_generalized=True)
+    assert found.column("place").to_pylist() == release.to_text().column("place").to_pylist()
