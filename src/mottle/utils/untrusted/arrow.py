@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import mul
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -296,7 +297,7 @@ def arrow_batches(path: Path, name: str | None = None) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-_Reader = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
+_Reader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
 
 
 def _checked_batches(
