@@ -23,7 +23,14 @@ sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "support")]
 from parts import PARTS, Part  # noqa: E402 - tests/fuzz is no installed package
 from tally import Tally  # noqa: E402
 
-COUNTS = {"tables": 10_000, "sets": 2_000, "hostile": 1_000, "kills": 300}
+COUNTS = {
+    "tables": 10_000,
+    "sets": 2_000,
+    "hostile": 1_000,
+    "kills": 300,
+    "later": 500,
+    "compare": 200,
+}
 KEPT = RESULTS / "fuzz.json"
 TITLE = "Fuzzed input, damaged folders and killed runs"
 

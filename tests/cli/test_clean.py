@@ -16,7 +16,7 @@ from dying_process import every_death
 
 from mottle import Release
 from mottle.io.staged_files import write_atomic
-from mottle.io.work_folder import run_folder, work_folder
+from mottle.io.work_folder import run_folder, temporary_run_folder, work_folder
 from mottle.io.write_release import save_release
 
 pytestmark = pytest.mark.usefixtures("own_work")
@@ -100,6 +100,31 @@ def test_a_new_run_to_the_same_target_removes_rows_of_killed_ones() -> None:
         assert folder.exists()
     with run_folder(work_folder(), "b", NOTE):
         assert not folder.exists()
+    folder = leave_a_run("a")
+    with temporary_run_folder(work_folder(), NOTE):  # of Spark
+        assert not folder.exists()
+
+
+def test_a_run_killed_as_it_began_leaves_nothing_for_good(own_work: Path) -> None:
+    """Each kill, the one before the note is written included; the next run has another name."""
+
+    def begin() -> None:
+        with temporary_run_folder(work_folder(), NOTE) as folder:
+            (folder / "input.parquet").write_bytes(b"rows")
+
+    for _ in every_death(begin):
+        begin()
+        assert not list(own_work.rglob("*"))
+
+
+def test_what_processes_of_a_killed_run_still_wrote_is_removed(own_work: Path) -> None:
+    """Spark makes the folders of its files anew, with the usual mode."""
+    folder = work_folder() / "run-a"
+    (folder / "mottle-b" / "release").mkdir(parents=True)
+    (folder / "mottle-b" / "release" / "part.parquet").write_bytes(b"rows")
+    folder.chmod(0o755)
+    assert mottle_command("clean", "--yes").exit_code == 0
+    assert not list(own_work.iterdir())
 
 
 def test_a_folder_in_which_a_run_was_killed_is_finished(release: Release, tmp_path: Path) -> None:

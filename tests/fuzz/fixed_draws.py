@@ -13,6 +13,9 @@ from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, Hypoth
 
 BACKEND = "mottle-fixed"
 
+# Hypothesis has no setting for this. Another version may not have the method that is replaced.
+assert callable(HypothesisProvider._maybe_draw_constant)
+
 
 class FixedProvider(HypothesisProvider):
     """Hypothesis' own provider without constants of imported modules."""

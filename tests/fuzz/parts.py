@@ -13,6 +13,7 @@ from hostile_cases import hostile_cases, hostile_runs
 from hypothesis import given, seed
 from hypothesis import strategies as st
 from kill_cases import kill_cases, kill_runs
+from later_cases import compare_cases, later_cases, run_compare, run_later
 from set_cases import run_sets, set_cases
 from table_cases import TableCase, table_cases
 from table_runs import run_table
@@ -75,5 +76,19 @@ PARTS = {
             batch=10,
         ),
         Part("sets", "Sets", set_cases(), lambda case: case.form, lambda: nullcontext(run_sets)),
+        Part(
+            "later",
+            "Releases over time",
+            later_cases(),
+            lambda later: later.case.file,
+            lambda: nullcontext(run_later),
+        ),
+        Part(
+            "compare",
+            "Comparisons of methods",
+            compare_cases(),
+            lambda compared: compared.case.file,
+            lambda: nullcontext(run_compare),
+        ),
     )
 }

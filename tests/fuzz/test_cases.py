@@ -15,6 +15,7 @@ from fixed_draws import fixed
 from hostile_cases import HostileCase, hostile_cases, hostile_runs, make_material
 from hypothesis import given, seed
 from kill_cases import KillCase, Killer, run_kill
+from later_cases import CompareCase, LaterCase, compare_cases, later_cases, run_compare, run_later
 from parts import PARTS
 from set_cases import SetCase, run_sets, set_cases
 from table_cases import TableCase, table_cases
@@ -39,6 +40,20 @@ def test_tables_end_with_a_valid_release_or_a_named_error(case: TableCase) -> No
 @given(set_cases())
 def test_sets_end_with_a_valid_release_or_a_named_error(case: SetCase) -> None:
     in_a_folder(run_sets, case)
+
+
+@seed(4)
+@fixed(10, shrink=True)
+@given(later_cases())
+def test_releases_over_time_keep_their_records_or_end_with_a_named_error(case: LaterCase) -> None:
+    in_a_folder(run_later, case)
+
+
+@seed(5)
+@fixed(5, shrink=True)
+@given(compare_cases())
+def test_comparisons_end_with_a_result_or_a_named_error(case: CompareCase) -> None:
+    in_a_folder(run_compare, case)
 
 
 @pytest.fixture(scope="module")

@@ -143,3 +143,13 @@ def test_compressed_text_is_measured_before_it_is_read(
         monkeypatch.setattr(f"mottle.{module}.available_memory", lambda: 1_000_000)
     with pytest.raises(DataError, match="or more in memory"):
         read_table(path)
+
+
+def test_nul_in_the_name_of_a_column_loses_no_row(tmp_path: Path) -> None:
+    """Arrow passes over two rows for such a header (found by the fuzzer)."""
+    path = tmp_path / "people.csv"
+    path.write_bytes(b'"\0","b"\n1,2\n3,4\n')
+    with pytest.raises(DataError, match="NUL character"):
+        open_source(path, tmp_path / "copy.parquet", ReadOptions())
+    with pytest.raises(DataError, match="NUL character"):
+        read_table(path, encoding="utf-8")

@@ -25,6 +25,7 @@ from mottle import (
 from mottle.methods.base import MethodContext
 from mottle.pipeline import spine
 from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.release.history import changed_cells
 from mottle.report.reproduce import command_of
 
 NAMES = ["person_id", "age", "sex", "education", "income", "diagnosis"]
@@ -180,6 +181,17 @@ def test_people_who_return_keep_their_record(people: pa.Table) -> None:
     three = then(people.slice(0, 300), two)
     assert records(three) == records(one)
     assert three.certificate.history.left == 0
+
+
+def test_cells_that_have_no_value_or_are_not_a_number_have_not_changed() -> None:
+    """Columns without any value, and NaN in lists (found by the fuzzer)."""
+    before = pa.table({"none": pa.nulls(3), "list": [[float("nan"), 1.0], None, [2.0]]})
+    now = pa.table({"none": pa.nulls(3), "list": [[float("nan"), 1.0], None, [2.5]]})
+    found = changed_cells(before, now)
+    assert [found[name].tolist() for name in ("none", "list")] == [
+        [False, False, False],
+        [False, False, True],
+    ]
 
 
 def test_other_values_are_refused_or_published_as_they_were(people: pa.Table) -> None:

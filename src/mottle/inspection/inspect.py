@@ -22,7 +22,9 @@ from mottle.release.unchanged import unchanged_of, warnings_about
 from mottle.schema.model import Column, Kind, Representation, Role, Schema, Unit
 from mottle.schema.reading import ReadOptions
 from mottle.typing import Int32Array
+from mottle.utils.untrusted.memory import check_work
 
+BYTES_PER_CELL = 30  # the least that codes and hashes of all columns take (benchmarks/hostile.py)
 _WIDTH = 96  # of comments in mottle.toml
 
 
@@ -174,6 +176,11 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
         raise DataError("The table has no rows.", "Give a table with data.")
     read = read_and_detect(data, reading or ReadOptions())
     table = read.table
+    check_work(
+        BYTES_PER_CELL * table.num_rows * table.num_columns,
+        table.num_rows,
+        "Inspect a part of the rows.",
+    )
     profiles = [Profile.of(name, table.column(name)) for name in table.column_names]
     proposals = [None if profile is None else propose(profile) for profile in profiles]
     plain = [place for place, profile in enumerate(profiles) if profile is not None]

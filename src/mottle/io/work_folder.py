@@ -24,7 +24,13 @@ from mottle.errors import StorageError, UsageError
 from mottle.io.hidden_folder import LOCK, discard, try_lock
 from mottle.io.staged_files import write_atomic
 from mottle.utils.paths import resolved
-from mottle.utils.private_folders import default_places, is_private, private_folder, private_path
+from mottle.utils.private_folders import (
+    default_places,
+    is_own,
+    is_private,
+    private_folder,
+    private_path,
+)
 
 __all__ = [
     "PUBLISHED",
@@ -134,10 +140,9 @@ def run_folder(root: Path, key: str, note: dict[str, str]) -> Iterator[Path]:
     StorageError
         The same command is already running, or the folder is not private.
     """
-    for other in runs_left(root):
-        if other.path.name != f"run-{key}" and other.target == note["target"]:
-            remove_run(other)
-    with _locked(root, f"run-{key}", note) as folder:
+    name = f"run-{key}"
+    _remove_killed(root, note["target"], spare=name)
+    with _locked(root, name, note) as folder:
         keep = False
         try:
             yield folder
@@ -156,6 +161,8 @@ def run_folder(root: Path, key: str, note: dict[str, str]) -> Iterator[Path]:
 def temporary_run_folder(root: Path, note: dict[str, str]) -> Iterator[Path]:
     """Yield a new folder inside the work folder, which is removed at the end.
 
+    Folders of killed runs that went to the same target are removed.
+
     Parameters
     ----------
     root : Path
@@ -168,6 +175,7 @@ def temporary_run_folder(root: Path, note: dict[str, str]) -> Iterator[Path]:
     Path
         The folder.
     """
+    _remove_killed(root, note["target"])
     with _locked(root, f"run-{secrets.token_hex(16)}", note) as folder:
         try:
             yield folder
@@ -200,6 +208,13 @@ def _locked(root: Path, name: str, note: dict[str, str]) -> Iterator[Path]:
         yield folder
     finally:
         os.close(lock)
+
+
+def _remove_killed(root: Path, target: str, spare: str = "") -> None:
+    """Remove the folders of killed runs to a target, and those of runs that had just begun."""
+    for other in runs_left(root):
+        if other.path.name != spare and other.target in (target, ""):
+            remove_run(other)
 
 
 def _remove(folder: Path) -> None:
@@ -241,7 +256,7 @@ class RunFolder:
 
     path: Path
     command: str  # what the run does
-    target: str  # where its release goes
+    target: str  # where its release goes; empty if the run wrote no rows yet
     size: int  # bytes
     age: float | None  # seconds since it began; None if that is unknown
     running: bool
@@ -262,7 +277,7 @@ def runs_left(root: Path) -> list[RunFolder]:
     """
     if not is_private(root):
         return []
-    return [_described(path) for path in sorted(root.glob("run-*")) if is_private(path)]
+    return [_described(path) for path in sorted(root.glob("run-*")) if is_own(path)]
 
 
 def _described(path: Path) -> RunFolder:
@@ -321,7 +336,7 @@ def remove_run(run: RunFolder) -> bool:
     bool
         Whether it was removed; a run that is going on is left alone.
     """
-    if not is_private(run.path):
+    if not is_own(run.path):
         return False
     try:
         lock = try_lock(run.path / LOCK, without_locks=False)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from mottle import methods
 from mottle.audit.certificate_audit import public_audit
 from mottle.audit.run import audit_release
@@ -61,8 +63,14 @@ from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
+from mottle.utils.untrusted.memory import check_work
 
 __all__ = ["anonymize"]
+
+# The least memory that any method takes, for codes, graph, links and published rows: for every
+# quasi-identifier, and besides (benchmarks/hostile.py work).
+BYTES_PER_CELL = 25
+BYTES_PER_ROW = 80
 
 
 def anonymize(
@@ -214,6 +222,7 @@ def anonymize(
         original_people = People.of(table, schema.person)
         table, schema = one_row_per_person(table, schema)
         check_publishable(table, schema)
+    _check_memory(table, schema)
     owned = None if key is None else OwnedTable.of(owner_key(key), schema, [table])
     given, over_time = table, None
     if wishes.given:
@@ -323,6 +332,16 @@ def anonymize(
         release = replace(release, certified=certificate, audited=audited)
     clock.report_end()
     return release
+
+
+def _check_memory(table: pa.Table, schema: Schema) -> None:
+    """Refuse tables that need more memory than there is, before anything is computed."""
+    known = sum(column.role is Role.QUASI_IDENTIFYING for column in schema.columns)
+    check_work(
+        table.num_rows * (BYTES_PER_ROW + BYTES_PER_CELL * known),
+        table.num_rows,
+        "Work on chunks of the rows: --memory 4GB, or mottle.anonymize_stream.",
+    )
 
 
 def _method(settings: Settings, guarantee: Guarantee) -> Method:

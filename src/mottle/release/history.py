@@ -296,9 +296,12 @@ def as_before(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 def _differs(before: pa.ChunkedArray, now: pa.ChunkedArray) -> BoolArray:
     kind = before.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(before), np.bool_)
     if pa.types.is_nested(kind):
         pairs = zip(before.to_pylist(), now.to_pylist(), strict=True)
-        return np.array([one != other for one, other in pairs], np.bool_)
+        differ = [one != other and repr(one) != repr(other) for one, other in pairs]  # NaN is NaN
+        return np.array(differ, np.bool_)
     equal = pc.fill_null(pc.equal(before, now), False)
     equal = pc.or_(equal, pc.and_(pc.is_null(before), pc.is_null(now)))
     if pa.types.is_floating(kind):

@@ -20,6 +20,7 @@ from mottle.utils.paths import resolved
 __all__ = [
     "cache_home",
     "default_places",
+    "is_own",
     "is_private",
     "is_safe_place",
     "new_private_file",
@@ -28,6 +29,22 @@ __all__ = [
 ]
 
 _POSIX = os.name == "posix"
+
+
+def is_own(path: Path) -> bool:
+    """Tell whether a path is a folder of this user, be it open to others or not.
+
+    Parameters
+    ----------
+    path : Path
+        The path; a symbolic link is not followed.
+
+    Returns
+    -------
+    bool
+        False also if there is nothing.
+    """
+    return _is_own_folder(path, 0)
 
 
 def is_private(path: Path) -> bool:
@@ -43,13 +60,17 @@ def is_private(path: Path) -> bool:
     bool
         False also if there is nothing.
     """
+    return _is_own_folder(path, 0o077)
+
+
+def _is_own_folder(path: Path, closed: int) -> bool:
     try:
         found = os.lstat(path)
     except OSError:
         return False
     if not stat.S_ISDIR(found.st_mode):
         return False
-    return not _POSIX or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return not _POSIX or (found.st_uid == os.geteuid() and not found.st_mode & closed)
 
 
 def is_safe_place(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mottle.audit.sensitive.accuracy import GuessAccuracy, judge, judge_shared
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge, judge_seen, judge_shared
 
 ALONE = np.arange(10_000)
 
@@ -64,3 +64,17 @@ def test_no_guess_at_all_and_what_is_always_allowed_prove_nothing():
 def test_what_is_never_allowed_must_never_be_right():
     never = np.zeros(50)
     assert judge(right(0.02, 50), never, np.arange(50)).passed is False
+
+
+@pytest.mark.parametrize(("people", "passed"), [(8, True), (200, False)])
+def test_luck_with_few_people_whose_records_were_seen_breaks_nothing(people, passed):
+    """All of them are guessed, and nobody whose record was not seen (found by the fuzzer)."""
+    found = judge_seen(
+        np.ones(people, np.bool_),
+        np.zeros(people, np.bool_),
+        np.full(people, 0.7),
+        np.arange(people) // 2,
+        combined=0.77,
+        trials=3,
+    )
+    assert found.passed is passed

@@ -182,3 +182,22 @@ def test_ordinary_files_are_read_where_texts_are_measured(
     monkeypatch.setattr(untrusted, "available_memory", lambda: 200_000)
     monkeypatch.setattr("mottle.utils.untrusted.memory.available_memory", lambda: 200_000)
     assert untrusted.read_parquet(tmp_path / "a.parquet").equals(table)
+
+
+@pytest.mark.parametrize("write", [write_file, write_stream])
+def test_arrow_files_are_read_as_far_as_they_fit(
+    write: Callable[[pa.Table, Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is a category in every row that has it; each batch alone if rows are streamed."""
+    path = tmp_path / "a.arrow"
+    level = pa.DictionaryArray.from_arrays(pa.array([1] * 100, pa.int32()), [None, "x" * 20_000])
+    write(pa.table({"level": level}), path)
+    assert path.stat().st_size < 200_000
+    assert read_table(path).nbytes > 2_000_000
+    monkeypatch.setattr(untrusted, "available_memory", lambda: 1_000_000)
+    with pytest.raises(DataError, match="or more in memory"):
+        untrusted.read_arrow(path)
+    assert sum(batch.num_rows for batch in untrusted.arrow_batches(path)) == 100
+    monkeypatch.setattr(untrusted, "available_memory", lambda: 300_000)
+    with pytest.raises(DataError, match="or more in memory"):
+        list(untrusted.arrow_batches(path))

@@ -86,3 +86,14 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"caf\xe9")
     with pytest.raises(ValueError, match="UTF-8"):
         read_text(tmp_path / "text")
+
+
+def test_large_texts_are_parsed_only_with_memory_for_what_they_may_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = "[" + "{}," * 400_000 + "1]"
+    assert len(parse_json(listed)) == 400_001
+    monkeypatch.setattr("mottle.utils.untrusted.text.available_memory", lambda: 20_000_000)
+    for parse in (parse_json, parse_toml):
+        with pytest.raises(ValueError, match="may take more memory than is available"):
+            parse(listed)

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from mottle.audit.base import register
 from mottle.audit.links.edges import Edges
 from mottle.audit.report import Outcome
-from mottle.audit.sensitive.accuracy import GuessAccuracy, judge
+from mottle.audit.sensitive.accuracy import GuessAccuracy, judge_seen
 from mottle.audit.sensitive.learners import (
     boosting_probabilities,
     counts_by_containment,
@@ -171,25 +171,19 @@ def _judge(
     clusters: Int64Array,
     combined: float,
 ) -> _Judged:
-    """Compare right guesses about people whose records were seen with what is allowed.
-
-    Allowed is the largest of three: what the caps allow, the accuracy on people whose records were
-    not seen, and what both give in combination.
-
-    The variance is that of the difference, person by person, so that what makes people of a block
-    easy to guess counts on both sides.
-    """
+    """Compare right guesses about people whose records were seen with what is allowed."""
     assert attack.unseen is not None
     own = own[attack.people]
-    right = attack.guesses == own
     unseen = attack.unseen == own
     caps = attribute.reference.caps[attack.guesses]
-    by_caps = judge(right, caps, clusters[attack.people])
-    by_others = judge(right, np.full(len(right), unseen.mean()), clusters[attack.people])
-    spread = judge(right, unseen.astype(np.float64), clusters[attack.people]).sigma
-    allowed = max(by_caps.allowed, by_others.allowed, combined)
-    sigma = max(by_caps.sigma if allowed == by_caps.allowed else 0.0, spread, by_others.sigma)
-    accuracy = GuessAccuracy(len(right), float(right.mean()), allowed, sigma, len(_ALPHAS) + 1)
+    accuracy = judge_seen(
+        attack.guesses == own,
+        unseen,
+        caps,
+        clusters[attack.people],
+        combined=combined,
+        trials=len(_ALPHAS) + 1,
+    )
     return _Judged(accuracy, float(unseen.mean()), float(caps.mean()))
 
 

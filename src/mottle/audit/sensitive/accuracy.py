@@ -86,6 +86,35 @@ def judge_shared(
     return _accuracy(right, allowed, float((sums**2).sum()), trials)
 
 
+def judge_seen(
+    right: BoolArray,
+    unseen: BoolArray,
+    caps: Float64Array,
+    clusters: Int64Array,
+    *,
+    combined: float,
+    trials: int = 1,
+) -> GuessAccuracy:
+    """Judge guesses about people whose records were seen by those about people who were not.
+
+    ``unseen`` says whether the guess without the person's record was right. Allowed is the largest
+    of three: what the caps allow, the accuracy without the records, and ``combined``, what both
+    give together.
+
+    The variance is that of the difference, person by person, so that what makes people of a block
+    easy to guess counts on both sides, and at least that of guesses that are right by chance: of a
+    few people all may be guessed whose records were seen, and none of the others.
+    """
+    by_caps = judge(right, caps, clusters)
+    by_others = judge(right, np.full(len(right), unseen.mean()), clusters)
+    spread = judge(right, unseen.astype(np.float64), clusters).sigma
+    allowed = max(by_caps.allowed, by_others.allowed, combined)
+    independent = (allowed * (1 - allowed) / len(right)) ** 0.5
+    by_chance = by_caps.sigma if allowed == by_caps.allowed else independent
+    sigma = max(by_chance, spread, by_others.sigma)
+    return GuessAccuracy(len(right), float(right.mean()), allowed, sigma, trials)
+
+
 def _accuracy(
     right: BoolArray, allowed: Float64Array, variance: float, trials: int
 ) -> GuessAccuracy:

@@ -351,7 +351,7 @@ def header_of(path: Path, sample: Sample, dialect: Dialect) -> Header:
     Raises
     ------
     DataError
-        The file has no rows below the header.
+        The file has no rows below the header, or a name holds a NUL character.
     """
     records = _reader(io.StringIO(sample.text, newline=""), dialect, strict=False)
     names: list[str] = []
@@ -367,6 +367,10 @@ def header_of(path: Path, sample: Sample, dialect: Dialect) -> Header:
         has_rows = False
     if not has_rows:
         raise DataError(f"{path} has a header but no rows.", "Give a file with data rows.")
+    if any("\0" in name for name in names):  # Arrow would pass over more than the header
+        raise DataError(
+            f"{path}: the name of a column holds a NUL character.", "Rename the column."
+        )
     return Header([name.strip() for name in names], passed)
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import mul
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +21,8 @@ import pyarrow.parquet as pq
 
 from mottle.errors import DataError
 from mottle.typing import Int64Array
-from mottle.utils.untrusted.memory import available_memory, check_fits
+from mottle.utils.untrusted.memory import available_memory, bounded_memory, check_fits
+from mottle.utils.untrusted.parquet_footer import column_values
 
 __all__ = [
     "arrow_batches",
@@ -114,7 +117,8 @@ def read_parquet(path: Path, name: str | None = None) -> pa.Table:
     with reporting_damage(name), pq.ParquetFile(path) as file:
         checked_schema(file.schema_arrow, name)
         check_fits(_decoded_size(path, file), name)
-        return validated(file.read(), name)
+        with bounded_memory():
+            return validated(file.read(), name)
 
 
 def parquet_batches(
@@ -154,7 +158,7 @@ def parquet_batches(
             checked_schema(file.schema_arrow, name)
             batches = file.iter_batches(size, columns=None if columns is None else list(columns))
         while True:
-            with reporting_damage(name):
+            with reporting_damage(name), bounded_memory():
                 batch = next(batches, None)
                 if batch is None:
                     return
@@ -286,7 +290,7 @@ def read_arrow(path: Path, name: str | None = None) -> pa.Table:
     name = name or str(path)
     with reporting_damage(name), _open_arrow(path) as reader:
         checked_schema(reader.schema, name)
-        return validated(reader.read_all(), name)
+        return pa.Table.from_batches(_checked_batches(reader, name), reader.schema)
 
 
 def arrow_batches(path: Path, name: str | None = None) -> Iterator[pa.Table]:
@@ -312,19 +316,48 @@ def arrow_batches(path: Path, name: str | None = None) -> Iterator[pa.Table]:
     name = name or str(path)
     with reporting_damage(name), _open_arrow(path) as reader:
         checked_schema(reader.schema, name)
-        if isinstance(reader, pa.ipc.RecordBatchFileReader):
-            batches = map(reader.get_batch, range(reader.num_record_batches))
-        else:
-            batches = iter(reader)
-        for batch in batches:
-            batch.validate(full=True)
+        for batch in _checked_batches(reader, name, together=False):
             yield pa.Table.from_batches([batch])
 
 
+_Reader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
+
+
+def _checked_batches(
+    reader: _Reader, name: str, *, together: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """All batches, validated, as far as they fit into memory: all together, or each by itself."""
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        batches = map(reader.get_batch, range(reader.num_record_batches))
+    else:
+        batches = iter(reader)
+    limit, size = available_memory(), 0
+    while True:
+        with bounded_memory():
+            batch = next(batches, None)
+            if batch is None:
+                return
+            batch.validate(full=True)
+        decoded = sum(_decoded_bytes(column) for column in batch.columns)
+        size = size + decoded if together else decoded
+        check_fits(size, name, limit)
+        yield batch
+
+
+def _decoded_bytes(column: pa.Array) -> int:
+    """The bytes of a column when every row has a copy of its category."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    rows, categories = len(column), column.dictionary
+    if categories.type.num_fields == 0 and not _is_fixed(categories.type):
+        lengths = pc.fill_null(pc.binary_length(categories), 0).to_numpy()
+        times = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
+        return 4 * rows + int(times @ lengths.astype(np.int64))
+    return rows * int(categories.nbytes) // max(len(categories), 1)
+
+
 @contextmanager
-def _open_arrow(
-    path: Path,
-) -> Iterator[pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader]:
+def _open_arrow(path: Path) -> Iterator[_Reader]:
     with pa.OSFile(str(path)) as file:
         is_file_format = file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC
         file.seek(0)
@@ -405,19 +438,39 @@ _ODD = (pa.types.is_union, pa.types.is_run_end_encoded, pa.types.is_interval)
 
 def _decoded_size(path: Path, file: pq.ParquetFile) -> int:
     """The bytes that all rows take: a few bytes of Parquet can state a billion equal values."""
-    width = sum(_bits(data_type) for data_type in file.schema_arrow.types) // 8
+    types = file.schema_arrow.types
+    width = sum(_bits(data_type) for data_type in types) // 8
     groups = _row_groups(file)
     size = sum(max(rows * width, stored) for rows, stored in groups)
+    if any(data_type.num_fields for data_type in types):
+        widths = [_bits(leaf) for data_type in types for leaf in _leaves(data_type)]
+        items = (sum(map(mul, counts, widths)) // 8 for counts in column_values(path))
+        size = max(size, sum(items))
     for chunks in _texts(file, groups, 0):
         size += sum(int(lengths.sum()) for lengths in _text_lengths(path, chunks))
     return size
 
 
+def _leaves(data_type: pa.DataType) -> list[pa.DataType]:
+    """The innermost types, which are columns of Parquet, in their order there."""
+    if isinstance(data_type, pa.BaseExtensionType):
+        return _leaves(data_type.storage_type)
+    if pa.types.is_dictionary(data_type):
+        return _leaves(data_type.value_type)
+    inner = [data_type.field(place).type for place in range(data_type.num_fields)]
+    return [leaf for one in inner for leaf in _leaves(one)] or [data_type]
+
+
 def _bits(data_type: pa.DataType) -> int:
+    return int(data_type.bit_width) if _is_fixed(data_type) else 32  # an offset
+
+
+def _is_fixed(data_type: pa.DataType) -> bool:
+    """Whether all values take the same number of bits."""
     try:
-        return int(data_type.bit_width)
-    except ValueError:  # of varying length: an offset
-        return 32
+        return bool(data_type.bit_width)
+    except ValueError:
+        return False
 
 
 def _row_groups(file: pq.ParquetFile) -> list[tuple[int, int]]:

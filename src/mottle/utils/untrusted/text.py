@@ -16,6 +16,7 @@ from os import PathLike
 from typing import Any
 
 from mottle.errors import StorageError
+from mottle.utils.untrusted.memory import available_memory
 
 __all__ = [
     "LARGEST_FILE",
@@ -31,6 +32,8 @@ __all__ = [
 LARGEST_FILE = 1 << 26  # bytes of a certificate, schema or hierarchy: 64 MB
 DEEPEST = 50  # levels of lists and tables within each other
 MOST_DIGITS = 100  # of an integer
+_SMALL = 1 << 20  # bytes that are parsed without a look at the memory
+_MOST_PER_BYTE = 40  # of memory, for each byte that is parsed: "{}," is an object of 64 bytes
 
 
 def read_bytes(path: str | PathLike[str], limit: int = LARGEST_FILE) -> bytes:
@@ -131,6 +134,7 @@ def parse_json(text: str | bytes) -> Any:
     Traceback (most recent call last):
     ValueError: it is nested too deeply
     """
+    _check_fits(text)
     try:
         content = json.loads(
             text, parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant
@@ -165,6 +169,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     >>> parse_toml("k = 5")
     {'k': 5}
     """
+    _check_fits(text)
     try:
         content = tomllib.loads(text)
     except RecursionError:
@@ -245,6 +250,11 @@ def distinct_texts(content: object) -> tuple[str, ...]:
     if len(set(texts)) < len(texts):
         raise ValueError("a text occurs twice")
     return texts
+
+
+def _check_fits(text: str | bytes) -> None:
+    if len(text) > _SMALL and len(text) * _MOST_PER_BYTE > available_memory():
+        raise ValueError("its content may take more memory than is available")
 
 
 def _integer(digits: str) -> int:
