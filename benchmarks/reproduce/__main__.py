@@ -2,8 +2,8 @@
 
     python -m benchmarks.reproduce [FIGURE ...] [--quick | --page | --list] [--renew]
 
-A FIGURE is the name of one (NH10-11), of a paper (NH10), or "experiments"; without any, all are run.
-Points that are known already are not run again: to go on after a break, give the same command.
+A FIGURE is the name of one (NH10-11), of a paper (NH10), or "experiments"; without any, all are
+run. Points that are known already are not run again: after a break, the same command goes on.
 """
 
 from __future__ import annotations

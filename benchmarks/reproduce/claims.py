@@ -7,6 +7,7 @@ has not been run; a point that cannot be measured (a method that refuses) is lef
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from benchmarks.reproduce.figure import Found, Verdict, X
 
@@ -45,6 +46,23 @@ def below(
     return decide
 
 
+def fitted_below(series: str, *, factor: float = 1.0) -> Decide:
+    """At every x: the error with fitted values is below that under the uniform assumption."""
+
+    def decide(found: Found) -> Verdict:
+        ratios: dict[str, float] = {}
+        for group in found.groups:
+            xs = found.expected(series, group)
+            if _missing(found, series, xs, group):
+                return Verdict(None, UNDECIDED)
+            fitted = found.line(series, "error, fitted", group)
+            uniform = found.line(series, "error", group)
+            ratios |= {_place(found, group, x): _ratio(fitted[x], uniform[x]) for x in fitted}
+        return _ratios(ratios, factor, f"{series}, fitted / uniform")
+
+    return decide
+
+
 def grows(
     series: Sequence[str],
     measure: str = "loss",
@@ -62,7 +80,7 @@ def grows(
                 if _missing(found, name, found.expected(name, group), group):
                     return Verdict(None, UNDECIDED)
                 line = list(found.line(name, measure, group).items())
-                for (_, before), (x, after) in zip(line, line[1:], strict=False):
+                for (_, before), (x, after) in pairwise(line):
                     first, last = (after, before) if falling else (before, after)
                     if last < first * (1 - slack):
                         broken.append(f"{name} at {_place(found, group, x)}")
@@ -74,7 +92,9 @@ def grows(
     return decide
 
 
-def as_printed(series: str, measure: str = "loss", *, most: float = 1.06, least: float = 0.0) -> Decide:
+def as_printed(
+    series: str, measure: str = "loss", *, most: float = 1.06, least: float = 0.0
+) -> Decide:
     """At every x where the paper prints a number: ours divided by it is at most ``most``."""
 
     def decide(found: Found) -> Verdict:
@@ -122,18 +142,22 @@ def reaches(
     return decide
 
 
-def stays(series: Sequence[str], measure: str, *, within: float) -> Decide:
+def stays(
+    series: Sequence[str], measure: str, *, within: float, groups: Sequence[str] | None = None
+) -> Decide:
     """Along x, the highest value of a series is at most ``within`` times its lowest."""
 
     def decide(found: Found) -> Verdict:
         spans = {}
-        for group in found.groups:
+        for group in found.groups if groups is None else groups:
             for name in series:
                 if _missing(found, name, found.expected(name, group), group):
                     return Verdict(None, UNDECIDED)
                 line = found.line(name, measure, group)
                 if line:
-                    spans[_place(found, group, name)] = _ratio(max(line.values()), min(line.values()))
+                    spans[_place(found, group, name)] = _ratio(
+                        max(line.values()), min(line.values())
+                    )
         if not spans:
             return Verdict(None, UNDECIDED)
         wide = [place for place, span in spans.items() if span > within]

@@ -81,9 +81,10 @@ def load(
 ) -> Data:
     """The first rows and quasi-identifiers of a table.
 
-    ``name`` is "census", "census uniform", "census zipf 0.7" (drawn sensitive values), "coil",
-    "adult" (NH10: all columns in the order of the file) or "adult 8" (FAST07). ``values`` merges
-    the sensitive values of the census into fewer, by runs of codes (FAST07 §6.2).
+    ``name`` is "census", "census uniform", "census zipf 0.7" (drawn sensitive values), "census
+    numbers" (all columns as numbers), "coil", "adult" (NH10: all columns in the order of the file)
+    or "adult 8" (FAST07). ``values`` merges the sensitive values of the census into fewer, by runs
+    of codes (FAST07 §6.2).
     """
     kind, *drawn = name.split()
     match kind:
@@ -97,7 +98,9 @@ def load(
         case "adult":
             table = _parquet(path_of("adult_train.parquet")).slice(0, rows)
             names = table.column_names[:columns]
-            return Data(table.select(names), mottle.Schema.of(quasi_identifying=names), tuple(names), None)
+            return Data(
+                table.select(names), mottle.Schema.of(quasi_identifying=names), tuple(names), None
+            )
         case _:
             raise ValueError(f"There is no data set '{name}'.")
 
@@ -124,6 +127,11 @@ def _census(
 ) -> Data:
     names = CENSUS[:columns]
     table = _codes(path_of("census_acs_codes.csv.gz")).slice(0, rows)
+    if drawn == ("numbers",):
+        schema = mottle.Schema.of(
+            quasi_identifying=names, sensitive=["occupation"], kinds={"occupation": "category"}
+        )
+        return Data(table.select([*names, "occupation"]), schema, tuple(names), "occupation")
     if drawn:
         theta = float(drawn[1]) if len(drawn) > 1 else 0.0
         table = with_sensitive_values(table, "occupation", OCCUPATIONS, drawn[0], theta, seed=1)

@@ -29,7 +29,7 @@ class Job:
         for name in ("rows", "records"):
             if name in settings:
                 settings[name] = min(settings[name], rows)
-        limits = {"seeds": 1, "queries": 30, "partition": rows // 4, "times": 2}
+        limits = {"seeds": 1, "queries": 30, "partition": rows // 4, "part": rows // 2, "times": 2}
         for name, most in limits.items():
             if name in settings:
                 settings[name] = min(settings[name], most)
@@ -108,7 +108,9 @@ class Figure:
     def name(self) -> str:
         """The figure as the page calls it."""
         short, _, rest = self.id.partition("-")
-        return f"{short}, experiment: {self.title}" if self.is_experiment else f"{short} Fig. {rest}"
+        return (
+            f"{short}, experiment: {self.title}" if self.is_experiment else f"{short} Fig. {rest}"
+        )
 
     @property
     def slug(self) -> str:

@@ -18,19 +18,21 @@ WORDS = {True: "holds", False: "does not hold", None: "not decided yet"}
 INTRODUCTION = """\
 # Reproduction of the papers' figures
 
-Made by `make reproduce`, that is `python -m benchmarks.reproduce`; do not edit. Every figure of the
-evaluations of FAST07, NH10, HET and SET12 ([the papers](papers.md)) is here: the paper's setting, what
-differs in ours, a chart in the paper's layout, the numbers, the paper's claims in our words, and
-whether they hold in our data. HKA15 has no figure. Only NH10 prints its numbers; they stand in brackets
-after ours, and as dashed lines in the charts. Where a claim does not hold, an experiment shows why; the
-experiments stand after the figures of their paper.
+Made by `make reproduce`, that is `python -m benchmarks.reproduce`; do not edit. Every figure of
+the evaluations of FAST07, NH10, HET and SET12 ([the papers](papers.md)) is here: the paper's
+setting, what differs in ours, a chart in the paper's layout, the numbers, the paper's claims in
+our words, and whether they hold in our data. HKA15 has no figure. Only NH10 prints its numbers;
+they stand in brackets after ours, and as dashed lines in the charts. Where a claim does not
+hold, an experiment shows why; the experiments stand after the figures of their paper.
 
-Loss is GCP. Seconds are those of arranging and drawing on this machine, not of its C++ or Java of then;
-only their growth and order can be compared. CENSUS is a substitute of 295,243 rows with the same
-attributes; the original has 500,000."""
+Loss is GCP. Seconds are those of arranging and drawing, on another machine and in another
+language than the paper's: only their growth and order can be compared. CENSUS is a substitute
+of 295,243 rows with the same attributes; the original has 500,000."""
 
 
-def write_page(figures: Sequence[Figure], store: Store, page: Path = PAGE, images: Path = IMAGES) -> None:
+def write_page(
+    figures: Sequence[Figure], store: Store, page: Path = PAGE, images: Path = IMAGES
+) -> None:
     """Write the page and the charts of all figures."""
     images.mkdir(parents=True, exist_ok=True)
     drawn = set()
@@ -143,9 +145,7 @@ def _numbers(found: Found, panel: Panel) -> str:
     xs += [x for g, s, x in figure.printed if g == panel.group and s in series and x not in xs]
     if all(isinstance(x, int | float) for x in xs):
         xs = sorted(set(xs), key=float)
-    rows = [
-        (_x(x), *(_cell(found, panel, name, x) for name in series)) for x in dict.fromkeys(xs)
-    ]
+    rows = [(_x(x), *(_cell(found, panel, name, x) for name in series)) for x in dict.fromkeys(xs)]
     heading = f"{panel.title}: {panel.y_title}" if panel.title else panel.y_title
     return f"{heading}.\n\n" + markdown_table((panel.x_title or figure.x_title, *series), rows)
 
@@ -177,7 +177,9 @@ def _notes(found: Found) -> list[str]:
             reasons.setdefault("not run yet", []).append(_place(point.group, point.series, point.x))
         elif outcome.numbers is None:
             reasons.setdefault(outcome.note, []).append(_place(point.group, point.series, point.x))
-    return [f"No number: {_listed(places)}: {reason.rstrip('.')}." for reason, places in reasons.items()]
+    return [
+        f"No number: {_listed(places)}: {reason.rstrip('.')}." for reason, places in reasons.items()
+    ]
 
 
 def _listed(places: Sequence[str]) -> str:

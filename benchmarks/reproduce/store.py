@@ -1,10 +1,10 @@
 """The kept points: one JSON file per figure, so that runs go on where they ended.
 
 A point is found by its job: the function that measures it, the function's revision and its
-settings. A job that changes is another job; a function that measures otherwise gets another revision
-in `REVISIONS`. Each point also carries a fingerprint of the sources that it was made with. It stays
-valid when these change, because most changes concern other things; the page says how many points
-are older than the sources, and ``--renew`` makes them anew.
+settings. A job that changes is another job; a function that measures otherwise gets another
+revision in `REVISIONS`. Each point also carries a fingerprint of the sources that it was made
+with. It stays valid when these change, because most changes concern other things; the page says
+how many points are older than the sources, and ``--renew`` makes them anew.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ KEPT = RESULTS / "reproduce"
 # Raised when a function of `work` measures something else than before.
 REVISIONS = {
     "generalize": 1,
+    "node_mondrian": 1,
+    "random_parts": 1,
+    "curve": 1,
     "largest_buckets": 1,
     "counts": 1,
     "cube": 1,

@@ -1,7 +1,7 @@
 """How a point is measured: one function per kind of measurement, found by name.
 
-Seconds are those of arranging and drawing, from codes on, with kernels compiled; the fastest of three
-runs where they are short. Means are over ``seeds`` secrets where a method is random.
+Seconds are those of arranging and drawing, from codes on, with kernels compiled; the fastest of
+three runs where they are short. Means are over ``seeds`` secrets where a method is random.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 from inspect import signature
 from typing import Any
@@ -22,10 +22,12 @@ from benchmarks._printed_walk import printed_walk
 from benchmarks.reproduce import data as datasets
 from benchmarks.reproduce.data import QUERY_SIZES, Data, item_sets, load
 from benchmarks.reproduce.figure import Numbers
+from benchmarks.reproduce.node_cuts import IntArray, node_cuts
 from mottle import BetaLikeness, KAnonymity, LDiversity, anonymize_sets, assignment, methods
 from mottle.assignment import assign
 from mottle.audit.sensitive.naive_bayes import naive_bayes_accuracy
 from mottle.encoding.cover import cover
+from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
 from mottle.evaluation.privbayes import epsilon_of, privbayes
@@ -37,6 +39,7 @@ from mottle.itemsets.gray import gray_order
 from mottle.loss.graph_measures import discernibility
 from mottle.loss.ncp import measure
 from mottle.methods.base import Arrangement, Method, MethodContext
+from mottle.methods.fast07.partitioning import arrange, boxed_groups
 from mottle.methods.het.dummy_records import add_dummies
 from mottle.methods.sets import base as set_methods
 from mottle.methods.sets.gray_ring import ring
@@ -48,6 +51,7 @@ from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, open_stream
 
 REPEATED = 1.0  # seconds below which a measurement of time is repeated twice
 PRIVBAYES = "PrivBayes"
+ORIGINALS = "originals"  # published as they are: what can be learned at all
 
 
 class NotAvailableError(Exception):
@@ -90,6 +94,42 @@ def guarantee_of(k: int | None, l: int | None, beta: float | None) -> Guarantee:
 # ------------------------------------------------------------------------- generalized tables
 
 
+def groups_loss(groups: Sequence[Sequence[int]], codes: Codes) -> dict[str, float]:
+    """Loss and discernibility of groups of records that are published alike."""
+    ends = np.cumsum([0, *(len(group) for group in groups)])
+    members = np.concatenate([np.asarray(group, np.int32) for group in groups])
+    graph = Graph.rings(members, ends, np.diff(ends).astype(np.int32))
+    return {
+        "loss": measure(cover(graph, codes), codes).gcp,
+        "discernibility": float(discernibility(graph)),
+        "partition": float(graph.sizes.mean()),
+    }
+
+
+def node_mondrian(
+    data: str,
+    rows: int,
+    *,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741 - the papers' name
+    columns: int | None = None,
+) -> Numbers:
+    """Mondrian that cuts a taxonomy only where all children of a node have enough records."""
+    source = load(data, rows, columns=columns, taxonomies=True)
+    codes = encode(source.table, source.schema, Representation.RANGE)
+    values = None
+    if l is not None:
+        (sensitive,) = encode_sensitive(source.table, source.schema)
+        values = sensitive.codes
+
+    def is_allowed(part: IntArray) -> bool:
+        if values is None:
+            return len(part) >= (k or 0)
+        return len(part) > 0 and int(np.bincount(values[part]).max()) * (l or 1) <= len(part)
+
+    return groups_loss(node_cuts(codes, is_allowed), codes)
+
+
 def generalize(
     data: str,
     rows: int,
@@ -117,7 +157,9 @@ def generalize(
     source = load(data, rows, columns=columns, taxonomies=taxonomies, values=values)
     guarantee = guarantee_of(k, l, beta)
     runs = [
-        _arranged(source, guarantee, chosen, given, Representation(representation), draw, effort, seed)
+        _arranged(
+            source, guarantee, chosen, given, Representation(representation), draw, effort, seed
+        )
         for seed in range(1, seeds + 1)
     ]
     return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
@@ -176,6 +218,51 @@ def _least_seconds(run: Callable[[], object]) -> float:
     return min(seconds)
 
 
+def random_parts(data: str, rows: int, method: str, l: int, part: int) -> Numbers:  # noqa: E741
+    """Mean loss of a method run on random parts of a table, one after the other.
+
+    The rows of the tables here are in random order, so that consecutive rows are a random part.
+    Loss is relative to the values of the whole table.
+    """
+    chosen, source = method_of(method, {}), load(data, rows)
+    codes = encode(source.table, source.schema, Representation.RANGE)
+    losses, sizes = [], []
+    for first in range(0, rows, part):
+        table = source.table.slice(first, part)
+        demand = LDiversity(l).demand(table.num_rows, encode_sensitive(table, source.schema))
+        own = replace(codes, matrix=codes.matrix[first : first + part])
+        graph = chosen.arrange(own, demand, _context({}, seconds=0, seed=1)).graph
+        losses.append(measure(cover(graph, own), own).gcp)
+        sizes.append(table.num_rows)
+    return {"loss": float(np.average(losses, weights=sizes))}
+
+
+def curve(
+    data: str, rows: int, columns: int, k: int, *, categories: str, last_first: bool, bits: int
+) -> Numbers:
+    """Loss of HS with other places of values on the Hilbert grid.
+
+    Categories lie in the order of their names ("alphabetical") or of their frequency; the first
+    coordinate is the last column, or the first one.
+    """
+    source = load(data, rows, columns=columns)
+    codes = encode(source.table, source.schema, Representation.SET)
+    points = []
+    placed = encode(source.table, source.schema, Representation.RANGE)
+    for domain, column in zip(placed.domains, placed.matrix.T, strict=True):
+        if domain.positions.size:
+            places = np.asarray(domain.positions, np.float64)
+        else:
+            counts = np.bincount(column, minlength=domain.size)
+            by_frequency = np.argsort(np.argsort(-counts, kind="stable"))
+            by_name = np.argsort(np.argsort([str(v) for v in domain.values.to_pylist()]))
+            places = (by_name if categories == "alphabetical" else by_frequency).astype(float)
+        points.append(((places - places.min()) / np.ptp(places))[column])
+    order = hilbert(np.stack(points[::-1] if last_first else points).T, bits)
+    graph = arrange(order, boxed_groups(codes, order, k)).graph
+    return {"loss": measure(cover(graph, codes), codes).gcp}
+
+
 def largest_buckets(data: str, rows: int, columns: int, l: int) -> Numbers:  # noqa: E741
     """Loss of groups that take the next record along the Hilbert curve from the ℓ largest buckets.
 
@@ -196,10 +283,7 @@ def largest_buckets(data: str, rows: int, columns: int, l: int) -> Numbers:  # n
         for record in waiting[value]:
             lacking = (g for g in reversed(groups) if all(values.codes[r] != value for r in g))
             next(lacking).append(int(record))
-    ends = np.cumsum([0, *(len(group) for group in groups)])
-    members = np.concatenate([np.array(group, np.int32) for group in groups])
-    graph = Graph.rings(members, ends, np.diff(ends).astype(np.int32))
-    return {"loss": measure(cover(graph, codes), codes).gcp}
+    return groups_loss(groups, codes)
 
 
 # ---------------------------------------------------------------------- queries, cubes, attacks
@@ -207,10 +291,18 @@ def largest_buckets(data: str, rows: int, columns: int, l: int) -> Numbers:  # n
 
 @lru_cache(maxsize=8)
 def _published(
-    data: str, rows: int, method: str, guarantee: Guarantee, taxonomies: bool, columns: int | None, seed: int
+    data: str,
+    rows: int,
+    method: str,
+    guarantee: Guarantee,
+    taxonomies: bool,
+    columns: int | None,
+    seed: int,
 ) -> mottle.Release | pa.Table:
-    """A release, or PrivBayes' table with ε = ln(1 + β)."""
+    """A release, PrivBayes' table with ε = ln(1 + β), or the originals."""
     source = load(data, rows, taxonomies=taxonomies, columns=columns)
+    if method == ORIGINALS:
+        return source.table
     if method == PRIVBAYES:
         assert isinstance(guarantee, BetaLikeness)
         names = [*source.columns, source.sensitive]
@@ -242,8 +334,8 @@ def _queries(
 
 
 @lru_cache(maxsize=4)
-def _truth(data: str, rows: int, taxonomies: bool = False, columns: int | None = None) -> Queries:
-    return Queries.of(load(data, rows, taxonomies=taxonomies, columns=columns).table)
+def _truth(data: str, rows: int) -> Queries:
+    return Queries.of(load(data, rows).table)
 
 
 FITS = {"error": "uniform", "error, fitted": "fitted"}  # the papers' assumption, and our default
@@ -302,10 +394,9 @@ def cube(
     """KL divergence of one level of the OLAP cube (FAST07 §6.3)."""
     source = load(data, rows, columns=columns, taxonomies=taxonomies)
     assert source.sensitive is not None
-    truth = _truth(data, rows, taxonomies, columns)
     return {
         name: cube_divergence(
-            truth,
+            source.table,
             _queries(data, rows, method, LDiversity(l), taxonomies, columns, 1, fit),
             source.columns,
             source.sensitive,
@@ -386,9 +477,7 @@ def sets(
     return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
 
 
-def walk(
-    data: str, records: int, walk: str, k: int, *, times: int = 1, seeds: int = 5
-) -> Numbers:
+def walk(data: str, records: int, walk: str, k: int, *, times: int = 1, seeds: int = 5) -> Numbers:
     """Processor seconds and steps of one walk on one ring over the Gray order.
 
     "closed" and "backtracking" are mottle's own, up to the assignment that was drawn;
@@ -436,7 +525,19 @@ def _walk_of(name: str) -> Callable[[Graph, Secret, int], int | None]:
 
 Work = Callable[..., Numbers]
 WORK: dict[str, Work] = {
-    each.__name__: each for each in (generalize, largest_buckets, counts, cube, bayes, sets, walk)
+    each.__name__: each
+    for each in (
+        generalize,
+        node_mondrian,
+        random_parts,
+        curve,
+        largest_buckets,
+        counts,
+        cube,
+        bayes,
+        sets,
+        walk,
+    )
 }
 
 
@@ -444,4 +545,3 @@ def check_jobs(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     """Check that every job names a function and arguments that it has."""
     for name, settings in jobs:
         signature(WORK[name]).bind(**settings)
-

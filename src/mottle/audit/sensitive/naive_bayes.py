@@ -1,8 +1,8 @@
 """HET's naïve Bayes attack in its own set-up: all records teach, and all people are guessed.
 
 `mottle.audit.adversaries.learning` plays the same attack with halves of the records, so that it can
-tell what people's own records reveal. Here it is as the paper plays it (§6, Figure 11), also against
-synthetic data: a synthetic value counts for every value within a normalized distance δ of it.
+tell what people's own records reveal. Here it is as the paper plays it (§6, Figure 11), also
+against synthetic data: a synthetic value counts for every value within a normalized distance δ.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ def _codes(values: pa.ChunkedArray, kinds: pa.Array) -> Int64Array:
     return np.asarray(places.to_numpy(), np.int64)
 
 
-def _neighbourhood(
-    original: pa.Table, synthetic: pa.Table, name: str, delta: float
-) -> CodedColumn:
+def _neighbourhood(original: pa.Table, synthetic: pa.Table, name: str, delta: float) -> CodedColumn:
     """Originals and, around every synthetic value, the interval of those within the distance."""
     values = original.column(name)
     kinds = pc.unique(values.combine_chunks())
