@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._shared import ROOT, markdown_table
 from benchmarks.reproduce.charts import svg_of
 from benchmarks.reproduce.figure import Figure, Found, Panel, Verdict, X
-from benchmarks.reproduce.store import Store, fingerprint
+from benchmarks.reproduce.store import Store, fingerprint, key_of
 
 PAGE = ROOT / "docs" / "reproduction.md"
 IMAGES = ROOT / "docs" / "images" / "reproduction"
@@ -51,19 +52,19 @@ def write_page(
 def page_of(figures: Sequence[Figure], store: Store) -> str:
     """The page as Markdown."""
     found = {figure.id: store.found(figure) for figure in figures}
-    sections = [INTRODUCTION, _overview(figures, found)]
+    sections = [INTRODUCTION, _overview(figures, store, found)]
     for paper in PAPERS:
         own = [figure for figure in figures if figure.id.startswith(f"{paper}-")]
         sections.append(f"## {paper}")
-        sections += [_section(found[f.id]) for f in own if not f.is_experiment]
+        sections += [_section(found[f.id], figures) for f in own if not f.is_experiment]
         experiments = [figure for figure in own if figure.is_experiment]
         if experiments:
             sections.append(f"## {paper}: experiments")
-            sections += [_section(found[figure.id]) for figure in experiments]
+            sections += [_section(found[figure.id], figures) for figure in experiments]
     return "\n\n".join(sections) + "\n"
 
 
-def _overview(figures: Sequence[Figure], found: dict[str, Found]) -> str:
+def _overview(figures: Sequence[Figure], store: Store, found: dict[str, Found]) -> str:
     rows = []
     for figure in figures:
         verdicts = [claim.decide(found[figure.id]).holds for claim in figure.claims]
@@ -78,7 +79,12 @@ def _overview(figures: Sequence[Figure], found: dict[str, Found]) -> str:
         )
     header = ("figure", "what", "points", "claims that hold", "that do not", "undecided")
     return "\n\n".join(
-        ["## Overview", "Points: measured of all.", markdown_table(header, rows), _age(found)]
+        [
+            "## Overview",
+            "Points: measured of all.",
+            markdown_table(header, rows),
+            _age(figures, store),
+        ]
     )
 
 
@@ -89,8 +95,9 @@ def _progress(found: Found) -> str:
     return "not run yet" if not known else f"{known} of {len(found.figure.points)}"
 
 
-def _age(found: dict[str, Found]) -> str:
-    outcomes = [outcome for each in found.values() for outcome in each.outcomes.values()]
+def _age(figures: Sequence[Figure], store: Store) -> str:
+    jobs = {key_of(point.job): point.job for figure in figures for point in figure.points}
+    outcomes = [outcome for job in jobs.values() if (outcome := store.outcome(job)) is not None]
     older = sum(outcome.code != fingerprint() for outcome in outcomes)
     if not outcomes:
         return "No point has been run yet."
@@ -108,13 +115,24 @@ def anchor(figure: Figure) -> str:
     return kept.replace(" ", "-")
 
 
-def _section(found: Found) -> str:
+def _linked(text: str, figures: Sequence[Figure]) -> str:
+    """Names of figures in a text as links to their sections."""
+    for figure in figures:
+        shown = f"experiment: {figure.title}" if figure.is_experiment else figure.name
+        text = re.sub(rf"\b{figure.id}\b(?!-)", f"[{shown}](#{anchor(figure)})", text)
+    return text
+
+
+def _section(found: Found, figures: Sequence[Figure]) -> str:
     figure = found.figure
     parts = [f"### {figure.name}"]
     if figure.is_experiment:
         parts.append(f"*Question.* {figure.explains} *Setting.* {figure.ours}")
     else:
-        parts.append(f"{figure.title}. *In the paper:* {figure.paper} *Here:* {figure.ours}")
+        parts.append(
+            f"{figure.title}. *In the paper:* {figure.paper} *Here:*"
+            f" {_linked(figure.ours, figures)}"
+        )
     if not found.outcomes:
         parts.append("Not run yet.")
     else:
@@ -122,13 +140,16 @@ def _section(found: Found) -> str:
             parts.append(f"![{figure.name}](images/reproduction/{figure.slug}.svg)")
         parts += [_numbers(found, panel) for panel in figure.panels]
         parts += _notes(found)
-    claims = [_claim(found, claim.says, claim.decide(found), claim.why) for claim in figure.claims]
+    claims = [
+        _claim(claim.says, claim.decide(found), _linked(claim.why, figures))
+        for claim in figure.claims
+    ]
     if claims:
         parts.append("\n".join(claims))
     return "\n\n".join(part for part in parts if part)
 
 
-def _claim(found: Found, says: str, verdict: Verdict, why: str) -> str:
+def _claim(says: str, verdict: Verdict, why: str) -> str:
     text = f"- {says} **{WORDS[verdict.holds].capitalize()}**"
     if verdict.holds is not None or verdict.measured != "not run yet":
         text += f" ({verdict.measured})"
