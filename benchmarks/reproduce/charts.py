@@ -60,7 +60,7 @@ def _panel(found: Found, panel: Panel) -> alt.LayerChart | None:
         scale=alt.Scale(type="log" if panel.log_x else "linear", zero=False)
         if numeric
         else alt.Undefined,
-        axis=alt.Axis(tickCount=6, format="~s" if _is_large(values) else "~g")
+        axis=alt.Axis(tickCount=6, format=_format(values, "x"))
         if numeric
         else alt.Axis(labelAngle=-30),
     )
@@ -68,7 +68,7 @@ def _panel(found: Found, panel: Panel) -> alt.LayerChart | None:
         "y:Q",
         title=panel.y_title,
         scale=alt.Scale(type="log" if panel.log_y else "linear"),
-        axis=alt.Axis(tickCount=5, format="~g"),
+        axis=alt.Axis(tickCount=5, format=_format(values, "y")),
     )
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(series)}
     colour = alt.Color(
@@ -109,5 +109,6 @@ def _values(found: Found, panel: Panel) -> list[dict[str, Any]]:
     return values
 
 
-def _is_large(values: list[dict[str, Any]]) -> bool:
-    return max(abs(value["x"]) for value in values) >= 10_000
+def _format(values: list[dict[str, Any]], axis: str) -> str:
+    """Large numbers with a letter for thousands or millions, others as they are."""
+    return "~s" if max(abs(value[axis]) for value in values) >= 10_000 else ".6~r"
