@@ -1,7 +1,7 @@
 """How claims are decided: small predicates on the points of a figure.
 
 Each returns a function of what was found. A claim is undecided as long as a point that it speaks of
-has not been run; a point that cannot be measured (a method that refuses) is left out and counted.
+has not been run; a point that cannot be measured, because a method refuses, is left out.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ def as_printed(
             if ours is None:
                 return Verdict(None, found.note(series, x, group) or UNDECIDED)
             ratios[_place(found, group, x)] = _ratio(ours, numbers[measure])
+        if not ratios:
+            return Verdict(None, UNDECIDED)
         outside = [place for place, ratio in ratios.items() if not least <= ratio <= most]
         return Verdict(not outside, _spread(ratios, "ours / the paper's", outside))
 

@@ -214,6 +214,7 @@ def test_claims_are_decided_by_the_points() -> None:
     assert grows(("NH",), falling=True)(found_of(figure, NH=0.1)).holds is False
     assert as_printed("NH", most=1.06)(found_of(figure, NH=0.1)).holds is True
     assert as_printed("NH", most=1.06)(found_of(figure, NH=0.11)).holds is False
+    assert as_printed("HS")(found_of(figure, HS=0.1, NH=0.1)).holds is None
 
 
 def test_the_page_is_made_of_kept_points(tmp_path) -> None:
