@@ -1,7 +1,7 @@
-"""Accuracy of queries: HET's Figures 8 to 10 and FAST07's Figure 20 on our data, speed, learning.
+"""Accuracy of queries by the defaults and under the papers' uniform assumption, speed, learning.
 
-Usage: python benchmarks/queries.py [bounds|likeness|diversity|matches|cube|speed|learning]; all of
-them without an argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
+Usage: python benchmarks/queries.py [bounds|likeness|diversity|matches|speed|learning]; all of them
+without an argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
 of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
 columns of HET. Every release is queried in two ways: as by default (values weighted by what the
 release says), and under the papers' uniform assumption. Errors are median relative errors of random
@@ -27,7 +27,7 @@ from _shared import markdown_table, report, require_data
 import mottle
 from mottle import BetaLikeness, KAnonymity, LDiversity, Release, Schema
 from mottle.evaluation.learning import Training, learn
-from mottle.evaluation.workloads import cube_divergence, prefix_counts, query_error, random_counts
+from mottle.evaluation.workloads import prefix_counts, query_error, random_counts
 from mottle.guarantees.base import Guarantee
 from mottle.queries.engine import Queries
 
@@ -37,7 +37,6 @@ COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type
 ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass")
 ROWS = 10_000
 QUERIES = 600
-CUBE_ROWS = 100_000
 WEIGHTED = " × 5"
 FOR_BETA = ("buckets", "buckets × 5", "burel", "mondrian")
 FOR_K = ("freeform", "freeform × 5", "nh", "hilbert", "mondrian")
@@ -369,42 +368,6 @@ def _error_by_matches(
     return float(np.median(errors))
 
 
-def cube() -> None:
-    """FAST07 Figure 20: KL divergence of the cube, over ℓ (or k) and level."""
-    table = census(CUBE_ROWS)
-    truth = Queries.of(table)
-    synthetic = Queries.of(privbayes(table, [*CENSUS, "occupation"], epsilon_of(3), seed=1))
-    sections = [
-        f"{CUBE_ROWS:,} rows. Mean KL divergence over all group-bys of the level with the sensitive"
-        " value (0 is best). PrivBayes, at ε = ln 4, leaves cells empty that have records; each"
-        " of these counts as half a record, in its favour.",
-    ]
-    for title, methods, guarantees in (
-        ("ℓ-diversity", FOR_L, [LDiversity(bound) for bound in (5, 2, 10)]),
-        ("k-anonymity", FOR_K, [KAnonymity(bound) for bound in (10,)]),
-    ):
-        found: dict[str, dict[str, dict[str, float]]] = {}
-        for number, guarantee in enumerate(guarantees):
-            short = guarantee.describe()["short"]
-            releases = {
-                method: released(table, CENSUS, "occupation", guarantee, method)
-                for method in methods
-            }
-            for level in (2, 1, 3) if number == 0 else (2,):
-                for fit in FITS.values():
-                    errors = {
-                        name: cube_divergence(truth, release, CENSUS, "occupation", level, fit=fit)
-                        for name, release in releases.items()
-                    }
-                    errors["PrivBayes"] = cube_divergence(
-                        truth, synthetic, CENSUS, "occupation", level, floor=0.5
-                    )
-                    found.setdefault(f"{short}, level {level}", {})[fit] = errors
-                    print(short, level, fit, errors, flush=True)
-        sections += [f"## {title}", *by_both(found)]
-    report("queries-cube", "The OLAP cube of FAST07", sections, "queries.py cube")
-
-
 # ------------------------------------------------------------------------- bounds, speed, learning
 
 
@@ -525,9 +488,7 @@ def learning() -> None:
     report("queries-learning", "Learning from releases", sections, "queries.py learning")
 
 
-PARTS = {
-    part.__name__: part for part in (bounds, likeness, diversity, matches, cube, speed, learning)
-}
+PARTS = {part.__name__: part for part in (bounds, likeness, diversity, matches, speed, learning)}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-"""HET's Figures 2 to 7 on our data, the leak of the papers' randomization, other tools on ADULT.
+"""The leak of the papers' randomization, other tools on ADULT, buckets on CENSUS and over n.
 
-Usage: python benchmarks/sensitive.py [leak|adult|census|diversity|sizes|likeness|scale]; all of
-them without an argument; each writes benchmarks/results/sensitive-<part>.md. Seconds are from codes
-to a checked release, with kernels compiled. "buckets" is not refined; "buckets t/2" is refined
-until its total time is half of het-hungarian's time t on the same rows in the same run.
+Usage: python benchmarks/sensitive.py [leak|adult|census|scale]; all of them without an argument;
+each writes benchmarks/results/sensitive-<part>.md. Seconds are from codes to a checked release,
+with kernels compiled. HET's figures are run by ``python -m benchmarks.reproduce HET``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -36,11 +35,8 @@ ADULT = ("age", "sex", "race", "marital-status", "education", "native-country", 
 CENSUS = ("age", "gender", "education", "marital_status", "race", "workclass", "country")
 COIL = ("num_houses", "avg_household_size", "avg_age_class", "customer_main_type")
 HEADLINE = (("anonypy Mondrian", {3: 0.0207, 5: 0.0355}), ("ARX local", {3: 0.0337, 5: 0.0507}))
-MATCHING = ("het-greedy", "het-sortgreedy", "het-hungarian")
-HALF = "buckets t/2"
 NO_BOUND = ", no bound"
-FOR_L = ("nh", "hilbert", "mondrian", "anatomy", *MATCHING, "buckets")
-FOR_BETA = ("burel", "mondrian", *MATCHING, "buckets")
+FOR_L = ("nh", "hilbert", "mondrian", "buckets")
 
 Run = tuple[float, float, dict[str, Any]]
 
@@ -57,7 +53,6 @@ def run(
     guarantee: Guarantee,
     name: str,
     seed: int = 1,
-    options: Mapping[str, object] | None = None,
 ) -> Run:
     """Loss and seconds of a method, with kernels compiled beforehand, and its certificate.
 
@@ -68,9 +63,7 @@ def run(
     method, _, seconds = name.partition(" ")
     effort = float(seconds.split()[0]) if seconds else 0
     schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
-    release = mottle.anonymize(
-        table, schema, guarantee, method=method, options=options, effort=effort, seed=seed
-    )
+    release = mottle.anonymize(table, schema, guarantee, method=method, effort=effort, seed=seed)
     certificate = release.certificate
     assert certificate.checks[3].passed
     return certificate.gcp, seconds_of_anonymizing(certificate), certificate
@@ -78,7 +71,7 @@ def run(
 
 def warm_up() -> None:
     table = table_of("census_acs").slice(0, 1500)
-    for guarantee, names in ((LDiversity(3), FOR_L), (BetaLikeness(3), FOR_BETA)):
+    for guarantee, names in ((LDiversity(3), FOR_L), (BetaLikeness(3), ("buckets",))):
         for name in names:
             run(table, CENSUS, "occupation", guarantee, name)
         run(table, CENSUS, "occupation", guarantee, "buckets 0.2 s")
@@ -88,30 +81,6 @@ def shown(found: Run | None) -> str:
     return "–" if found is None else f"{found[0]:.4f} ({found[1]:.1f} s)"
 
 
-def side_by_side(
-    cases: Sequence[tuple[str, pa.Table, Sequence[str], str, Guarantee]],
-    names: Sequence[str],
-    seeds: Sequence[int] = (1,),
-) -> tuple[str, list[dict[str, Run]]]:
-    """A table with a row per case and a column per method: means over seeds."""
-    found = []
-    for _, *case in cases:
-        several: dict[str, list[Run]] = {n: [] for n in (*names, HALF)}
-        for seed in seeds:
-            for n in names:
-                several[n].append(run(*case, n, seed))
-            left = several["het-hungarian"][-1][1] / 2 - several["buckets"][-1][1]
-            refined = f"buckets {left:.2f} s"
-            several[HALF].append(run(*case, refined, seed) if left > 0 else several["buckets"][-1])
-        found.append({n: _mean(runs) for n, runs in several.items()})
-        print({n: shown(r) for n, r in found[-1].items()}, flush=True)
-    rows = [
-        [case[0], *[shown(runs[n]) for n in (*names, HALF)]]
-        for case, runs in zip(cases, found, strict=True)
-    ]
-    return markdown_table(["", *names, HALF], rows), found
-
-
 def _mean(runs: Sequence[Run]) -> Run:
     gcps, seconds, certificates = zip(*runs, strict=True)
     return float(np.mean(gcps)), float(np.mean(seconds)), certificates[0]
@@ -119,169 +88,6 @@ def _mean(runs: Sequence[Run]) -> Run:
 
 def verdict(claim: str, met: bool, figures: str) -> str:
     return f"- {claim}: **{'yes' if met else 'no'}** ({figures})"
-
-
-def against_hungarian(cases: Sequence[Any], found: Sequence[dict[str, Run]]) -> str:
-    loss = [runs[HALF][0] / runs["het-hungarian"][0] for runs in found]
-    time = [runs["het-hungarian"][1] / runs[HALF][1] for runs in found]
-    names = [case[0] for case in cases]
-    above = [f"{name} {ratio:.3f}" for name, ratio in zip(names, loss, strict=True) if ratio > 1]
-    plain = [runs["buckets"][0] / runs["het-hungarian"][0] for runs in found]
-    plain_time = [runs["het-hungarian"][1] / runs["buckets"][1] for runs in found]
-    return "\n".join(
-        [
-            verdict(
-                "buckets, in half of het-hungarian's time, has at most its GCP in all cases",
-                not above,
-                f"{'; '.join(above) or f'highest ratio {max(loss):.3f}'}; without"
-                f" refinement {max(plain):.3f}",
-            ),
-            verdict(
-                "without refinement at least twice as fast in all cases",
-                min(plain_time) >= 2,
-                f"at least {min(plain_time):.1f} times, median {np.median(plain_time):.1f};"
-                f" with refinement for the rest of half the time at least {min(time):.1f} times",
-            ),
-        ]
-    )
-
-
-def diversity() -> None:
-    """HET Figures 2 to 5: over ℓ, d and θ."""
-    warm_up()
-    census = table_of("census_acs").slice(0, 10_000)
-    uniform = with_sensitive_values(census, "occupation", 50, "uniform", seed=1)
-    zipf = with_sensitive_values(census, "occupation", 50, "zipf", theta=0.5, seed=1)
-    by_l = [
-        *[
-            (f"CENSUS ℓ = {bound}", census, CENSUS, "occupation", LDiversity(bound))
-            for bound in (2, 3, 5, 7, 10)
-        ],
-        *[
-            (f"salary ℓ = {bound}", census, CENSUS, "salary_class", LDiversity(bound))
-            for bound in (5, 10)
-        ],
-        *[
-            (f"Uniform ℓ = {bound}", uniform, CENSUS, "occupation", LDiversity(bound))
-            for bound in (5, 10)
-        ],
-        *[
-            (f"Zipf 0.5 ℓ = {bound}", zipf, CENSUS, "occupation", LDiversity(bound))
-            for bound in (5, 10)
-        ],
-    ]
-    table, found = side_by_side(by_l, FOR_L)
-    by_d = [(f"d = {d}", census, CENSUS[:d], "occupation", LDiversity(10)) for d in (3, 5, 7)]
-    others = [
-        (
-            f"θ = {theta}",
-            with_sensitive_values(census, "occupation", 50, "zipf", theta=theta, seed=1),
-            CENSUS,
-            "occupation",
-            LDiversity(5),
-        )
-        for theta in (0.5, 0.7, 0.9)
-    ]
-    coil = table_of("coil2000_5attr")
-    largest = _largest_l(coil.column("customer_subtype"))
-    coils = [
-        (f"COIL ℓ = {bound}", coil, COIL, "customer_subtype", LDiversity(bound))
-        for bound in range(2, largest + 1)
-    ]
-    table_d, found_d = side_by_side(by_d, FOR_L)
-    table_theta, found_theta = side_by_side(others, FOR_L)
-    table_coil, found_coil = side_by_side(coils, FOR_L)
-    cases, everything = [*by_l, *by_d, *others, *coils], found + found_d + found_theta + found_coil
-    placed = sum(runs["buckets"][2]["rows"] for runs in everything)
-    report(
-        "sensitive-diversity",
-        "ℓ-diversity, 10,000 rows of the CENSUS substitute: GCP and seconds",
-        [
-            "## Over ℓ (HET Figure 2)",
-            table,
-            "## Over d, ℓ = 10 (Figure 3)",
-            table_d,
-            "## Over the skew θ of the sensitive values, ℓ = 5 (Figure 4c)",
-            table_theta,
-            "## COIL 2000, 9,822 rows",
-            table_coil,
-            "## Verdicts",
-            against_hungarian(cases, everything),
-            f"- nothing suppressed, no dummies published: {placed:,} rows read and published.",
-        ],
-        "sensitive.py diversity",
-    )
-
-
-def sizes() -> None:
-    """HET Figures 4 and 5: over the number of rows and the size of partitions."""
-    warm_up()
-    census = table_of("census_acs")
-    by_n = [
-        (f"{n:,} rows", census.slice(0, n), CENSUS, "occupation", LDiversity(5))
-        for n in (2_500, 5_000, 10_000)
-    ]
-    table, found = side_by_side(by_n, FOR_L)
-    (option,) = methods.get("het-hungarian-partitioned").options
-    names = [f"{name}-partitioned" for name in MATCHING]
-    rows = []
-    for size in (250, 500, 1_000, 2_000, 4_000):
-        runs = [run(*by_n[-1][1:], name, options={option.name: size}) for name in names]
-        rows.append([f"{size:,}", *[shown(each) for each in runs]])
-        print(rows[-1], flush=True)
-    rows.append(["whole table", *[shown(found[-1][name]) for name in MATCHING]])
-    report(
-        "sensitive-sizes",
-        "ℓ = 5 over the number of rows and the size of partitions: GCP and seconds",
-        [
-            "## Over n",
-            table,
-            f"## Over the size of partitions, 10,000 rows (default {option.default})",
-            markdown_table(["partition", *names], rows),
-            f"buckets on the same rows: {shown(found[-1]['buckets'])}, refined"
-            f" {shown(found[-1][HALF])}. Partitions that have to satisfy the caps depend on"
-            " quasi-identifiers and values jointly; buckets does not.",
-            "## Verdicts",
-            against_hungarian(by_n, found),
-        ],
-        "sensitive.py sizes",
-    )
-
-
-def _largest_l(values: pa.ChunkedArray) -> int:
-    return int(len(values) // max(count["counts"].as_py() for count in values.value_counts()))
-
-
-def likeness() -> None:
-    """HET Figures 6 and 7."""
-    warm_up()
-    census = table_of("census_acs").slice(0, 10_000)
-    zipf = with_sensitive_values(census, "occupation", 50, "zipf", theta=0.5, seed=1)
-    cases = [
-        *[
-            (f"salary β = {b}", census, CENSUS, "salary_class", BetaLikeness(b))
-            for b in (1, 2, 3, 5)
-        ],
-        *[
-            (f"occupation β = {b}", census, CENSUS, "occupation", BetaLikeness(b))
-            for b in (1, 3, 5)
-        ],
-        *[(f"Zipf 0.5 β = {b}", zipf, CENSUS, "occupation", BetaLikeness(b)) for b in (1, 3)],
-        ("salary β = 3 enhanced", census, CENSUS, "salary_class", BetaLikeness(3, enhanced=True)),
-    ]
-    table, found = side_by_side(cases, FOR_BETA, seeds=(1, 2, 3))
-    report(
-        "sensitive-likeness",
-        "β-likeness, 10,000 rows of the CENSUS substitute: GCP and seconds",
-        [
-            "Means over three seeds: at β = 1 the random order matters as much as the method.",
-            "## Over β (HET Figures 6 and 7)",
-            table,
-            "## Verdicts",
-            against_hungarian(cases, found),
-        ],
-        "sensitive.py likeness",
-    )
 
 
 def adult() -> None:
@@ -609,9 +415,6 @@ PARTS = {
     "leak": leak,
     "adult": adult,
     "census": census,
-    "diversity": diversity,
-    "sizes": sizes,
-    "likeness": likeness,
     "scale": scale,
 }
 

@@ -1,15 +1,15 @@
-"""SET12's Figures 6 and 7, freeform and buckets compared with its methods, and large inputs.
+"""Sets: freeform and buckets compared with SET12's methods, tours, and large inputs.
 
-    python benchmarks/sets.py errors|diversity|walks|tours|scale …
+    python benchmarks/sets.py errors|diversity|tours|scale …
 
 Without an argument, all parts are run. Every part writes its table to
-benchmarks/results/sets-PART.md and ends with its targets, met or not.
+benchmarks/results/sets-PART.md and ends with its targets, met or not. SET12's own figures are run
+by ``python -m benchmarks.reproduce SET12``.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,20 +21,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _printed_walk import printed_walk
 from _shared import markdown_table, report, require_data
 
 from mottle import GuaranteeError, KAnonymity, LDiversity, SetRelease, anonymize_sets
-from mottle.assignment import WALKS, assign
 from mottle.evaluation.set_release import compare_sets
 from mottle.io.read_sets import read_transactions
 from mottle.itemsets.data import ItemSets, Sets
 from mottle.itemsets.gray import gray_order
 from mottle.itemsets.hamming import hamming, steps
-from mottle.methods.sets.gray_ring import ring
 from mottle.orderings._breakpoints import segments
 from mottle.orderings._tsp import shorten
-from mottle.utils.csprng import STREAM_WORDS, Purpose, Secret, below, open_stream
 
 # |In| and |Ex|, SET12 §5.2.
 QUERY_SIZES = {"chess": (3, 4), "pumsb_first4334": (1, 5), "retail": (1, 5)}
@@ -235,128 +231,7 @@ def diversity() -> None:
     )
 
 
-# ------------------------------------------------------------------ Figure 7: walks, and tours
-
-
-def seconds_of_draw(order: np.ndarray, k: int, walk: str, draws: int = 9) -> float:
-    """Mean processor time of a draw: one ring is one block, and a block is drawn on one core."""
-    graph = ring(order, k)
-    taken = []
-    for seed in range(draws):
-        began = time.thread_time()
-        assign(graph, Secret.draw(seed), walk)
-        taken.append(time.thread_time() - began)
-    return statistics.mean(taken)
-
-
-def seconds_of_printed(order: np.ndarray, k: int, draws: int = 5) -> float:
-    """Mean processor time of NH10's Figure 7 as printed, for all k assignments."""
-    graph = ring(order, k)
-    taken = []
-    for seed in range(draws):
-        began = time.thread_time()
-        printed_walk(graph, Secret.draw(seed).words, k)
-        taken.append(time.thread_time() - began)
-    return statistics.mean(taken)
-
-
-def seconds_of_all(order: np.ndarray, k: int, walk: str, draws: int = 5) -> float:
-    """As `seconds_of_draw`, with secrets for which the last of the k assignments is true."""
-    graph = ring(order, k)
-    taken, seed = [], 0
-    while len(taken) < draws:
-        if drawn(seed, k) == k - 1:
-            began = time.thread_time()
-            assign(graph, Secret.draw(seed), walk)
-            taken.append(time.thread_time() - began)
-        seed += 1
-    return statistics.mean(taken)
-
-
-def drawn(seed: int, k: int) -> int:
-    """Which of the k assignments is the true one: the first number of the block's stream."""
-    stream = np.empty(STREAM_WORDS, np.uint32)
-    open_stream(stream, Secret.draw(seed).words, int(Purpose.WALK), 0)
-    return int(below(stream, k))
-
-
-def perturbed(data: ItemSets, times: int) -> ItemSets:
-    """Duplicates in which 2 % of the items are replaced by random ones."""
-    random = np.random.default_rng(SEED)
-    held_by = np.repeat(np.arange(data.records), data.sizes)
-    keys = []
-    for copy in range(times):
-        items = data.items.astype(np.int64)
-        if copy:
-            changed = random.random(len(items)) < 0.02
-            items = np.where(changed, random.integers(0, data.universe, len(items)), items)
-        keys.append(np.unique((held_by + copy * data.records) * data.universe + items))
-    records, items = np.divmod(np.concatenate(keys), data.universe)
-    sizes = np.bincount(records, minlength=times * data.records)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return ItemSets(data.names, starts, items.astype(np.int32))
-
-
-def walks() -> None:
-    for walk in WALKS:
-        seconds_of_draw(np.arange(20), 3, walk)  # compile
-    pumsb, chess = gray_order(read("pumsb_first4334").sets()), read("chess")
-    cases = [("pumsb", pumsb, k) for k in (4, 8, 16, 32, 64)]
-    cases += [
-        (f"{times}× chess", gray_order(perturbed(chess, times).sets()), 16)
-        for times in (1, 2, 4, 8, 16)
-    ]
-    printed_walk(ring(np.arange(20), 3), Secret.draw(1).words, 3)  # compile
-    rows = []
-    for name, order, k in cases:
-        closed, improved = (seconds_of_draw(order, k, walk) for walk in ("closed", "backtracking"))
-        whole, printed = seconds_of_all(order, k, "closed"), seconds_of_printed(order, k)
-        ratios = improved / closed, printed / whole
-        rows.append(
-            (
-                name,
-                f"{len(order):,}",
-                k,
-                f"{1000 * closed:.1f}",
-                f"{1000 * improved:.1f}",
-                f"{ratios[0]:.2f}",
-                f"{1000 * whole:.1f}",
-                f"{1000 * printed:.1f}",
-                f"{ratios[1]:.2f}",
-            )
-        )
-        print(*rows[-1], flush=True)
-    report(
-        "sets-walks",
-        "Sets: closed walk against backtracking (SET12 Figure 7 a, b)",
-        [
-            "Mean milliseconds of processor time on one ring. *One*: up to the true assignment,"
-            " for which half of the assignments are extracted on average, with NH10's own"
-            " improvements of backtracking. *All*: all k assignments, with backtracking as printed"
-            " in NH10's Figure 7.",
-            markdown_table(
-                (
-                    "data",
-                    "records",
-                    "k",
-                    "one: closed",
-                    "backtracking",
-                    "ratio",
-                    "all: closed",
-                    "backtracking",
-                    "ratio",
-                ),
-                rows,
-            ),
-            verdict(
-                "closed walk about ten times faster at the largest size",
-                max(ratios) >= 7,
-                f"{ratios[0]:.1f} and {ratios[1]:.1f} times; in compiled code with marks in arrays,"
-                " a step back costs no more than a step forward",
-            ),
-        ],
-        "sets.py walks",
-    )
+# ----------------------------------------------------------------------------------------- tours
 
 
 def mean_distance(sets: Sets, order: np.ndarray, places: int) -> float:
@@ -505,7 +380,6 @@ def scale() -> None:
 PARTS = {
     "errors": errors,
     "diversity": diversity,
-    "walks": walks,
     "tours": tours,
     "scale": scale,
 }

@@ -24,7 +24,7 @@ MOST_FLAT_MODULES = 12
 LAZY_LOADING = {"utils/lazy.py", "utils/registry.py", "utils/optional.py"}
 
 # Folders of tests that mirror no package: they cut across all of them.
-ACROSS_PACKAGES = {"docs", "papers", "engines", "databases", "fuzz", "support"}
+ACROSS_PACKAGES = {"benchmarks", "docs", "papers", "engines", "databases", "fuzz", "support"}
 
 # A verb says what a module does, so that siblings may share it; a noun says what it is a part of.
 VERBS = {"read", "write"}

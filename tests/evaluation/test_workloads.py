@@ -120,6 +120,14 @@ def test_a_cube_of_two_tables_and_of_the_originals_themselves(
     assert cube_divergence(people, people, COLUMNS, "diagnosis", 3) == pytest.approx(0.0)
 
 
+def test_a_cube_of_a_table_has_levels_of_any_number_of_cells(people: pa.Table) -> None:
+    prepared = cube_divergence(Queries.of(people), people, COLUMNS, "diagnosis", 2)
+    assert cube_divergence(people, people, COLUMNS, "diagnosis", 2) == pytest.approx(prepared)
+    rows = 3_000  # 81 billion cells, of which at most 3,000 have records
+    wide = pa.table({name: np.arange(rows) for name in ("a", "b")} | {"s": np.arange(rows)})
+    assert cube_divergence(wide, wide, ["a", "b"], "s", 2) == pytest.approx(0.0)
+
+
 def test_an_empty_cell_diverges_without_end_unless_it_is_filled() -> None:
     original = pa.table({"x": [1, 2], "s": ["a", "a"]})
     synthetic = pa.table({"x": [1, 1], "s": ["a", "a"]})

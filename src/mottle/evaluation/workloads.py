@@ -307,27 +307,38 @@ def cube_divergence(
     UsageError
         The cube has no such level.
     """
-    true, estimated = as_queries(original), as_queries(release, fit)
+    estimated = as_queries(release, fit)
     if not 1 <= level <= len(columns):
         raise UsageError(f"A cube over {len(columns)} columns has no level {level}.")
     return float(
         np.mean(
             [
-                _divergence(true, estimated, [*names, sensitive], floor)
+                _divergence(original, estimated, [*names, sensitive], floor)
                 for names in combinations(columns, level)
             ]
         )
     )
 
 
-def _divergence(true: Queries, estimated: Queries, names: list[str], floor: float) -> float:
+def _divergence(
+    original: pa.Table | Queries, estimated: Queries, names: list[str], floor: float
+) -> float:
     """The divergence of the estimated cells of one group-by."""
-    cells = true.group_by(names)
-    counts = cells.column("expected").to_numpy()
-    guesses = np.maximum(expected_counts(estimated, cells.select(names)), floor)
+    cells, counts = _cells(original, names)
+    guesses = np.maximum(expected_counts(estimated, cells), floor)
+    records = counts.sum()
     with np.errstate(divide="ignore"):
-        logs = np.log(counts * estimated.records) - np.log(guesses * true.records)
-    return float((counts * logs).sum() / true.records)
+        logs = np.log(counts * estimated.records) - np.log(guesses * records)
+    return float((counts * logs).sum() / records)
+
+
+def _cells(original: pa.Table | Queries, names: list[str]) -> tuple[pa.Table, Float64Array]:
+    """The cells of a group-by that have records, and how many; a table has any number of cells."""
+    if isinstance(original, Queries):
+        found = original.group_by(names)
+        return found.select(names), found.column("expected").to_numpy()
+    found = original.group_by(names).aggregate([([], "count_all")])
+    return found.select(names), found.column("count_all").to_numpy().astype(np.float64)
 
 
 def as_queries(source: ReleaseData | pa.Table | Queries, fit: str = "fitted") -> Queries:

@@ -1,0 +1,1 @@
+"""Benchmarks: a script per subject, and the package `benchmarks.reproduce` for the papers."""
