@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.domain import Codes, Domain
+from mottle.errors import SchemaError
 from mottle.kinds.base import Kind, check_quasi_identifier
 from mottle.kinds.codes import codes_of_distinct
 from mottle.schema.model import Column, Representation, Role, Schema
@@ -83,8 +84,13 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
         column.kind.check_type(data_type, column.name)
         return column.kind
     kind = Kind.of_type(data_type)
-    if not kind.form.has_items:
+    if not kind.is_natural_for(data_type):
         check_quasi_identifier(data_type, column.name)
+    if column.coarsening is not None:
+        try:
+            kind.check_coarsening(column.coarsening)
+        except ValueError as error:
+            raise SchemaError(f"Column '{column.name}': {error}.") from None
     return kind
 
 

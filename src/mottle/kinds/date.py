@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mottle.kinds._arrow import arrow, pa
 from mottle.kinds.base import Kind, check_holds, register
+from mottle.kinds.coarsening import CALENDAR
 from mottle.kinds.codes import is_date, plain_values, without_dictionary
 from mottle.kinds.forms.base import Form
 
@@ -14,8 +15,10 @@ class Date(Kind):
 
     name = "date"
     form = Form.RANGE
-    usage = "date"
+    usage = 'date (granularity = "month", top, bottom)'
     is_measured = True
+    coarsened_by = ("granularity", "bottom", "top")
+    granularities = CALENDAR
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Columns of days or points in time."""

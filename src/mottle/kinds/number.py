@@ -23,8 +23,9 @@ class Number(Kind):
 
     name = "number"
     form = Form.RANGE
-    usage = "number"
+    usage = "number (snap = 5, top = 90, bottom = 10, breaks = [18, 65])"
     is_measured = True
+    coarsened_by = ("snap", "breaks", "bottom", "top")
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Columns of numbers."""

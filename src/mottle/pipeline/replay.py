@@ -292,6 +292,9 @@ def _column_of(facts: ColumnFacts, published: PublishedColumn | None) -> Column:
         for name in ("order", "hierarchy", "separator")
         if name in published.kind.options
     }
+    if published.coarsening is not None:
+        options |= published.kind.schema_options(published)
+        del options["kind"]
     return Column(
         name=facts.name,
         role=Role.QUASI_IDENTIFYING,

@@ -23,6 +23,7 @@ from mottle.queries.aggregates import Summands
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
 from mottle.queries.estimate import Estimate, Estimates
 from mottle.queries.fitting.degrees import guess_degrees, split_cells_by_degree
@@ -63,6 +64,8 @@ class Queries:
         The sensitive values, if they are published in a table of their own (Anatomy).
     unavailable : mapping of str to UsageError
         Columns that cannot be queried, and the error that says what the release lacks for it.
+    tails : mapping of str to Tails
+        Columns with open ends, and these.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Queries:
     codes: Int32Array
     two_tables: TwoTables | None = None
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
+    tails: Mapping[str, Tails] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -130,6 +134,7 @@ class Queries:
             codes=codes,
             two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
             unavailable=unavailable,
+            tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
         )
 
     @property
@@ -179,7 +184,28 @@ class Queries:
         """
         for name in where if isinstance(where, Mapping) else ():
             self.check_column(name)
-        return parse_where(where, self.columns)
+        conditions = parse_where(where, self.columns)
+        for name, wanted in conditions.items():
+            self.check_tails(name, wanted)
+        return conditions
+
+    def check_tails(self, name: str, conditions: Conditions) -> None:
+        """Raise if conditions distinguish values that a release does not tell apart.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column.
+        conditions : tuple of Condition
+            Conditions on its values.
+
+        Raises
+        ------
+        UsageError
+            If the column has an open end, such as 90+, and a condition lies beyond it.
+        """
+        if name in self.tails:
+            self.tails[name].check(conditions)
 
     def column(self, name: str) -> CellDistribution:
         """Return the cells of a column.

@@ -182,6 +182,7 @@ class ColumnFacts(_Facts):
     kind: str | None = None
     form: str | None = None
     separator: str | None = None
+    coarsening: Mapping[str, Any] | None = None  # the rule by which values were made coarser
     weight: float | None = None
     type: str | None = None
 
