@@ -57,10 +57,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Propose a role and a kind for every column and write a commented mottle.toml to edit.",
     ),
     "methods": ("Methods", "List the methods: what each gives, its paper and its cost."),
-    "lint-hierarchy": (
-        "LintHierarchy",
-        "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
+    "hierarchy": (
+        "Hierarchy",
+        "Build a hierarchy FILE (new), draw it (show), edit it as text, lint it or convert it.",
     ),
+    "lint-hierarchy": ("LintHierarchy", "The old name of 'hierarchy lint'."),
     "clean": (
         "Clean",
         "Show and remove what killed runs have left: intermediate rows and secrets.",

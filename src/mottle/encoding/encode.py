@@ -84,7 +84,7 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
         column.kind.check_type(data_type, column.name)
         return column.kind
     kind = Kind.of_type(data_type)
-    if not kind.is_natural_for(data_type):
+    if not kind.form.has_items:
         check_quasi_identifier(data_type, column.name)
     if column.coarsening is not None:
         try:

@@ -76,7 +76,7 @@ class Kind(Registered, metaclass=KindFamily):
     >>> Kind.NUMBER is Kind("number"), Kind.NUMBER == "number", Kind.NUMBER.form
     (True, True, <Form.RANGE: 'range'>)
     >>> [str(kind) for kind in Kind]
-    ['category', 'date', 'hierarchy', 'number', 'ordered', 'prefix', 'set']
+    ['category', 'date', 'duration', 'hierarchy', 'number', 'ordered', 'prefix', 'set', 'time']
     """
 
     registry: ClassVar[Registry[Kind]] = Registry("kind", "mottle.kinds")
@@ -658,12 +658,12 @@ def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
             _FLATTEN,
         )
-    check_plain(data_type, name)
+    check_plain(data_type, name, durations=True)
 
 
-def check_plain(data_type: pa.DataType, name: str) -> None:
-    """Raise `SchemaError` unless values are numbers, days, text or truth values."""
-    if not arrow.is_plain(data_type) or pa.types.is_duration(data_type):
+def check_plain(data_type: pa.DataType, name: str, *, durations: bool = False) -> None:
+    """Raise `SchemaError` unless values are numbers, days, text, truth values or ``durations``."""
+    if not arrow.is_plain(data_type) or (pa.types.is_duration(data_type) and not durations):
         raise SchemaError(
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
             "Turn them into numbers or text, or give the column another role.",

@@ -15,7 +15,7 @@ class Date(Kind):
 
     name = "date"
     form = Form.RANGE
-    usage = 'date (granularity = "month", top, bottom)'
+    usage = "date"
     is_measured = True
     coarsened_by = ("granularity", "bottom", "top")
     granularities = CALENDAR

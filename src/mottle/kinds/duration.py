@@ -24,7 +24,7 @@ class Duration(Kind):
 
     name = "duration"
     form = Form.RANGE
-    usage = 'duration (granularity = "hour", snap = 12, top = 48)'
+    usage = "duration"
     is_measured = True
     coarsened_by = ("snap", "breaks", "bottom", "top", "granularity")
     granularities = SPANS

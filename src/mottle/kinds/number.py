@@ -23,7 +23,7 @@ class Number(Kind):
 
     name = "number"
     form = Form.RANGE
-    usage = "number (snap = 5, top = 90, bottom = 10, breaks = [18, 65])"
+    usage = "number"
     is_measured = True
     coarsened_by = ("snap", "breaks", "bottom", "top")
 

@@ -27,7 +27,7 @@ class Time(Kind):
 
     name = "time"
     form = Form.RANGE
-    usage = 'time (granularity = "hour")'
+    usage = "time"
     has_order = True
     coarsened_by = ("granularity",)
     granularities = CLOCK
