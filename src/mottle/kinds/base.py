@@ -351,7 +351,7 @@ class Kind(Registered, metaclass=KindFamily):
         bins = Bins(*(ends.filter(pa.array(begins)) for ends in every))
         number = np.append(np.cumsum(begins) - 1, -1).astype(np.int32)
         codes = number[codes]
-        middles, halves = rule.positions(known, bins, column.name, self.heights)
+        middles, halves = rule.positions(bins, column.name, self.heights)
         missing = -1
         if (codes < 0).any():
             missing = len(bins.lower)

@@ -190,16 +190,15 @@ class Coarsening:
         return values
 
     def positions(
-        self, known: pa.Array, bins: Bins, name: str, heights: Callable[[pa.Array], Float64Array]
+        self, bins: Bins, name: str, heights: Callable[[pa.Array], Float64Array]
     ) -> tuple[Float64Array, Float64Array]:
-        """Return where bins lie between the lowest value (0) and the highest (1).
+        """Return where bins lie between the lowest end (0) and the highest (1).
 
-        A tail is as wide as the values in it.
+        How far a tail reaches is not published and must not show in a release. So it is as wide as
+        the mean step from one bin to the next.
 
         Parameters
         ----------
-        known : pyarrow.Array
-            The distinct values in ascending order.
         bins : Bins
             The distinct bins in ascending order.
         name : str
@@ -214,17 +213,16 @@ class Coarsening:
         half : Float64Array
             Half the width of every bin.
         """
-        ends = np.empty(2 * len(bins.lower), np.int64)
-        ends[0::2] = np.arange(len(bins.lower))
-        ends[1::2] = np.arange(len(bins.lower)) + len(bins.lower)
-        ascending = pa.concat_arrays([bins.lower, bins.upper]).take(pa.array(ends))
-        lowest, highest = self.tail_values(known.type, name)
-        parts = [ascending]
-        if lowest is not None and known[0].as_py() < bins.lower[0].as_py():
-            parts = [known[:1], ascending[1:]]
-        if highest is not None and known[-1].as_py() > bins.upper[-1].as_py():
-            parts = [*parts[:-1], parts[-1][:-1], known[-1:]]
-        above = heights(pa.concat_arrays(parts))
+        count = len(bins.lower)
+        ascending = np.arange(2 * count).reshape(2, count).T.ravel()
+        ends = pa.concat_arrays([bins.lower, bins.upper]).take(pa.array(ascending))
+        above = heights(ends).astype(np.float64)
+        step = above[-1] / max(count - 1, 1) or 1.0
+        lowest, highest = self.tail_values(ends.type, name)
+        if highest is not None and bins.upper[-1].equals(highest):
+            above[-1] += step
+        if lowest is not None and bins.lower[0].equals(lowest):
+            above[1:] += step
         above = above / (above[-1] or 1.0)
         return (above[0::2] + above[1::2]) / 2, (above[1::2] - above[0::2]) / 2
 
