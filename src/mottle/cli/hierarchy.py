@@ -54,6 +54,7 @@ def _new(command: Command) -> None:
         f"Wrote {command.file}: {len(hierarchy.leaves):,} values, {depth} levels.",
         markup=False,
         highlight=False,
+        soft_wrap=True,
     )
     looked = f"the values of column '{command.column}'"
     if command.by in _OF_COUNTS:
@@ -67,8 +68,11 @@ def _new(command: Command) -> None:
         " quasi-identifiers, or public.",
         markup=False,
         highlight=False,
+        soft_wrap=True,
     )
-    out.print(f"Use it with --hierarchy {command.column}={command.file}", markup=False)
+    out.print(
+        f"Use it with --hierarchy {command.column}={command.file}", markup=False, soft_wrap=True
+    )
 
 
 def _built(
@@ -169,7 +173,7 @@ def _show(command: Command) -> None:
 
     root = Tree(_node_text(hierarchy, hierarchy.root, True))
     drawn(root, hierarchy.root)
-    out.print(root, highlight=False)
+    out.print(root, highlight=False, soft_wrap=True)
 
 
 def _node_text(hierarchy: Hierarchy, node: int, is_inner: bool) -> str:
@@ -188,6 +192,7 @@ def _edit(command: Command) -> None:
         err.print(
             "Save this text, edit it, and apply it with 'mottle hierarchy edit FILE --with TEXT'.",
             highlight=False,
+            soft_wrap=True,
         )
         return
     rows = outline.read(
@@ -201,6 +206,7 @@ def _edit(command: Command) -> None:
         f"Wrote {command.file}: {len(after.leaves):,} values, {new:,} new and {gone:,} removed.",
         markup=False,
         highlight=False,
+        soft_wrap=True,
     )
 
 
@@ -210,7 +216,7 @@ def _convert(command: Command) -> None:
     if command.output.exists() and not command.overwrite:
         raise StorageError(f"{command.output} exists.", "Give another name, or --overwrite.")
     Hierarchy.read(command.file).write(command.output, layout=command.layout)
-    out.print(f"Wrote {command.output}.", markup=False, highlight=False)
+    out.print(f"Wrote {command.output}.", markup=False, highlight=False, soft_wrap=True)
 
 
 # -------------------------------------------------------------------------------------------- lint
@@ -235,7 +241,12 @@ def lint(
     else:
         for found in findings:
             label = "" if found.label is None else f" Label: {found.label!r}"
-            out.print(f"{found.severity}: {found.message}{label}", markup=False, highlight=False)
+            out.print(
+                f"{found.severity}: {found.message}{label}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
         out.print(f"{len(errors)} errors, {len(findings) - len(errors)} warnings in {file}.")
     if errors:
         raise typer.Exit(DataError.exit_code)
