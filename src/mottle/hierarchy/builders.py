@@ -84,10 +84,10 @@ def from_intervals(
     Examples
     --------
     >>> from_intervals([23, 27, 41], widths=[5, 20]).rows()
-    [('23', '20..24', '20..39', '*'), ('27', '25..29', '20..39', '*'), ('41', '40..44', '40..59', '*')]
+    [('23', '20-24', '20-39', '*'), ('27', '25-29', '20-39', '*'), ('41', '40-44', '40-59', '*')]
     >>> [row[1] for row in from_intervals([7, 18, 70], breaks=[18, 65]).rows()]
-    ['..17', '18..64', '65+']
-    """  # noqa: E501
+    ['<18', '18-64', '65+']
+    """
     if (widths is None) == (breaks is None):
         raise UsageError("Intervals need either widths or breaks.", "Give one of the two.")
     numbers = _numbers(values)
@@ -135,7 +135,7 @@ def from_quantiles(
     Examples
     --------
     >>> from_quantiles([1, 2, 3, 4, 5, 6, 7, 90], groups=4).rows()[:3]
-    [('1', '1..2', '1..4', '*'), ('2', '1..2', '1..4', '*'), ('3', '3..4', '1..4', '*')]
+    [('1', '1-2', '1-4', '*'), ('2', '1-2', '1-4', '*'), ('3', '3-4', '1-4', '*')]
     """
     if groups < 2 or merged < 2:
         raise UsageError("Quantiles need at least 2 groups, and 2 groups to merge.")
@@ -512,8 +512,13 @@ def _shown(number: Fraction) -> str:
 def _interval(low: Fraction, high: Fraction, whole: bool) -> str:
     """From a number to below another one."""
     if whole and low.denominator == high.denominator == 1:
-        return _shown(low) if high == low + 1 else f"{_shown(low)}..{_shown(high - 1)}"
-    return f"{_shown(low)}..<{_shown(high)}"
+        return _shown(low) if high == low + 1 else _joined(_shown(low), _shown(high - 1))
+    return _joined(_shown(low), f"<{_shown(high)}")
+
+
+def _joined(low: str, high: str) -> str:
+    """The label of an interval, without dots, which text cells would have to escape."""
+    return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
 def _multiple(number: Fraction, step: Fraction, whole: bool) -> str:
@@ -523,8 +528,7 @@ def _multiple(number: Fraction, step: Fraction, whole: bool) -> str:
 
 def _between(number: Fraction, ends: list[Fraction], whole: bool) -> str:
     if number < ends[0]:
-        exact = whole and ends[0].denominator == 1
-        return f"..{_shown(ends[0] - 1)}" if exact else f"..<{_shown(ends[0])}"
+        return f"<{_shown(ends[0])}"
     if number >= ends[-1]:
         return f"{_shown(ends[-1])}+"
     place = max(place for place, end in enumerate(ends) if end <= number)
@@ -563,12 +567,12 @@ def _of_levels(texts: Sequence[str], levels: Sequence[Sequence[str]]) -> Hierarc
 
 
 def _named_by_ends(texts: Sequence[str], group: NDArray[np.int64]) -> list[str]:
-    """Groups of ascending values as ``first..last``."""
+    """Groups of ascending values by the first and the last."""
     ends: dict[int, list[str]] = {}
     for text, number in zip(texts, group.tolist(), strict=True):
         ends.setdefault(number, [text, text])[1] = text
     return [
-        low if low == high else f"{low}..{high}"
+        low if low == high else _joined(low, high)
         for low, high in (ends[number] for number in group.tolist())
     ]
 
