@@ -86,8 +86,8 @@ def _built(
                 breaks=_numbers("--breaks", command.breaks),
             )
         case "quantiles":
-            groups = _wholes("--groups", command.groups) or [8]
-            return builders.from_quantiles(values, groups=groups[0])
+            parts = _wholes("--groups", command.groups) or [8]
+            return builders.from_quantiles(values, groups=parts[0])
         case "dates":
             units = builders.DATE_UNITS if command.units is None else as_names([command.units])
             return builders.from_dates(values, units=units)

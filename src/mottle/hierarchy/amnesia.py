@@ -78,8 +78,8 @@ class Amnesia(HierarchyFormat):
                 if row[level] != row[level - 1]:
                     children[level].setdefault(row[level], {})[row[level - 1]] = None
         lines = [_DISTINCT, "name hierarchy", "type string", f"height {depth}", ""]
-        for level in children:
-            lines += [f"{parent}{_HAS}{' '.join(below)}" for parent, below in level.items()]
+        for nodes in children:
+            lines += [f"{parent}{_HAS}{' '.join(below)}" for parent, below in nodes.items()]
         return "\n".join(lines) + "\n"
 
 

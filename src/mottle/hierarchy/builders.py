@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
@@ -94,16 +94,16 @@ def from_intervals(
     whole = all(number.denominator == 1 for number in numbers.values())
     if breaks is not None:
         ends = _ascending(breaks, "breaks")
-        return _built(numbers, [lambda number: _between(number, ends, whole)])
+        labels = [_between(number, ends, whole) for number in numbers.values()]
+        return _of_levels(list(numbers), [labels])
     steps = _ascending(widths or (), "widths")
     if steps[0] <= 0 or any(wide % narrow for narrow, wide in pairwise(steps)):
         raise UsageError(
             "The widths are not multiples of each other, so intervals would overlap.",
             "Write for instance 5,10,20.",
         )
-    return _built(
-        numbers, [lambda number, step=step: _multiple(number, step, whole) for step in steps]
-    )
+    levels = [[_multiple(number, step, whole) for number in numbers.values()] for step in steps]
+    return _of_levels(list(numbers), levels)
 
 
 def from_quantiles(
@@ -343,7 +343,7 @@ def from_cooccurrence(
     levels = []
     for size in sizes:
         cluster = clustering.fcluster(merges, size, criterion="maxclust")[order]
-        levels.append(_named_by_members(ordered, cluster, counts, known))
+        levels.append(_named_by_members(ordered, cluster.tolist(), counts, known))
     return _of_levels(ordered, levels)
 
 
@@ -548,13 +548,6 @@ def _unit(day: date, unit: str) -> str:
 # ------------------------------------------------------------------------------------ rows of trees
 
 
-def _built(
-    numbers: Mapping[str, Fraction], label_of: Sequence[Callable[[Fraction], str]]
-) -> Hierarchy:
-    texts = list(numbers)
-    return _of_levels(texts, [[label(numbers[text]) for text in texts] for label in label_of])
-
-
 def _of_levels(texts: Sequence[str], levels: Sequence[Sequence[str]]) -> Hierarchy:
     """The tree of values and of the labels of their levels, from narrow to wide."""
     if not texts:
@@ -598,7 +591,7 @@ def _profiles(code: NDArray[np.int64], other: list[Any], values: int) -> NDArray
     if all(isinstance(cell, int | float) for cell in numbers) and len(set(numbers)) > _FEW:
         cuts = np.unique(np.quantile(np.array(numbers, float), np.arange(1, _NUMBER_BINS) / 10))
         cells = [
-            -1 if _is_missing(cell) else int(np.searchsorted(cuts, cell, side="right"))
+            "" if _is_missing(cell) else f"{np.searchsorted(cuts, cell, side='right')}"
             for cell in other
         ]
     else:
@@ -611,13 +604,13 @@ def _profiles(code: NDArray[np.int64], other: list[Any], values: int) -> NDArray
 
 def _named_by_members(
     ordered: Sequence[str],
-    cluster: NDArray[np.int64],
+    cluster: Sequence[int],
     counts: Mapping[str, int],
     taken: Iterable[str],
 ) -> list[str]:
     """Groups by their most frequent values; a group of one value by the value."""
     members: dict[int, list[str]] = {}
-    for text, number in zip(ordered, cluster.tolist(), strict=True):
+    for text, number in zip(ordered, cluster, strict=True):
         members.setdefault(number, []).append(text)
     used = set(taken)
     names: dict[int, str] = {}
@@ -633,4 +626,4 @@ def _named_by_members(
             name += " …"
         used.add(name)
         names[number] = name
-    return [names[number] for number in cluster.tolist()]
+    return [names[number] for number in cluster]

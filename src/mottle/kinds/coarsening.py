@@ -231,7 +231,9 @@ class Coarsening:
         if self.snap is not None:
             return line.steps(numbers, self.snap)
         if self.breaks is not None:
-            breaks = np.array([line.number(value) for value in self.breaks], line.dtype)
+            breaks: NDArray[Any] = np.array(
+                [line.number(value) for value in self.breaks], line.dtype
+            )
             before = np.searchsorted(breaks, numbers, side="right")
             inside = (before > 0) & (before < len(breaks))
             lower = np.where(inside, breaks[np.maximum(before - 1, 0)], numbers)
@@ -377,7 +379,7 @@ class _Decimals(_Line):
         unscaled = Fraction(str(option)) * Fraction(10) ** self.type.scale
         if unscaled.denominator != 1:
             raise self.unfit(option)
-        return unscaled.numerator
+        return int(unscaled)
 
 
 class _Floats(_Line):
