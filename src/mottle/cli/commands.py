@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, OptionGroup
+from mottle.cli._option_groups import COLUMNS, DATA, EFFORT, OUTPUT, OptionGroup
 from mottle.cli._over_time_options import EarlierOptions, OverTimeOptions
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
 from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
@@ -430,7 +430,6 @@ HIERARCHY_RULES = {  # by the name of a way to build a hierarchy: the options th
     "atc": (),
     "postcode": (),
 }
-_BUILDING = "Building"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -461,23 +460,23 @@ class Hierarchy(Command):
             metavar="RULE",
             help="new: intervals, quantiles, dates, prefixes, frequency, similarity, mapping; or"
             " ages, postcode, icd, isco, nuts, nace, naics, atc.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     widths: Annotated[
         str | None,
-        typer.Option(metavar="NUMBERS", help="intervals: 5,10,20.", rich_help_panel=_BUILDING),
+        typer.Option(metavar="NUMBERS", help="intervals: 5,10,20.", rich_help_panel=COLUMNS),
     ] = None
     breaks: Annotated[
         str | None,
-        typer.Option(metavar="NUMBERS", help="intervals: 18,30,65.", rich_help_panel=_BUILDING),
+        typer.Option(metavar="NUMBERS", help="intervals: 18,30,65.", rich_help_panel=COLUMNS),
     ] = None
     groups: Annotated[
         str | None,
         typer.Option(
             metavar="INTEGERS",
             help="quantiles: 8, merged in pairs; similarity: groups by level, 12,4.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     units: Annotated[
@@ -486,7 +485,7 @@ class Hierarchy(Command):
             metavar="WORDS",
             help="dates: of month,quarter,year,decade.",
             show_default="all",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     lengths: Annotated[
@@ -494,7 +493,7 @@ class Hierarchy(Command):
         typer.Option(
             metavar="INTEGERS",
             help="prefixes: characters kept by level, 3,2.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     least: Annotated[
@@ -502,7 +501,7 @@ class Hierarchy(Command):
         typer.Option(
             metavar="INTEGER",
             help="frequency: values that occur less often are pooled.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     qi: Annotated[
@@ -510,7 +509,7 @@ class Hierarchy(Command):
         typer.Option(
             metavar="NAMES",
             help="similarity: the quasi-identifiers with which values occur together.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     to: Annotated[
@@ -518,7 +517,7 @@ class Hierarchy(Command):
         typer.Option(
             metavar="NAMES",
             help="mapping: columns of groups, from narrow to wide.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     schema_file: Annotated[
@@ -526,7 +525,7 @@ class Hierarchy(Command):
         typer.Option(
             "--schema",
             help="mottle.toml; columns that it calls sensitive are refused.",
-            rich_help_panel=_BUILDING,
+            rich_help_panel=COLUMNS,
         ),
     ] = None
     changes: Annotated[
