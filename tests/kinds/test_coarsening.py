@@ -91,6 +91,36 @@ def test_bins_hold_their_values_and_do_not_overlap(drawn: tuple[pa.Array, Coarse
     ]
 
 
+@pytest.mark.parametrize("unit", CALENDAR)
+def test_the_first_and_the_last_days_have_bins_too(unit: str):
+    days = pa.array([dt.date.min, dt.date(9, 12, 31), dt.date.max])
+    bins = Coarsening(granularity=unit).bins(days, "c")
+    for day, low, high in zip(*(part.to_pylist() for part in (days, *bins)), strict=True):
+        assert low <= day <= high
+    assert lower_ends(days, {"granularity": unit}).equals(bins.lower)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"snap": "5"},
+        {"snap": 10**400},
+        {"snap": float("nan")},
+        {"breaks": 5},
+        {"breaks": [1, 10**400]},
+        {"breaks": [True]},
+        {"top": "9999-99-99"},
+        {"top": [1]},
+        {"colour": 1},
+        "snap",
+    ],
+)
+def test_descriptions_that_are_none_are_refused(facts: object):
+    with pytest.raises((TypeError, ValueError)):
+        Coarsening.of_facts(facts)
+
+
 @given(binned())
 def test_the_audit_finds_the_same_bins_on_its_own(drawn: tuple[pa.Array, Coarsening]):
     values, rule = drawn

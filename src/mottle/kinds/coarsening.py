@@ -14,7 +14,6 @@ below ``bottom`` as ``bottom``, and as text it is open (``90+``, ``..10``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -37,6 +36,10 @@ CLOCK = ("second", "minute", "hour")
 SPANS = ("second", "minute", "hour", "day")  # of durations
 _MONDAY = 3  # days from 1970-01-01, a Thursday, back to a Monday
 _FINEST = 2.0**53  # bins of floats are counted in floats
+_LARGEST = 1e300  # of an option
+_FIRST_DAY, _LAST_DAY = (
+    day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max)
+)
 
 
 class Bins(NamedTuple):
@@ -105,7 +108,7 @@ class Coarsening:
         """
         for name in ("snap", "bottom", "top"):
             value = getattr(self, name)
-            if isinstance(value, float) and not math.isfinite(value):
+            if not _is_finite(value):
                 raise ValueError(f"{name} must be a finite number")
             if None not in (value, dates) and name != "snap" and isinstance(value, date) != dates:
                 raise ValueError(f"{name} must be a {'date' if dates else 'number'}")
@@ -116,7 +119,7 @@ class Coarsening:
             if others:
                 raise ValueError(f"give breaks or {others[0]}, not both: breaks have open ends")
             ascending = all(low < high for low, high in pairwise(self.breaks))
-            if not self.breaks or not ascending or not all(map(math.isfinite, self.breaks)):
+            if not self.breaks or not ascending or not all(map(_is_finite, self.breaks)):
                 raise ValueError("the breaks must be numbers from lowest to highest")
         if self.bottom is not None and self.top is not None:
             if isinstance(self.bottom, date) != isinstance(self.top, date):
@@ -240,11 +243,19 @@ class Coarsening:
             following = breaks[np.minimum(before, len(breaks) - 1)]
             return lower, np.where(inside, line.before(following), numbers)
         if self.granularity is not None and line.has_calendar:
-            return calendar_bins(numbers, self.granularity)
+            first, last = calendar_bins(numbers, self.granularity)
+            # the decade of year 9 begins in year 0, which Python's dates do not have
+            first = np.where(numbers >= _FIRST_DAY, np.maximum(first, _FIRST_DAY), first)
+            return first, np.where(numbers <= _LAST_DAY, np.minimum(last, _LAST_DAY), last)
         return numbers, numbers
 
 
 OPTIONS = tuple(Coarsening.__dataclass_fields__)
+
+
+def _is_finite(value: Limit | None) -> bool:
+    """Whether an option is no number, or one that a float can hold; NaN is none."""
+    return value is None or isinstance(value, date) or abs(value) <= _LARGEST
 
 
 def as_limit(text: str) -> Limit | str:
