@@ -385,6 +385,14 @@ def test_what_a_tail_does_not_tell_is_not_answered(release: Release, wanted: obj
         release.count({"age": wanted})
 
 
+def test_averages_need_a_condition_that_leaves_tails_out(release: Release):
+    with pytest.raises(UsageError, match="'age' has open ends"):
+        release.average("age")
+    with pytest.raises(UsageError, match="'age' has open ends"):
+        release.average("age", {"age": (20, 90)})
+    assert 20 <= release.average("age", {"age": (20, 84)}).expected <= 84
+
+
 def test_groups_beyond_a_tail_are_refused(release: Release):
     with pytest.raises(UsageError, match="cannot be told apart"):
         release.group_by("age", breaks={"age": [50, 95]})

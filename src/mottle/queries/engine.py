@@ -494,6 +494,8 @@ class Queries:
     def _summands(self, column: str, where: Where | None) -> Summands:
         self.check_column(column)
         conditions = {column: _NOT_MISSING, **self.parse_where(where)}
+        if column in self.tails:
+            self.tails[column].check_bounded(conditions[column])
         if column in self.names:
             cells = self.column(column)
             moments = cells.moments(conditions.pop(column))

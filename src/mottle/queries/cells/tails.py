@@ -48,6 +48,25 @@ class Tails:
             "Ask for values within these limits, or leave out the end that lies beyond them.",
         )
 
+    def check_bounded(self, conditions: Conditions) -> None:
+        """Raise `UsageError` if values of a tail satisfy conditions: their sum has no bounds."""
+        below = self.bottom is not None and not any(
+            each.low is not None
+            and (self._exact(each.low), each.low_open) > (self._exact(self.bottom.as_py()), False)
+            for each in conditions
+        )
+        above = self.top is not None and not any(
+            each.high is not None
+            and (self._exact(each.high), not each.high_open) < (self._exact(self.top.as_py()), True)
+            for each in conditions
+        )
+        if below or above:
+            raise UsageError(
+                f"Column '{self.name}' has open ends, so sums and averages of it have no bounds.",
+                "Add a condition that leaves these out, such as a range within its limits; or"
+                " count.",
+            )
+
     def _splits(self, condition: Condition) -> bool:
         ends = [end for end in (condition.low, condition.high) if end is not None]
         named = [*ends, *(condition.values or ()), *condition.excluded]
