@@ -77,6 +77,7 @@ bench: $(DEVELOP) $(KERNELS)
 	for part in failures damage association decision; do \
 		$(BIN)/python benchmarks/promise.py $$part || exit 1; done
 	for part in again change drop; do $(BIN)/python benchmarks/over_time.py $$part || exit 1; done
+	for part in cells; do $(BIN)/python benchmarks/doors.py $$part || exit 1; done
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/inspect_tables.py
 	$(BIN)/python benchmarks/risk.py

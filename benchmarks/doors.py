@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable
 
 import _doors_arx
+import _doors_cells
 import _doors_files
 import _doors_messages
 
 PARTS: dict[str, Callable[[], None]] = {
     "files": _doors_files.main,
+    "cells": _doors_cells.main,
     "arx": _doors_arx.main,
     "messages": _doors_messages.main,
 }

@@ -1,14 +1,18 @@
-"""Python examples of the pages about reports, files and risks run as shown."""
+"""Examples of the pages about reports, files, risks and hierarchies run as shown."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from paths import DOCS
+from typer.testing import CliRunner
 
+from mottle import Hierarchy
+from mottle.cli.app import app
 from mottle.risk.report import COUNTS
 
 
@@ -40,3 +44,40 @@ def test_examples_of_the_page_about_risks_run() -> None:
 def test_the_page_about_risks_lists_every_figure_that_counts() -> None:
     page = (DOCS / "risk.md").read_text("utf-8")
     assert [name for name in COUNTS if f"`{name}`" not in page] == []
+
+
+def test_examples_of_the_page_about_hierarchies_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "hierarchies.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "hierarchies.md", "exec"), names)
+    assert Hierarchy.read("cities.txt") == names["cities"]
+    assert names["release"].num_rows == 500
+    (outline,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    Path("origin.txt").write_text(outline, encoding="utf-8")
+    assert Hierarchy.read("origin.txt").leaves == ("France", "Italy", "Antarctica")
+
+
+def test_commands_of_the_page_about_hierarchies_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jobs = [("nurse", "health", "services"), ("farmer", "land", "goods")]
+    rows = "".join(f"{30 + row},{','.join(jobs[row % 2])}\n" for row in range(30))
+    Path("people.csv").write_text("age,job,sector,industry\n" + rows)
+    page = (DOCS / "hierarchies.md").read_text("utf-8")
+    (commands,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    for line in commands.splitlines():
+        words = shlex.split(line, comments=True)
+        target = words[words.index(">") + 1] if ">" in words else None
+        words = words[1 : words.index(">")] if target else words[1:]
+        extra = ["--rest", "insensitive", "--seed", "1"] if words[0] == "anonymize" else []
+        result = CliRunner().invoke(app, [*words, *extra])
+        assert result.exit_code == 0, (line, result.output)
+        if target:
+            Path(target).write_text(result.stdout)
+    assert Path("released", "release.csv").exists()
+    assert Path("job.amnesia.txt").exists()

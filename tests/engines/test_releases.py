@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from pathlib import Path
 
@@ -69,6 +70,36 @@ def test_missing_values_codes_and_odd_names_are_published(engine, guarantee, met
     assert release.table.column_names == table.column_names
     report = mottle.audit_release(table, release, schema=schema)
     assert report.passed, report.failed
+
+
+def test_columns_made_coarser_are_published_in_bins(engine) -> None:
+    rows = 700
+    table = pa.table(
+        {
+            "age": [None if row % 90 == 0 else (row * 37) % 104 for row in range(rows)],
+            "born": [dt.date(1930, 1, 1) + dt.timedelta(days=row * 41) for row in range(rows)],
+            "size": [150 + (row * 7919) % 600 / 10 for row in range(rows)],
+            "diagnosis": [("flu", "none", "cold")[row % 3] for row in range(rows)],
+        }
+    )
+    schema = mottle.Schema.of(
+        quasi_identifying=["age", "born", "size"],
+        sensitive=["diagnosis"],
+        snaps={"age": 5, "size": 2.5},
+        tops={"age": 90},
+        granularities={"born": "month"},
+    )
+    release = engine.anonymize(table, schema, KAnonymity(5), method="nh", effort=0)
+    report = mottle.audit_release(table, release, schema=schema)
+    assert report.passed, report.failed
+    in_memory = mottle.anonymize(table, schema, KAnonymity(5), method="nh", effort=0)
+    assert [(column.totals, column.coarsening) for column in release.columns] == [
+        (column.totals, column.coarsening) for column in in_memory.columns
+    ]
+    known = [cell for cell in release.table["age"].to_pylist() if cell["lo"] is not None]
+    assert {cell["lo"] % 5 for cell in known} == {0}
+    assert {cell["hi"] for cell in known} <= {*range(4, 90, 5), 90}
+    assert release.gcp == pytest.approx(in_memory.gcp, rel=0.25)
 
 
 def test_a_seed_repeats_the_rows(engine, crowd) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mottle import DataError, Hierarchy, UsageError
+from mottle import DataError, Hierarchy
 
 FILE = """distinct
 name place
@@ -52,10 +52,3 @@ def test_what_cannot_be_used_is_refused(tmp_path, text, words):
 def test_a_leaf_called_distinct_in_arx_layout_stays_a_leaf(tmp_path):
     (tmp_path / "x.csv").write_text("distinct;*\nother;*\n")
     assert Hierarchy.read(tmp_path / "x.csv").leaves == ("distinct", "other")
-
-
-def test_amnesia_files_are_only_read(tmp_path):
-    sexes = Hierarchy.from_rows([("f", "*"), ("m", "*")])
-    with pytest.raises(UsageError, match="not written in the format 'amnesia'"):
-        sexes.write(tmp_path / "x.txt", layout="amnesia")
-    assert list(tmp_path.iterdir()) == []

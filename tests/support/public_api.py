@@ -30,6 +30,7 @@ PUBLIC = (
     "mottle.datasets",
     "mottle.errors",
     "mottle.evaluation",
+    "mottle.hierarchy",
     "mottle.methods",
     "mottle.queries",
     "mottle.risk",

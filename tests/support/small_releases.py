@@ -48,5 +48,7 @@ def check_readable(url: str, release: Release, table: str = "open") -> None:
         texts = shown.column(column.name)
         if column.form is None:
             continue
-        typed = from_text(texts.cast(pa.string()).combine_chunks(), column.form, column.value_type)
+        typed = from_text(
+            texts.cast(pa.string()).combine_chunks(), column.form, column.value_type, column.rule
+        )
         assert typed.to_pylist() == release.table.column(column.name).to_pylist(), column.name

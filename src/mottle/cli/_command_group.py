@@ -84,10 +84,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Methods",
         "List the methods: what each gives, its paper and its cost; with NAME, its options.",
     ),
-    "lint-hierarchy": (
-        "LintHierarchy",
-        "List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used.",
+    "hierarchy": (
+        "Hierarchy",
+        "Build a hierarchy FILE (new), draw it (show), edit it as text, lint it or convert it.",
     ),
+    "lint-hierarchy": ("LintHierarchy", "The old name of 'hierarchy lint'."),
     "clean": (
         "Clean",
         "Show and remove what killed runs have left: intermediate rows and secrets.",

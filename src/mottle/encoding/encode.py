@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.domain import Codes, Domain
+from mottle.errors import SchemaError
 from mottle.kinds.base import Kind, check_quasi_identifier
 from mottle.kinds.codes import codes_of_distinct
 from mottle.schema.model import Column, Representation, Role, Schema
@@ -85,6 +86,11 @@ def kind_of(data_type: pa.DataType, column: Column) -> Kind:
     kind = Kind.of_type(data_type)
     if not kind.form.has_items:
         check_quasi_identifier(data_type, column.name)
+    if column.coarsening is not None:
+        try:
+            kind.check_coarsening(column.coarsening)
+        except ValueError as error:
+            raise SchemaError(f"Column '{column.name}': {error}.") from None
     return kind
 
 

@@ -145,7 +145,17 @@ def _common_columns(first: ReleaseData, second: ReleaseData) -> list[PublishedCo
                 f"Column '{name}' has another type, kind, order or hierarchy in the other release.",
                 "Make both from the same table with the same schema.",
             )
+        if _tails(column) != _tails(other):
+            raise UsageError(
+                f"Column '{name}' has other open ends in the other release.",
+                "Make both with the same top, bottom and breaks.",
+            )
     return list(columns.values())
+
+
+def _tails(column: PublishedColumn) -> tuple[object, object]:
+    """The ends that stand for everything beyond them."""
+    return (None, None) if column.rule is None else column.rule.tails(column.value_type, "")
 
 
 def _row_around_original(release: ReleaseData) -> pa.Array:

@@ -6,7 +6,9 @@ has a line ``parent has child child …`` for every inner node, level by level f
 
 from __future__ import annotations
 
-from mottle.errors import DataError
+from collections.abc import Sequence
+
+from mottle.errors import DataError, UsageError
 from mottle.hierarchy.formats import FORMATS, HierarchyFormat
 from mottle.hierarchy.validation import ROOT
 
@@ -17,7 +19,7 @@ _HAS = " has "
 
 
 class Amnesia(HierarchyFormat):
-    r"""Files that Amnesia saved; they are only read.
+    r"""Files that Amnesia saves and loads.
 
     Examples
     --------
@@ -58,6 +60,27 @@ class Amnesia(HierarchyFormat):
             )
         depth = max(map(len, chains))
         return [[chain[0]] * (depth - len(chain)) + chain for chain in chains]
+
+    def write(self, rows: Sequence[Sequence[str]]) -> str:
+        """Write a line for every inner node, from the leaves up; see `HierarchyFormat.write`.
+
+        Amnesia separates labels by spaces, so labels with spaces are refused.
+        """
+        if any(len(label.split()) != 1 for row in rows for label in row):
+            raise UsageError(
+                "Amnesia's files separate labels by spaces, and some labels hold spaces.",
+                "Replace the spaces, for instance by '_', or write another format.",
+            )
+        depth = max((len(row) for row in rows), default=1)
+        children: list[dict[str, dict[str, None]]] = [{} for _ in range(depth)]
+        for row in rows:
+            for level in range(1, len(row)):
+                if row[level] != row[level - 1]:
+                    children[level].setdefault(row[level], {})[row[level - 1]] = None
+        lines = [_DISTINCT, "name hierarchy", "type string", f"height {depth}", ""]
+        for nodes in children:
+            lines += [f"{parent}{_HAS}{' '.join(below)}" for parent, below in nodes.items()]
+        return "\n".join(lines) + "\n"
 
 
 FORMATS.add(Amnesia())

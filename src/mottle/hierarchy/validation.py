@@ -45,7 +45,7 @@ class HierarchyFinding:
 
     ``label`` is the hierarchy's label or, for a missing leaf, the value of the data. Leaves are
     values of the data as well and must not reach a log, so ``label`` is left out of the ``repr``
-    and of the ``message``; ``mottle lint-hierarchy``, which was asked about the file, prints it.
+    and of the ``message``; ``mottle hierarchy lint``, which was asked about the file, prints it.
     """
 
     code: FindingCode

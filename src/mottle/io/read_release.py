@@ -21,6 +21,7 @@ from mottle.io.write_release import (
     SENSITIVE_PARQUET,
     sha256_of,
 )
+from mottle.kinds.coarsening import Coarsening
 from mottle.release.cell_text import from_texts, published_type, text_columns
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
@@ -279,7 +280,7 @@ def _typed(texts: pa.Table, column: PublishedColumn) -> pa.ChunkedArray:
         return texts.column(column.name).cast(column.value_type)
     form, value_type = column.form, column.value_type
     batches = texts.select(list(text_columns(column.name, form))).to_batches()
-    cells = [from_texts(batch.columns, form, value_type) for batch in batches]
+    cells = [from_texts(batch.columns, form, value_type, column.rule) for batch in batches]
     return pa.chunked_array(cells, published_type(form, value_type))
 
 
@@ -316,6 +317,7 @@ def _column(facts: ColumnFacts) -> PublishedColumn:
         form=None if facts.form is None else Form(facts.form),
         value_type=type_of(facts.type or ""),
         separator=facts.separator,
+        coarsening=None if facts.coarsening is None else Coarsening.of_facts(facts.coarsening),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from mottle.errors import DataError, SchemaError
 from mottle.hierarchy.tree import Hierarchy
-from mottle.kinds._arrow import arrow, pa
+from mottle.kinds._arrow import arrow, pa, pc
 from mottle.kinds._registered import Family, Registered
+from mottle.kinds.coarsening import Bins, Coarsening
 from mottle.kinds.codes import (
     codes_in,
     codes_of_distinct,
@@ -75,7 +76,7 @@ class Kind(Registered, metaclass=KindFamily):
     >>> Kind.NUMBER is Kind("number"), Kind.NUMBER == "number", Kind.NUMBER.form
     (True, True, <Form.RANGE: 'range'>)
     >>> [str(kind) for kind in Kind]
-    ['category', 'date', 'hierarchy', 'number', 'ordered', 'prefix', 'set']
+    ['category', 'date', 'duration', 'hierarchy', 'number', 'ordered', 'prefix', 'set', 'time']
     """
 
     registry: ClassVar[Registry[Kind]] = Registry("kind", "mottle.kinds")
@@ -83,6 +84,8 @@ class Kind(Registered, metaclass=KindFamily):
     usage: ClassVar[str]  # how a mottle.toml names it, with its options
     options: ClassVar[tuple[str, ...]] = ()  # options of the schema that only such kinds accept
     implied_by: ClassVar[str | None] = None  # the option that gives a column this kind
+    coarsened_by: ClassVar[tuple[str, ...]] = ()  # options of `Coarsening` that it accepts
+    granularities: ClassVar[tuple[str, ...]] = ()  # words that it accepts as granularity
     is_measured: ClassVar[bool] = False  # differences between values are meaningful: numbers, days
     has_order: ClassVar[bool] = False  # a list orders the values, not their own comparison
     is_unordered: ClassVar[bool] = False  # the order of the values has no meaning
@@ -146,6 +149,31 @@ class Kind(Registered, metaclass=KindFamily):
             An option is missing or invalid. The message becomes part of a `SchemaError`, which adds
             the name of the column. By default no option is wrong.
         """
+
+    def check_coarsening(self, coarsening: Coarsening) -> None:
+        """Check that the values of this kind can be made coarser by a rule.
+
+        Parameters
+        ----------
+        coarsening : Coarsening
+            The rule that the schema gives a column.
+
+        Raises
+        ------
+        ValueError
+            The kind does not take one of its options, or the options are wrong. The message becomes
+            part of a `SchemaError`, which adds the name of the column.
+        """
+        for option in coarsening.facts:
+            if option not in self.coarsened_by:
+                takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.coarsened_by)
+                raise ValueError(f"{option} needs kind = {takes}, not '{self}'")
+        if coarsening.granularity not in (None, *self.granularities):
+            raise ValueError(
+                f"granularity = '{coarsening.granularity}' is none that kind '{self}' has:"
+                f" {', '.join(self.granularities)}"
+            )
+        coarsening.check(dates="month" in self.granularities)
 
     def check_type(self, data_type: pa.DataType, name: str) -> None:
         """Check that a column of the table can have this kind.
@@ -282,8 +310,12 @@ class Kind(Registered, metaclass=KindFamily):
         codes : Int32Array
             The code of every row.
         """
-        form = self.form_in(column.representation or representation)
+        rule = self.rule(column)
+        whole = "range" if rule is not None else column.representation or representation
+        form = self.form_in(whole)
         codes, known = self.code(values, column, form)
+        if rule is not None and len(known):
+            return self._encode_bins(codes, known, column, rule)
         tree = self.tree(known, column) if form.has_tree else None
         has_missing = bool((codes < 0).any())
         missing = len(known) if has_missing else -1
@@ -293,6 +325,43 @@ class Kind(Registered, metaclass=KindFamily):
         positions = self.positions(known) if form.has_intervals else np.empty(0)
         domain = Domain(column, form, known, missing, positions, tree)
         return domain, codes.astype(np.int32, copy=False)
+
+    def rule(self, column: SchemaColumn | ReleasedColumn) -> Coarsening | None:
+        """Return the rule whose bins are the codes of a column.
+
+        Parameters
+        ----------
+        column : SchemaColumn or ReleasedColumn
+            The column as the schema or a release describes it.
+
+        Returns
+        -------
+        Coarsening or None
+            By default the column's own, if there is one.
+        """
+        return column.coarsening
+
+    def _encode_bins(
+        self, codes: Int32Array, known: pa.Array, column: SchemaColumn, rule: Coarsening
+    ) -> tuple[Domain, Int32Array]:
+        """Make bins of the known values and of their codes."""
+        every = rule.bins(known, column.name)
+        begins = np.ones(len(known), np.bool_)
+        begins[1:] = np.asarray(pc.not_equal(every.lower[1:], every.lower[:-1]))
+        bins = Bins(*(ends.filter(pa.array(begins)) for ends in every))
+        number = np.append(np.cumsum(begins) - 1, -1).astype(np.int32)
+        codes = number[codes]
+        middles, halves = rule.positions(bins, column.name, self.heights)
+        missing = -1
+        if (codes < 0).any():
+            missing = len(bins.lower)
+            codes = np.where(codes < 0, np.int32(missing), codes)
+            nothing = pa.nulls(1, known.type)
+            bins = Bins(*(pa.concat_arrays([ends, nothing]) for ends in bins))
+            middles, halves = np.append(middles, 0.0), np.append(halves, 0.0)
+        return Domain(
+            column, self.form, bins.lower, missing, middles, None, uppers=bins.upper, halves=halves
+        ), codes
 
     def code(
         self, values: pa.ChunkedArray, column: SchemaColumn, form: Form
@@ -337,7 +406,7 @@ class Kind(Registered, metaclass=KindFamily):
         DataError
             Some values are not in the domain, because the input changed during the run.
         """
-        values = self.coded_values(values, domain.name)
+        values = self.values_in(values, domain)
         if pa.types.is_null(values.type):
             codes = np.full(len(values), -1, np.int32)
         else:
@@ -349,6 +418,30 @@ class Kind(Registered, metaclass=KindFamily):
                 "The input changed during the run: make sure nothing modifies it, then try again.",
             )
         return np.where(codes < 0, np.int32(domain.missing), codes) if values.null_count else codes
+
+    def values_in(self, values: pa.ChunkedArray, domain: Domain) -> pa.ChunkedArray:
+        """Convert rows to values of a domain: to its type, and to the lower ends of its bins.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            Some rows of the column.
+        domain : Domain
+            The domain of the whole column.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            For each row a value that `Domain.values` should hold.
+        """
+        values = self.coded_values(values, domain.name)
+        if domain.uppers is None or pa.types.is_null(values.type):
+            return values
+        rule = self.rule(domain.column)
+        assert rule is not None
+        encoded = values.combine_chunks().dictionary_encode()
+        lower = rule.bins(encoded.dictionary, domain.name).lower
+        return pa.chunked_array([lower.take(encoded.indices)])
 
     def tree(self, known: pa.Array, column: SchemaColumn) -> Hierarchy:
         """Return the tree of the values, for cells that are its nodes.
@@ -475,6 +568,32 @@ class Kind(Registered, metaclass=KindFamily):
         rows = facts.get("hierarchy")
         return Hierarchy.from_rows([texts_of(row) for row in rows], name=name) if rows else None
 
+    def originals(self, values: pa.Array, column: ReleasedColumn) -> pa.Array:
+        """Convert originals so that they compare with published cells.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            A column of the original table.
+        column : ReleasedColumn
+            The same column as the release describes it, with this kind.
+
+        Returns
+        -------
+        pyarrow.Array
+            The values in the type of the release. Values of a tail become the end that stands for
+            them.
+
+        Raises
+        ------
+        DataError
+            The values cannot be those that the release was made from.
+        """
+        assert column.form is not None
+        values = column.form.original_values(values, column)
+        rule = self.rule(column)
+        return values if rule is None else rule.within_tails(values, column.name)
+
     def schema_options(self, column: ReleasedColumn) -> dict[str, Any]:
         """Return the options of a schema that makes a published column again.
 
@@ -486,9 +605,12 @@ class Kind(Registered, metaclass=KindFamily):
         Returns
         -------
         dict
-            Keyword arguments of `mottle.Column`; by default the kind alone.
+            Keyword arguments of `mottle.Column`; by default the kind, and the rule by which values
+            were made coarser.
         """
-        return {"kind": self}
+        rule = column.coarsening
+        given = {} if rule is None else {name: getattr(rule, name) for name in self.coarsened_by}
+        return {"kind": self, **{name: value for name, value in given.items() if value is not None}}
 
     def describe_cells(self, form: Form) -> str:
         """Return how a report names the cells of such a column.
@@ -536,12 +658,12 @@ def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
             _FLATTEN,
         )
-    check_plain(data_type, name)
+    check_plain(data_type, name, durations=True)
 
 
-def check_plain(data_type: pa.DataType, name: str) -> None:
-    """Raise `SchemaError` unless values are numbers, days, text or truth values."""
-    if not arrow.is_plain(data_type) or pa.types.is_duration(data_type):
+def check_plain(data_type: pa.DataType, name: str, *, durations: bool = False) -> None:
+    """Raise `SchemaError` unless values are numbers, days, text, truth values or ``durations``."""
+    if not arrow.is_plain(data_type) or (pa.types.is_duration(data_type) and not durations):
         raise SchemaError(
             f"Column '{name}' holds {data_type} values, which cannot be a quasi-identifier.",
             "Turn them into numbers or text, or give the column another role.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds._arrow import pa
+from mottle.kinds.coarsening import Coarsening
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ class SchemaColumn(Protocol):
         """``range`` or ``set``; None for the representation of the run."""
         ...
 
+    @property
+    def coarsening(self) -> Coarsening | None:
+        """The rule by which its values are made coarser first; None without one."""
+        ...
+
 
 class ReleasedColumn(Protocol):
     """A generalized column as a release describes it."""
@@ -95,6 +101,11 @@ class ReleasedColumn(Protocol):
         """The text between two items of a set."""
         ...
 
+    @property
+    def coarsening(self) -> Coarsening | None:
+        """The rule by which its values were made coarser; None without one."""
+        ...
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -102,11 +113,14 @@ class Domain:
 
     column: SchemaColumn
     form: Form
-    values: pa.Array  # [size] the value of every code; null for the missing one
+    values: pa.Array  # [size] the value of every code, or its bin's lower end; null for missing
     missing: int  # code of the missing value, the last one; -1 when nothing is missing
     positions: Float64Array  # RANGE: [size] from 0 for the lowest to 1 for the highest; else empty
     hierarchy: Hierarchy | None  # NODE: its leaves are codes 0 .. leaves - 1
     sets: SetDomain | None = None  # WORLDS: the items of every code
+    # Where values were made coarser, codes are bins (`mottle.kinds.coarsening`).
+    uppers: pa.Array | None = None  # [size] the upper end of every bin; null for missing
+    halves: Float64Array | None = None  # [size] half the width of every bin, as ``positions``
 
     @property
     def size(self) -> int:

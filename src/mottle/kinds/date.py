@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mottle.kinds._arrow import arrow, pa
 from mottle.kinds.base import Kind, check_holds, register
+from mottle.kinds.coarsening import CALENDAR
 from mottle.kinds.codes import is_date, plain_values, without_dictionary
 from mottle.kinds.forms.base import Form
 
@@ -16,6 +17,8 @@ class Date(Kind):
     form = Form.RANGE
     usage = "date"
     is_measured = True
+    coarsened_by = ("granularity", "bottom", "top")
+    granularities = CALENDAR
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Columns of days or points in time."""

@@ -72,6 +72,6 @@ def check_leaves(values: Sequence[str], column: SchemaColumn) -> None:
     except DataError as error:
         raise DataError(
             f"Column '{column.name}': {error.problem}",
-            "Add a row for each; 'mottle lint-hierarchy FILE --data DATA --column"
+            "Add a row for each; 'mottle hierarchy lint FILE --data DATA --column"
             f" {column.name} --json' lists them.",
         ) from None

@@ -25,6 +25,7 @@ class Number(Kind):
     form = Form.RANGE
     usage = "number"
     is_measured = True
+    coarsened_by = ("snap", "breaks", "bottom", "top")
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Columns of numbers."""

@@ -341,6 +341,8 @@ def column_facts(
                 facts |= {"kind": str(domain.column.kind), "form": str(domain.form)}
                 if domain.column.separator is not None:
                     facts["separator"] = domain.column.separator
+                if domain.column.coarsening is not None:
+                    facts["coarsening"] = domain.column.coarsening.facts
             facts["importance"] = column.importance
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
@@ -357,7 +359,7 @@ def column_notes(domains: Sequence[Domain]) -> list[str]:
         f"Column '{domain.name}' has the same value in all rows: it identifies nobody and loses"
         " nothing."
         for domain in domains
-        if domain.size == 1
+        if domain.size == 1 and domain.uppers is None
     ]
 
 

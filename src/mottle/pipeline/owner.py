@@ -11,9 +11,11 @@ import pyarrow as pa
 from mottle.guarantees.base import Guarantee
 from mottle.itemsets.data import ItemSets
 from mottle.pipeline.settings import Settings
-from mottle.schema.model import Role, Schema
+from mottle.schema.model import Column, Role, Schema
 from mottle.utils.csprng import Secret
 from mottle.utils.table_digest import Fingerprint, TableDigest
+
+_LATER_OPTIONS = ("shift", "snap", "bottom", "top", "granularity")
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,15 @@ def described_columns(schema: Schema, names: Collection[str]) -> list[object]:
     return [
         (
             column.model_dump_json(
-                exclude={"hierarchy", "hierarchy_file"}
-                | ({"shift"} if column.shift is None else set()),
-                by_alias=True,
+                exclude={"hierarchy", "hierarchy_file", *_absent(column)}, by_alias=True
             ),
             column.hierarchy.rows() if column.hierarchy is not None else None,
         )
         for column in schema.columns
         if column.name in names
     ]
+
+
+def _absent(column: Column) -> list[str]:
+    """The later options that a column does not have; keys of earlier versions did not know them."""
+    return [name for name in _LATER_OPTIONS if getattr(column, name) is None]

@@ -288,11 +288,14 @@ def _schema_of(certificate: Certificate, release: ReleaseData) -> Schema:
 def _column_of(facts: ColumnFacts, published: PublishedColumn | None) -> Column:
     if published is None or published.kind is None:
         return Column(name=facts.name, role=facts.role)
-    options = {
+    options: dict[str, Any] = {
         name: getattr(published, name)
         for name in ("order", "hierarchy", "separator")
         if name in published.kind.options
     }
+    if published.coarsening is not None:
+        rule = published.coarsening
+        options |= {name: getattr(rule, name) for name in rule.facts}
     return Column(
         name=facts.name,
         role=Role.QUASI_IDENTIFYING,

@@ -23,6 +23,7 @@ from mottle.queries.aggregates import Summands, WeightedSummands
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
 from mottle.queries.estimate import Estimate, Estimates
 from mottle.queries.fitting.degrees import guess_degrees, split_cells_by_degree
@@ -65,6 +66,8 @@ class Queries:
         Columns that cannot be queried, and the error that says what the release lacks for it.
     survey_weight : str, optional
         The published column of sampling weights, as the certificate names it.
+    tails : mapping of str to Tails
+        Columns with open ends, and these.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Queries:
     two_tables: TwoTables | None = None
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
     survey_weight: str | None = None
+    tails: Mapping[str, Tails] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -134,6 +138,7 @@ class Queries:
             two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
             unavailable=unavailable,
             survey_weight=_survey_weight(source, [every.name for every in cells]),
+            tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
         )
 
     @property
@@ -183,7 +188,28 @@ class Queries:
         """
         for name in where if isinstance(where, Mapping) else ():
             self.check_column(name)
-        return parse_where(where, self.columns)
+        conditions = parse_where(where, self.columns)
+        for name, wanted in conditions.items():
+            self.check_tails(name, wanted)
+        return conditions
+
+    def check_tails(self, name: str, conditions: Conditions) -> None:
+        """Raise if conditions distinguish values that a release does not tell apart.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column.
+        conditions : tuple of Condition
+            Conditions on its values.
+
+        Raises
+        ------
+        UsageError
+            If the column has an open end, such as 90+, and a condition lies beyond it.
+        """
+        if name in self.tails:
+            self.tails[name].check(conditions)
 
     def column(self, name: str) -> CellDistribution:
         """Return the cells of a column.
@@ -516,6 +542,8 @@ class Queries:
         self, column: str, conditions: Mapping[str, Conditions]
     ) -> tuple[Moments, dict[str, Conditions]]:
         """The numbers of a column by record, and the conditions that are left on others."""
+        if column in self.tails:
+            self.tails[column].check_bounded(conditions[column])
         if column in self.names:
             others = {name: wanted for name, wanted in conditions.items() if name != column}
             cells = self.column(column)

@@ -184,6 +184,7 @@ class ColumnFacts(_Facts):
     kind: str | None = None
     form: str | None = None
     separator: str | None = None
+    coarsening: Mapping[str, Any] | None = None  # the rule by which values were made coarser
     importance: float | None = None  # how much its loss counts
     type: str | None = None
     shift: int | None = None  # dates: the most days by which they are moved

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.encoding.domain import Domain, Form
+from mottle.errors import SchemaError
 from mottle.hierarchy.tree import Hierarchy
+from mottle.kinds.coarsening import Coarsening
 from mottle.release.cell_text import published_type
 from mottle.release.certificate import ColumnFacts
 from mottle.release.value_totals import Totals
@@ -34,6 +36,12 @@ class PublishedColumn:
     hierarchy: Hierarchy | None = None
     separator: str | None = None  # between items, where sets are text in the original
     totals: Totals | None = None  # the counts of its values
+    coarsening: Coarsening | None = None  # the rule by which its values were made coarser
+
+    @property
+    def rule(self) -> Coarsening | None:
+        """The rule whose bins its cells are made of; None if they are made of values."""
+        return None if self.kind is None else self.kind.rule(self)
 
     @classmethod
     def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
@@ -48,6 +56,7 @@ class PublishedColumn:
             hierarchy=domain.hierarchy,
             separator=domain.column.separator,
             totals=totals,
+            coarsening=domain.column.coarsening,
         )
 
     @classmethod
@@ -79,6 +88,8 @@ class PublishedColumn:
             facts["separator"] = self.separator
         if self.totals is not None:
             facts["totals"] = self.totals.facts
+        if self.coarsening is not None:
+            facts["coarsening"] = self.coarsening.facts
         return pa.field(self.name, data_type, metadata={METADATA_KEY: json.dumps(facts)})
 
     @classmethod
@@ -99,6 +110,7 @@ class PublishedColumn:
             hierarchy=None if kind is None else kind.tree_of_facts(facts, described.name),
             separator=None if facts.get("separator") is None else texts_of([facts["separator"]])[0],
             totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
+            coarsening=Coarsening.of_facts(facts["coarsening"]) if "coarsening" in facts else None,
         )
         return column.checked(described.type)
 
@@ -124,9 +136,23 @@ class PublishedColumn:
             raise ValueError("a kind without a form")
         if self.form is not None and stored != self.form.arrow_type(self.value_type):
             raise TypeError("cells of another type than the form has")
+        if self.coarsening is not None:
+            self._check_coarsening(self.coarsening)
         if self.order is not None:
             pc.cast(pa.array(self.order, pa.string()), self.value_type)
         if self.totals is not None and self.form is not None:
             ascending = self.form.has_intervals and self.order is None
             self.totals.check(self.value_type, ranges=self.form.has_intervals, ascending=ascending)
         return self
+
+    def _check_coarsening(self, coarsening: Coarsening) -> None:
+        """Raise ValueError unless the kind takes the rule and the type of the values fits it."""
+        if self.kind is None or set(coarsening.facts) - set(self.kind.coarsened_by):
+            raise ValueError("a rule that the kind does not take")
+        if coarsening.granularity not in (None, *self.kind.granularities):
+            raise ValueError("a granularity that the kind does not have")
+        try:
+            if self.rule is not None:
+                self.rule.bins(pa.array([], self.value_type), self.name)
+        except SchemaError as error:
+            raise ValueError(error.problem) from None

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.release.cell_text import text_columns, to_texts
 from mottle.release.certificate import Certificate
@@ -167,7 +166,7 @@ class ReleaseData:
         texts: dict[str, pa.ChunkedArray] = {}
         for column in self.columns:
             names = text_columns(column.name, column.form)
-            texts |= zip(names, _text_columns(table.column(column.name), column.form), strict=True)
+            texts |= zip(names, _text_columns(table.column(column.name), column), strict=True)
         return pa.table(texts)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -233,10 +232,11 @@ class ReleaseData:
         return replace(self, stored=self.table.slice(first, length), links=None, audited=None)
 
 
-def _text_columns(column: pa.ChunkedArray, form: Form | None) -> list[pa.ChunkedArray]:
+def _text_columns(column: pa.ChunkedArray, described: PublishedColumn) -> list[pa.ChunkedArray]:
     """A published column as text; a column published unchanged keeps its type."""
+    form = described.form
     if form is None:
         return [column]
-    parts = zip(*(to_texts(chunk, form) for chunk in column.chunks), strict=True)
+    parts = zip(*(to_texts(chunk, form, described.rule) for chunk in column.chunks), strict=True)
     texts = [pa.chunked_array(list(part), pa.string()) for part in parts]
     return texts or [pa.chunked_array([], pa.string()) for _ in text_columns("", form)]

@@ -30,4 +30,6 @@ def in_published_type(values: pa.Array, column: PublishedColumn) -> pa.Array:
     """
     if column.form is None:
         return cast_originals(values, column.value_type, column.name)
-    return column.form.original_values(values, column)
+    if column.kind is None:
+        return column.form.original_values(values, column)
+    return column.kind.originals(values, column)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from mottle.encoding.encode import codes_of_values
 from mottle.encoding.sensitive import as_counted
-from mottle.errors import PrivacyError
+from mottle.errors import PrivacyError, UsageError
 from mottle.graph.model import is_order
 from mottle.release.certificate import Certificate, ReleaseKind, SensitiveTable
 from mottle.release.column import PublishedColumn
@@ -43,6 +43,13 @@ def publish_two_tables(
 
     Groups are numbered as they first appear in the rows, whose order is random.
     """
+    for column in schema.columns:
+        if column.coarsening is not None:
+            raise UsageError(
+                f"Column '{column.name}' is to be made coarser, but this method publishes"
+                " quasi-identifiers as they are.",
+                "Choose another method, or leave snap, breaks, top, bottom and granularity out.",
+            )
     originals = links.original_of_row
     groups = _groups_of_rows(links)
     number = pa.array(groups)

@@ -195,7 +195,7 @@ def _widest(tally: Tally, widths: NDArray[np.float64], form: Form) -> tuple[tupl
     """The widest cells as written in the release, each with its number of records."""
     order = np.lexsort((-tally.counts, -widths))[:WIDEST_SHOWN]
     chosen = order[widths[order] > 0]
-    texts = to_text(tally.cells.take(pa.array(chosen)), form).to_pylist()
+    texts = to_text(tally.cells.take(pa.array(chosen)), form, tally.column.rule).to_pylist()
     return tuple(
         (shortened(text, _LONGEST_CELL), f"{count:,} record{'s' if count > 1 else ''}")
         for text, count in zip(texts, tally.counts[chosen].tolist(), strict=True)

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds.base import Kind as Kind
+from mottle.kinds.coarsening import OPTIONS as COARSENING_OPTIONS
+from mottle.kinds.coarsening import Coarsening, as_limit
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.external_release import (
     EXTERNAL_OPTIONS,
@@ -108,11 +111,16 @@ class Column(BaseModel):
     hierarchy_file: Path | None = None  # where the hierarchy was read from
     separator: str | None = None  # set: the text between two items, where sets are text
     representation: Representation | None = None  # None: that of the run
-    breaks: tuple[float, ...] | None = None  # sensitive numbers: where a new bin begins
+    breaks: tuple[float, ...] | None = None  # numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
     # sensitive: groups of similar values, as (name, values); a value in none is alone
     groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
     shift: int | None = Field(default=None, ge=1, le=3660)  # shifted: the most days
+    # quasi-identifiers that are made coarser: see `mottle.kinds.coarsening`
+    snap: int | float | None = None  # numbers: the width of a bin
+    bottom: int | float | date | None = None  # numbers and dates: the end of the lower tail
+    top: int | float | date | None = None  # numbers and dates: where the upper tail begins
+    granularity: str | None = None  # dates, times and durations: the unit
     # how another tool writes the column's cells; None: chosen by the kind
     cells: CellNotation | None = None
 
@@ -143,6 +151,21 @@ class Column(BaseModel):
     def _named_groups(cls, value: object) -> object:
         return tuple(value.items()) if isinstance(value, Mapping) else value
 
+    @field_validator("snap", mode="before")
+    @classmethod
+    def _number(cls, value: object) -> object:
+        if value is not None and type(value) not in (int, float):
+            raise ValueError("snap must be a number above 0")
+        return value
+
+    @field_validator("bottom", "top", mode="before")
+    @classmethod
+    def _number_or_date(cls, value: object, info: Any) -> object:
+        limit = as_limit(value) if isinstance(value, str) else value
+        if limit is not None and type(limit) not in (int, float, date):
+            raise ValueError(f"{info.field_name} must be a number, or a date such as 1930-12-31")
+        return limit
+
     @field_validator("cells", mode="before")
     @classmethod
     def _known_cells(cls, value: object) -> object:
@@ -150,12 +173,17 @@ class Column(BaseModel):
 
     @model_validator(mode="after")
     def _options_fit_kind(self) -> Column:
+        for option in ("snap", "bottom", "top", "granularity"):
+            if getattr(self, option) is not None and self.role is not Role.QUASI_IDENTIFYING:
+                raise ValueError(f"{option} is for quasi-identifying columns, not {self.role} ones")
         for option in sorted({option for kind in Kind for option in kind.options}):
             if getattr(self, option) is not None:
                 self._check_option(option)
         if self.kind is not None:
             self.kind.check_options(self)
-        if self.breaks is not None or self.bins is not None:
+        if self.coarsening is not None:
+            self._check_coarsening(self.coarsening)
+        elif self.breaks is not None or self.bins is not None:
             self._check_bins()
         if self.groups is not None:
             self._check_groups()
@@ -177,6 +205,24 @@ class Column(BaseModel):
             takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
             raise ValueError(f"{_article(option)} {option} needs kind = {takes}, not '{self.kind}'")
 
+    @property
+    def coarsening(self) -> Coarsening | None:
+        """The rule by which values of a quasi-identifier are made coarser; None without one.
+
+        See `mottle.kinds.coarsening`.
+        """
+        if self.role is not Role.QUASI_IDENTIFYING:
+            return None
+        return Coarsening.of(**{option: getattr(self, option) for option in COARSENING_OPTIONS})
+
+    def _check_coarsening(self, coarsening: Coarsening) -> None:
+        if self.bins is not None:
+            raise ValueError("bins are for sensitive columns; give snap or breaks")
+        if self.kind is not None:
+            self.kind.check_coarsening(coarsening)
+        else:
+            coarsening.check()
+
     def _check_cells(self) -> None:
         if self.role is not Role.QUASI_IDENTIFYING:
             raise ValueError(f"cells are for quasi-identifying columns, not {self.role} ones")
@@ -194,7 +240,10 @@ class Column(BaseModel):
 
     def _check_bins(self) -> None:
         if self.role is not Role.SENSITIVE:
-            raise ValueError(f"bins and breaks are for sensitive columns, not {self.role} ones")
+            raise ValueError(
+                f"bins and breaks are for sensitive columns, breaks also for quasi-identifying"
+                f" ones, not for {self.role} ones"
+            )
         if self.groups is not None or self.hierarchy is not None:
             raise ValueError("bins and breaks do not go together with groups or a hierarchy")
         if self.breaks is not None and self.bins is not None:
@@ -325,6 +374,10 @@ class Schema(BaseModel):
         breaks: Mapping[str, Sequence[float]] | None = None,
         bins: Mapping[str, int] | None = None,
         groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        snaps: Mapping[str, float] | None = None,
+        bottoms: Mapping[str, float | date | str] | None = None,
+        tops: Mapping[str, float | date | str] | None = None,
+        granularities: Mapping[str, str] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names, and options by column name.
 
@@ -372,12 +425,24 @@ class Schema(BaseModel):
         separators : mapping of str to str, optional
             The text between two items of a set, where sets are text.
         breaks : mapping of str to sequence of float, optional
-            Where bins of sensitive numbers begin.
+            Where bins of sensitive numbers begin, or those of quasi-identifying numbers, which are
+            then published as whole bins.
         bins : mapping of str to int, optional
             Into how many quantile bins sensitive numbers are divided.
         groups : mapping of str to mapping of str to sequence of str, optional
             Groups of similar values of sensitive columns, by column and by the name of the group.
             A value in none is alone. `GroupCaps` bounds how much can be inferred about a group.
+        snaps : mapping of str to float, optional
+            Widths of the steps in which quasi-identifying numbers are published: with 5, cells are
+            such as 20..29.
+        bottoms : mapping of str to float or date, optional
+            Quasi-identifying numbers or dates up to this one are published as one value: ``..10``.
+        tops : mapping of str to float or date, optional
+            Quasi-identifying numbers or dates from this one on are published as one value: ``90+``.
+        granularities : mapping of str to str, optional
+            Units in which quasi-identifiers are published: day, week, month, quarter, year or
+            decade for dates, second, minute or hour for times, second, minute, hour or day for
+            durations.
 
         Returns
         -------
@@ -419,6 +484,10 @@ class Schema(BaseModel):
             ("bins", bins),
             ("groups", groups),
             ("shift", shifts),
+            ("snap", snaps),
+            ("bottom", bottoms),
+            ("top", tops),
+            ("granularity", granularities),
         ):
             for name, value in (values or {}).items():
                 if name not in details:
@@ -544,6 +613,13 @@ class Schema(BaseModel):
                 lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
             if column.bins is not None:
                 lines.append(f"bins = {column.bins}")
+            if column.snap is not None:
+                lines.append(f"snap = {column.snap!r}")
+            for end in ("bottom", "top"):
+                if (limit := getattr(column, end)) is not None:
+                    lines.append(f"{end} = {limit if isinstance(limit, date) else repr(limit)}")
+            if column.granularity is not None:
+                lines.append(f"granularity = {_quoted(column.granularity)}")
             if column.groups is not None:
                 lines += [
                     f"groups.{_key(name)} = [{', '.join(_quoted(value) for value in values)}]"
@@ -870,6 +946,8 @@ _TOML_HEADER = """\
 #       shifted            dates, published moved by up to shift = 30 days, a person's all alike
 # kind: {}
 # survey_weight = "COLUMN" above all columns: how many people of the population a row stands for
+# snap = 5, breaks = [18, 65], bottom = 10, top = 90, granularity = "month": quasi-identifiers that
+#       are published in steps, with open ends, by units of the calendar
 # importance: how much the loss of a column counts (default 1)
 # bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected

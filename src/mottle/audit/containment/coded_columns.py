@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numba import njit
 from numpy.typing import NDArray
 
+from mottle.audit.containment import coarsened
 from mottle.audit.containment.item_lists import item_lists
 from mottle.audit.containment.possible_worlds import members_of_cells, read_worlds_column
 from mottle.encoding.domain import Form
@@ -121,6 +122,11 @@ def comparable_values(values: pa.Array, column: PublishedColumn) -> pa.Array:
     """The originals in the type they were published in; a time becomes its day, NaN missing."""
     if column.form is Form.WORLDS:
         return _item_sets(values, column)
+    rule = {} if column.coarsening is None else column.coarsening.facts
+    if coarsened.is_time(column.kind):
+        return coarsened.times(values, rule)
+    if pa.types.is_duration(values.type) and pa.types.is_integer(column.value_type):
+        values = coarsened.durations(values, rule)
     target = pa.string() if column.form is Form.NODE else column.value_type
     try:
         values = pc.cast(values, target, safe=not pa.types.is_date(target))
@@ -150,6 +156,13 @@ def _item_sets(values: pa.Array, column: PublishedColumn) -> pa.Array:
 
 def _code_ranges(values: pa.Array, cells: pa.StructArray, column: PublishedColumn) -> CodedColumn:
     lowest, highest, missing = cells.flatten()
+    if column.coarsening is not None and not coarsened.is_time(column.kind):
+        rule = column.coarsening.facts
+        if pa.types.is_integer(column.value_type):  # of a duration, whose values are in its unit
+            rule = {name: fact for name, fact in rule.items() if name != "granularity"}
+        values, lowest, highest = (
+            coarsened.lower_ends(part, rule) for part in (values, lowest, highest)
+        )
     if column.kind is not None and column.kind.has_order:
         codes, low, high = (_order_codes(part, column) for part in (values, lowest, highest))
     else:

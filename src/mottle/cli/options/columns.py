@@ -123,7 +123,36 @@ class ColumnOptions(OptionGroup):
         list[str] | None,
         typer.Option(
             metavar="COLUMN=NUMBERS",
-            help="Where bins of a sensitive number begin: 20,50. Repeatable.",
+            help="Where bins of a number begin: 20,50. Repeatable.",
+        ),
+    ] = None
+    snap: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Quasi-identifier in steps: 5 publishes 20..29. Repeatable.",
+        ),
+    ] = None
+    top: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Quasi-identifier with an open end: 90 publishes 90+. Repeatable.",
+        ),
+    ] = None
+    bottom: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Quasi-identifier with an open end: 10 publishes ..10. Repeatable.",
+        ),
+    ] = None
+    granularity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=UNIT",
+            help="Dates by day, week, month, quarter, year or decade; times and durations by"
+            " second, minute or hour. Repeatable.",
         ),
     ] = None
     bins: Annotated[
@@ -152,6 +181,10 @@ class ColumnOptions(OptionGroup):
             "--hierarchy": self.hierarchy,
             "--separator": self.separator,
             "--breaks": self.breaks,
+            "--snap": self.snap,
+            "--top": self.top,
+            "--bottom": self.bottom,
+            "--granularity": self.granularity,
             "--bins": self.bins,
         }
 
@@ -224,6 +257,13 @@ class ColumnOptions(OptionGroup):
                 name: as_whole("--bins", name, value)
                 for name, value in as_pairs("--bins", self.bins).items()
             },
+            snaps={
+                name: as_number("--snap", name, value)
+                for name, value in as_pairs("--snap", self.snap).items()
+            },
+            tops={**as_pairs("--top", self.top)},
+            bottoms={**as_pairs("--bottom", self.bottom)},
+            granularities=as_pairs("--granularity", self.granularity),
         )
 
     def check(self) -> None:

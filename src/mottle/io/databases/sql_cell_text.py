@@ -32,7 +32,12 @@ def value(text: str) -> str:
     )
 
 
-def between(lowest: str, highest: str, or_missing: str | None) -> str:
+def between(
+    lowest: str,
+    highest: str,
+    or_missing: str | None,
+    tails: tuple[str | None, str | None] = (None, None),
+) -> str:
     """Write a range; NULL where only missing is possible.
 
     Parameters
@@ -41,13 +46,22 @@ def between(lowest: str, highest: str, or_missing: str | None) -> str:
         SQL of the texts of its ends.
     or_missing : str or None
         SQL that is true where the cell may be missing.
+    tails : tuple of str or None
+        The texts of the ends that stand for all smaller and for all larger values.
 
     Returns
     -------
     str
         SQL of the range as text.
     """
-    written = f"CASE WHEN {lowest} = {highest} THEN {lowest} ELSE {lowest} || '..' || {highest} END"
+    bottom, top = (None if tail is None else f"'{tail}'" for tail in tails)
+    cases = [f"WHEN {lowest} = {bottom} AND {highest} = {top} THEN '..'"] if bottom and top else []
+    if bottom:
+        cases.append(f"WHEN {lowest} = {bottom} THEN '..' || {highest}")
+    if top:
+        cases.append(f"WHEN {highest} = {top} THEN {lowest} || '+'")
+    cases.append(f"WHEN {lowest} = {highest} THEN {lowest}")
+    written = f"CASE {' '.join(cases)} ELSE {lowest} || '..' || {highest} END"
     if or_missing is None:
         return written
     return f"CASE WHEN {or_missing} THEN '{{' || {written} || '|}}' ELSE {written} END"

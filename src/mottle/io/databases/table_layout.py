@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.errors import DataError
 from mottle.io.databases.identifiers import quoted
-from mottle.release.cell_text import text_columns, to_texts
+from mottle.kinds.coarsening import Coarsening
+from mottle.release.cell_text import text_columns, to_texts, value_text
 from mottle.release.rows import Rows
 from mottle.release.set_cell_text import TYPE as SET_RELEASE
 from mottle.release.set_cell_text import to_text as set_texts
@@ -49,6 +50,8 @@ class Published:
     in_value_order: bool  # ranges: the ends are ordered as numbers or days are
     may_be_missing: bool  # ranges and worlds: some row may stand for a missing value
     highest: Any  # ranges of whole numbers: the highest end of all; else None
+    # ranges: the texts of the ends that stand for all smaller and for all larger values
+    tails: tuple[str | None, str | None] = (None, None)
 
     @classmethod
     def all_of(cls, rows: Rows) -> list[Published]:
@@ -87,6 +90,7 @@ class Published:
                 place in ranges and Kind(facts[place]["kind"]).is_measured,
                 missing.get(place, False),
                 highest.get(place),
+                _tails(facts[place], field.type) if place in ranges else (None, None),
             )
             for place, field in enumerate(rows.schema)
         ]
@@ -100,6 +104,18 @@ def _facts(schema: pa.Schema) -> list[dict[str, Any]]:
 def _forms(schema: pa.Schema) -> list[Form | None]:
     """The form of every column; None where it is published unchanged."""
     return [Form(fact["form"]) if fact.get("form") else None for fact in _facts(schema)]
+
+
+def _tails(facts: dict[str, Any], cells: pa.DataType) -> tuple[str | None, str | None]:
+    """The texts of the ends that stand for tails."""
+    rule = Coarsening.of_facts(facts["coarsening"]) if "coarsening" in facts else None
+    if rule is None or not Kind(facts["kind"]).is_measured:
+        return None, None
+    bottom, top = rule.tail_values(cells.field("lo").type, "")
+    texts = [
+        None if end is None else value_text(pa.array([end]))[0].as_py() for end in (bottom, top)
+    ]
+    return texts[0], texts[1]
 
 
 def _has_flag(kind: pa.DataType) -> bool:

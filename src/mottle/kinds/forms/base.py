@@ -19,6 +19,7 @@ import numpy as np
 from mottle.errors import DataError
 from mottle.kinds._arrow import pa, pc
 from mottle.kinds._registered import Family, Registered
+from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 from mottle.utils.registry import Registry
@@ -483,35 +484,39 @@ class Form(Registered, metaclass=FormFamily):
         """
         return (name,)
 
-    def texts(self, cells: pa.Array) -> tuple[pa.Array, ...]:
+    def texts(self, cells: pa.Array, rule: Coarsening | None = None) -> tuple[pa.Array, ...]:
         """Convert cells to text, as a CSV file holds them.
 
         Parameters
         ----------
         cells : pyarrow.Array
             Typed cells.
+        rule : Coarsening, optional
+            The rule by which the column's values were made coarser, if there is one.
 
         Returns
         -------
         tuple of pyarrow.Array
             An array of text for each of the `text_columns`.
         """
-        return (self.text(cells),)
+        return (self.text(cells, rule),)
 
-    def text(self, cells: pa.Array) -> pa.Array:
+    def text(self, cells: pa.Array, rule: Coarsening | None = None) -> pa.Array:
         """Convert each cell to one text.
 
         Parameters
         ----------
         cells : pyarrow.Array
             Typed cells.
+        rule : Coarsening, optional
+            The rule by which the column's values were made coarser, if there is one.
 
         Returns
         -------
         pyarrow.Array
             Text; null where only the missing value is possible.
         """
-        texts = self.cell_texts(cells)
+        texts = self.cell_texts(cells) if rule is None else self.binned_texts(cells, rule)
         return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
     def cell_texts(self, cells: pa.Array) -> pa.Array:
@@ -529,7 +534,29 @@ class Form(Registered, metaclass=FormFamily):
         """
         raise NotImplementedError
 
-    def from_texts(self, texts: Sequence[pa.Array], value_type: pa.DataType) -> pa.Array:
+    def binned_texts(self, cells: pa.Array, rule: Coarsening) -> pa.Array:
+        """Convert each cell of bins to one text, with the empty text for missing.
+
+        Parameters
+        ----------
+        cells : pyarrow.Array
+            Typed cells.
+        rule : Coarsening
+            The rule by which the column's values were made coarser.
+
+        Returns
+        -------
+        pyarrow.Array
+            Text, without nulls; by default as `cell_texts`.
+        """
+        return self.cell_texts(cells)
+
+    def from_texts(
+        self,
+        texts: Sequence[pa.Array],
+        value_type: pa.DataType,
+        rule: Coarsening | None = None,
+    ) -> pa.Array:
         """Read typed cells from text; the inverse of `texts`.
 
         Parameters
@@ -538,6 +565,8 @@ class Form(Registered, metaclass=FormFamily):
             An array of text for each of the `text_columns`.
         value_type : pyarrow.DataType
             The type of the original values.
+        rule : Coarsening, optional
+            The rule by which the column's values were made coarser, if there is one.
 
         Returns
         -------
@@ -550,9 +579,11 @@ class Form(Registered, metaclass=FormFamily):
             A text is not a cell of this form.
         """
         (only,) = texts
-        return self.from_text(only, value_type)
+        return self.from_text(only, value_type, rule)
 
-    def from_text(self, texts: pa.Array, value_type: pa.DataType) -> pa.Array:
+    def from_text(
+        self, texts: pa.Array, value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """Read typed cells from one text each; the inverse of `text`.
 
         Parameters
@@ -561,6 +592,8 @@ class Form(Registered, metaclass=FormFamily):
             The texts.
         value_type : pyarrow.DataType
             The type of the original values.
+        rule : Coarsening, optional
+            The rule by which the column's values were made coarser, if there is one.
 
         Returns
         -------
@@ -574,12 +607,14 @@ class Form(Registered, metaclass=FormFamily):
         """
         encoded = pc.fill_null(texts, "").dictionary_encode()
         try:
-            distinct = self.parse(encoded.dictionary.to_pylist(), value_type)
+            distinct = self.parse(encoded.dictionary.to_pylist(), value_type, rule)
         except (pa.ArrowException, ValueError):
             raise DataError(f"A cell is not a {self} of {value_type} values.") from None
         return distinct.take(encoded.indices)
 
-    def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
+    def parse(
+        self, texts: list[str], value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """Parse texts for `from_text`.
 
         Parameters
@@ -588,6 +623,8 @@ class Form(Registered, metaclass=FormFamily):
             Distinct texts; the empty one for missing.
         value_type : pyarrow.DataType
             The type of the original values.
+        rule : Coarsening, optional
+            The rule by which the column's values were made coarser, if there is one.
 
         Returns
         -------

@@ -13,6 +13,7 @@ import numpy as np
 from mottle.errors import UsageError
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds._arrow import pa, pc
+from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
@@ -150,7 +151,9 @@ class Node(Form):
         """The label."""
         return value_text(cells)
 
-    def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
+    def parse(
+        self, texts: list[str], value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """Labels from text."""
         return pa.array([single(member) for (member,) in map(parse_cell, texts)], pa.string())
 

@@ -14,7 +14,9 @@ import numpy as np
 
 from mottle.errors import UsageError
 from mottle.kinds._arrow import arrow, pa, pc
+from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
+from mottle.kinds.forms import binned_text
 from mottle.kinds.forms.base import (
     Cells,
     Described,
@@ -60,6 +62,8 @@ class RangeCells(Cells):
         scale, step = range_scale(domain)
         present = self.lowest >= 0
         width = domain.positions[self.highest] - domain.positions[self.lowest]
+        if domain.halves is not None:
+            width += domain.halves[self.highest] + domain.halves[self.lowest]
         width = np.where(present, width, 0.0)
         penalty: Float64Array = (width + step * (present & self.missing)) / scale
         return penalty
@@ -69,7 +73,9 @@ class RangeCells(Cells):
         return pa.StructArray.from_arrays(
             [
                 take_values(domain.values, self.lowest),
-                take_values(domain.values, self.highest),
+                take_values(
+                    domain.values if domain.uppers is None else domain.uppers, self.highest
+                ),
                 pa.array(self.missing),
             ],
             fields=list(domain.form.arrow_type(domain.values.type)),
@@ -94,9 +100,11 @@ def range_scale(domain: Domain) -> tuple[float, float]:
     if len(present) == 0:
         return 1.0, 0.0
     extent = float(present[-1] - present[0])
+    if domain.halves is not None:
+        extent += float(domain.halves[0] + domain.halves[len(present) - 1])
     if domain.missing < 0:
         return extent or 1.0, 0.0
-    step = extent / (len(present) - 1) if extent > 0 else 1.0
+    step = extent / max(len(present) - 1, 1) if extent > 0 else 1.0
     return extent + step, step
 
 
@@ -153,8 +161,17 @@ class Range(Form):
         or_missing = pc.and_(missing, pc.is_valid(lowest))
         return pc.if_else(or_missing, pc.binary_join_element_wise("{", ranges, "|}", ""), ranges)
 
-    def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
+    def binned_texts(self, cells: pa.Array, rule: Coarsening) -> pa.Array:
+        """Such as ``85+`` and ``2024-03..2024-05``."""
+        return binned_text.cell_texts(cells, rule)
+
+    def parse(
+        self, texts: list[str], value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """Ranges from text."""
+        if rule is not None:
+            parts = binned_text.parse(texts, value_type, rule)
+            return pa.StructArray.from_arrays(parts, fields=list(self.arrow_type(value_type)))
         parsed = [parse_cell(text) for text in texts]
         ranges = [[member for member in cell if member != _NOTHING] for cell in parsed]
         if any(len(cell) > 1 for cell in ranges):
@@ -195,6 +212,12 @@ class Range(Form):
                 return "a value that the order of the column does not have"
         if not _all(pc.fill_null(pc.less_equal(lowest, highest), True)):
             return "a range that ends before it begins"
+        if column.kind is not None and (rule := column.kind.rule(column)) is not None:
+            low, high = lowest.drop_null().unique(), highest.drop_null().unique()
+            if not rule.bins(low, column.name).lower.equals(low):
+                return "a range that does not begin where a bin does"
+            if not rule.bins(high, column.name).upper.equals(high):
+                return "a range that does not end where a bin does"
         return None
 
     def stored_by(self, layout: Layout[Described, Stored], column: Described) -> Stored:
@@ -237,7 +260,16 @@ class Range(Form):
         missing = pc.fill_null(cells.field("missing"), False).to_numpy(zero_copy_only=False)
         known = ~np.isnan(low)
         widths = np.where(known, high - low, 0.0)
-        return np.asarray(widths + (missing & known) * 1e-9)  # "value or missing" is not single
+        open_ended = np.zeros(len(low), np.bool_)
+        rule = None if column.kind is None else column.kind.rule(column)
+        if rule is not None and not pa.types.is_null(column.value_type):
+            bottom, top = rule.tail_values(column.value_type, column.name)
+            if bottom is not None:
+                open_ended |= truth(pc.equal(cells.field("lo"), bottom))
+            if top is not None:
+                open_ended |= truth(pc.equal(cells.field("hi"), top))
+        several = (missing & known) | open_ended  # "value or missing" and "90+" are not single
+        return np.asarray(widths + several * 1e-9)
 
     def width_in_words(self, width: float) -> str:
         """In the unit of the values."""

@@ -11,6 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from mottle.kinds._arrow import pa, pc
+from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     Cells,
@@ -114,7 +115,9 @@ class ValueSet(Form):
         alone = pc.equal(pc.list_value_length(members), 1)
         return pc.if_else(alone, texts, pc.binary_join_element_wise("{", texts, "}", ""))
 
-    def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
+    def parse(
+        self, texts: list[str], value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """Sets from text."""
         parsed = [parse_cell(text) for text in texts]
         members = [single(member) for cell in parsed for member in cell]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mottle.errors import DataError, PrivacyError
 from mottle.kinds._arrow import arrow, pa, pc
+from mottle.kinds.coarsening import Coarsening
 from mottle.kinds.columns import Domain, ReleasedColumn
 from mottle.kinds.forms.base import (
     LARGEST_PROFILE,
@@ -241,7 +242,7 @@ class Worlds(Form):
         """One column for each part of a cell."""
         return tuple(f"{name}.{part}" for part in PARTS)
 
-    def texts(self, cells: pa.Array) -> tuple[pa.Array, ...]:
+    def texts(self, cells: pa.Array, rule: Coarsening | None = None) -> tuple[pa.Array, ...]:
         """Base, uncertain items and distance."""
         base, uncertain, distance, missing = cells.flatten()
         known = base.is_valid()
@@ -261,7 +262,12 @@ class Worlds(Form):
         doubtful = pc.binary_join_element_wise(base, " ± ", distance, " of ", uncertain, "")
         return pc.coalesce(pc.if_else(pc.equal(uncertain, "{}"), base, doubtful), "")
 
-    def from_texts(self, texts: Sequence[pa.Array], value_type: pa.DataType) -> pa.Array:
+    def from_texts(
+        self,
+        texts: Sequence[pa.Array],
+        value_type: pa.DataType,
+        rule: Coarsening | None = None,
+    ) -> pa.Array:
         """Cells from their three parts."""
         try:
             base, uncertain, distance = texts
@@ -269,7 +275,9 @@ class Worlds(Form):
         except (pa.ArrowException, ValueError):
             raise DataError("A cell is not a set of items.") from None
 
-    def parse(self, texts: list[str], value_type: pa.DataType) -> pa.Array:
+    def parse(
+        self, texts: list[str], value_type: pa.DataType, rule: Coarsening | None = None
+    ) -> pa.Array:
         """One text cannot be read back."""
         raise ValueError("a set of items is in three cells")
 

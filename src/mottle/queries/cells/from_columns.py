@@ -198,7 +198,16 @@ def _of_ranges(cells: pa.StructArray, column: PublishedColumn) -> CellDistributi
         end = end + 1
     else:
         atoms, begin, end = _interval_atoms(lowest.drop_null(), highest.drop_null(), column)
-    return _runs(column.name, atoms, known, begin, end, truth(missing))
+    cells_are_bins = column.rule is not None
+    return _runs(
+        column.name,
+        atoms,
+        known,
+        begin,
+        end,
+        truth(missing),
+        Occurs.NONE if cells_are_bins else Occurs.ENDS,
+    )
 
 
 def _runs(
@@ -208,6 +217,7 @@ def _runs(
     begin: Int64Array,
     end: Int64Array,
     missing: BoolArray,
+    occurs: Occurs,
 ) -> CellDistribution:
     """Cells that are runs of atoms; only the missing value where ``known`` is False."""
     keys = np.zeros((len(known), 3), np.int64)
@@ -232,7 +242,7 @@ def _runs(
         missing=flags > 0,
         missing_weights=np.where(flags > 0, missing_weights, 0.0),
         of_row=of_row.astype(np.int32),
-        occurs=Occurs.ENDS,
+        occurs=occurs,
     )
 
 

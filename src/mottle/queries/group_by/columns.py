@@ -46,6 +46,10 @@ def grouping_columns(
     breaks: Breaks | None,
 ) -> dict[str, GroupingColumn]:
     """Distribute every column to group by over its groups."""
+    for name in names:
+        limits = (breaks or {}).get(name) or ()
+        for limit in limits:
+            queries.check_tails(name, (Condition(low=limit), Condition(high=limit, high_open=True)))
     return {
         name: grouping_column(
             queries.column(name), conditions.get(name, ()), (breaks or {}).get(name)

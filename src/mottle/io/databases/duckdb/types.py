@@ -87,7 +87,7 @@ class _ReadableLayout:
         value_type = column.type.field("lo").type
         low, high = (_text(f"{name}.{end}", value_type) for end in ("lo", "hi"))
         or_missing = f"{name}.missing" if column.may_be_missing else None
-        return {column.name: sql_cell_text.between(low, high, or_missing)}
+        return {column.name: sql_cell_text.between(low, high, or_missing, column.tails)}
 
     def store_list(self, column: Published) -> dict[str, str]:
         """A list."""

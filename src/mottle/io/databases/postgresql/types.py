@@ -268,7 +268,9 @@ def _range(column: Published) -> Stored:
     or_missing = quoted(f"{column.name}_{MAY_BE_MISSING}") if column.may_be_missing else None
     low_text, high_text = (_text(end, value_type) for end in (lowest, highest))
     return Stored(
-        sent, columns, {column.name: sql_cell_text.between(low_text, high_text, or_missing)}
+        sent,
+        columns,
+        {column.name: sql_cell_text.between(low_text, high_text, or_missing, column.tails)},
     )
 
 

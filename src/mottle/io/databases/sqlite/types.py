@@ -217,7 +217,9 @@ def _range(column: Published) -> Stored:
         or_missing = quoted(flag)
     low_text, high_text = (_text(quoted(end), value_type) for end in (low, high))
     return Stored.as_sent(
-        sent, types, {column.name: sql_cell_text.between(low_text, high_text, or_missing)}
+        sent,
+        types,
+        {column.name: sql_cell_text.between(low_text, high_text, or_missing, column.tails)},
     )
 
 
