@@ -16,6 +16,7 @@ from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
+from mottle.io.read_table import as_table
 from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
 from mottle.pipeline.replay import audit_and_replay
@@ -25,6 +26,7 @@ from mottle.queries.estimate import Estimate
 from mottle.queries.sampling import sample
 from mottle.queries.sql.answer import query
 from mottle.queries.sql.plain import query_plain
+from mottle.queries.sql.source import TABLE
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
@@ -273,13 +275,22 @@ class Release(_Saved):
         """
         return self.queries(fit).cube(columns, where, breaks)
 
-    def query(self, sql: str, *, plain: bool = False, fit: str = "fitted") -> pa.Table:
+    def query(
+        self,
+        sql: str,
+        *,
+        tables: Mapping[str, object] | None = None,
+        plain: bool = False,
+        fit: str = "fitted",
+    ) -> pa.Table:
         """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
 
         Parameters
         ----------
         sql : str
             A SELECT statement on the table ``release``.
+        tables : mapping of str to object, optional
+            Code lists that the query joins, by name: tables of Arrow, pandas or polars, or files.
         plain : bool
             Whether DuckDB evaluates the SQL without any estimation, on the typed cells of
             ``to_arrow()``.
@@ -290,10 +301,16 @@ class Release(_Saved):
         -------
         pa.Table
             The answer.
+
+        Raises
+        ------
+        UsageError
+            The query cannot be answered; the message says what to write instead.
         """
+        lists = {name: _as_table(name, table) for name, table in (tables or {}).items()}
         if plain:
-            return query_plain(self.table, self.sensitive, sql)
-        return query(self.queries(fit), sql)
+            return query_plain(self.table, self.sensitive, sql, lists)
+        return query(self.queries(fit), sql, lists)
 
     def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
         """Draw complete ordinary tables that the release allows.
@@ -364,6 +381,15 @@ class SetRelease(SetReleaseData, _Saved):
         """
         random = Random(seed)
         return [sorted(self.worlds(row).sample(random)) for row in range(self.num_rows)]
+
+
+def _as_table(name: str, source: object) -> pa.Table:
+    """A code list as a table."""
+    if name.lower() == TABLE:
+        raise UsageError(
+            f"A code list cannot be called '{name}', as the release is.", "Give it another name."
+        )
+    return as_table(source)
 
 
 def read_release(path: str | Path) -> Release:
