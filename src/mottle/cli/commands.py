@@ -7,7 +7,7 @@ command's instance; it is imported after the options were read and checked.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -250,14 +250,14 @@ class Query(Command):
         str | None, typer.Argument(help='"SELECT count(*) FROM release WHERE age > 60"')
     ] = None
     with_: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--with",
             metavar="NAME=FILE",
             help="A code list of your own to join: --with codes=codes.csv. Repeatable.",
             rich_help_panel=DATA,
         ),
-    ] = field(default_factory=list)
+    ] = None
     macros: Annotated[
         bool,
         typer.Option(
@@ -290,7 +290,7 @@ class Query(Command):
                 else "The query is missing.",
                 'For instance: mottle query FOLDER "SELECT count(*) FROM release"',
             )
-        for given in self.with_:
+        for given in self.with_ or ():
             name, separator, file = given.partition("=")
             if not (name and separator and file):
                 raise UsageError(

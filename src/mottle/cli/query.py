@@ -27,10 +27,12 @@ def run(command: Query) -> None:
     if command.macros:
         print(cell_macros(), end="")
         return
-    assert command.release is not None and command.sql is not None  # checked
+    assert command.release is not None
+    assert command.sql is not None
     release = read_release(command.release)
     tables = {
-        name: read_table(file) for name, _, file in (one.partition("=") for one in command.with_)
+        name: read_table(file)
+        for name, _, file in (one.partition("=") for one in command.with_ or ())
     }
     answer = release.query(command.sql, tables=tables, plain=command.plain, fit=command.fit)
     if not command.plain:

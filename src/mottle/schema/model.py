@@ -27,6 +27,7 @@ from mottle.schema.external_release import (
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
+from mottle.utils.html import html_table
 from mottle.utils.untrusted.text import parse_toml, read_text
 
 Enumeration = TypeVar("Enumeration", bound=StrEnum)
@@ -222,6 +223,21 @@ class Schema(BaseModel):
         if self.per_person is not None and not named:
             raise ValueError("per_person needs a column with role = 'person'")
         return self
+
+    def _repr_html_(self) -> str:
+        """Return the columns as a table, for notebooks; without values of orders and groups."""
+        rows = [
+            (
+                column.name,
+                column.role,
+                column.kind,
+                None if column.weight == 1.0 else f"{column.weight:g}",
+            )
+            for column in self.columns
+        ]
+        if self.rest is not None:
+            rows.append(("all others", self.rest, None, None))
+        return html_table(("column", "role", "kind", "weight"), rows, "Schema")
 
     @property
     def person(self) -> str | None:

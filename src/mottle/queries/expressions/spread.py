@@ -42,11 +42,12 @@ class Spread(StrEnum):
 def spread(summands: Summands, wanted: Spread) -> Estimate:
     """Estimate a variance or standard deviation."""
     records = float(summands.likely.sum())
-    if len(summands.likely) <= wanted.lost or records <= wanted.lost:
+    if len(summands.likely) <= wanted.lost or records == 0:
         return Estimate(np.nan, np.nan, np.nan, np.nan)
     mean = float(summands.first.sum()) / records
     squares = summands.second - 2 * mean * summands.first + mean**2 * summands.likely
-    variance = max(float(squares.sum()), 0.0) / (records - wanted.lost)
+    divisor = records - wanted.lost if records > wanted.lost else records
+    variance = max(float(squares.sum()), 0.0) / divisor
     least, most = _smallest(summands, wanted.lost), _largest(summands, wanted.lost)
     variance = min(max(variance, least), most)
     farthest = np.maximum((summands.lowest - mean) ** 2, (summands.highest - mean) ** 2)
