@@ -96,8 +96,8 @@ def _midpoint(cells: pa.Array, column: PublishedColumn) -> pa.Array | None:
         return None
     if is_date:
         days = [pc.cast(pc.cast(end, pa.date32()), pa.int32()) for end in (low, high)]
-        middle = pc.divide(pc.add(*days), pa.scalar(2, pa.int32()))
-        return pc.cast(middle, pa.date32())
+        half = pc.divide(pc.subtract(days[1], days[0]), pa.scalar(2, pa.int32()))
+        return pc.cast(pc.add(days[0], half), pa.date32())
     if not is_numeric(value_type):
         return None
     numbers = [pc.cast(end, pa.float64(), safe=False) for end in (low, high)]

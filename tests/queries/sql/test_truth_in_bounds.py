@@ -59,7 +59,7 @@ def truth(original: pa.Table, sql: str) -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         connection.register("release", original)
         connection.register("regions", REGIONS)
-        return connection.execute(sql).to_arrow_table().to_pylist()  # type: ignore[no-any-return]
+        return connection.sql(sql).to_arrow_table().to_pylist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("kind", ["cells", "two tables"])

@@ -141,7 +141,7 @@ class Values:
                 f"Column '{self.name}' has a hierarchy, and its values have no order.",
                 "Name values or nodes of the hierarchy instead of a range.",
             )
-        if not self.ordered and is_text(self.values.type):
+        if not self.ordered and is_text(self.values.type) and len(self.values):
             raise UsageError(
                 f"Column '{self.name}' holds text without an order, which <, > and BETWEEN cannot"
                 " compare.",
