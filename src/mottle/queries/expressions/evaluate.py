@@ -10,7 +10,8 @@ condition holds is the sum, over the combinations on which it is true, of produc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -81,6 +82,9 @@ class Group(NamedTuple):
 
 def evaluate(queries: Queries, question: Question) -> list[Group]:
     """Answer a question for every group that may have a record."""
+    if not question.keys and len(question.aggregates) > 1:  # each tells fewer values apart
+        alone = [replace(question, aggregates=(one,)) for one in question.aggregates]
+        return [Group((), [evaluate(queries, one)[0].answers[0] for one in alone])]
     evaluation = _Evaluation.of(queries, question)
     combinations = evaluation.combinations(question)
     if not question.keys:
@@ -235,7 +239,7 @@ class _Evaluation:
                     result = result * (moments.first, moments.second)[len(own) - 1][cells[at]]
             return result
 
-        terms = [(tuple(sorted(one)), float(factor)) for one, factor in number.terms.items()]
+        terms = [(tuple(sorted(one)), _as_float(factor)) for one, factor in number.terms.items()]
         first = np.zeros(len(rows))
         second = np.zeros(len(rows))
         for one, factor in terms:
@@ -287,6 +291,15 @@ class _Evaluation:
             value_class = member.outcomes[self.factors.index(factor)].classes[name]
             parts.append(MixturePart(factor.cells, value_class, by_cell[0], by_cell[1]))
         return Mixture(parts)
+
+
+def _as_float(factor: Fraction) -> float:
+    try:
+        return float(factor)
+    except OverflowError:
+        raise UsageError(
+            "A number of the expression is too large.", "Write it in another unit."
+        ) from None
 
 
 class _Part(NamedTuple):
