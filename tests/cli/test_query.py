@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -100,3 +101,25 @@ def test_query_prepares_the_release_once_with_the_fit_that_is_asked_for(
 def test_a_release_is_prepared_for_questions_once(release: Release) -> None:
     assert release.queries() is release.queries(fit="fitted")
     assert release.queries(fit="uniform").count().expected == release.count().expected
+
+
+def test_query_joins_code_lists_and_prints_macros(
+    folder: str, release: Release, tmp_path: Path
+) -> None:
+    codes = tmp_path / "codes.csv"
+    codes.write_text("code,word\nS,small\nM,medium\nL,large\n")
+    sql = "SELECT word, count(*) AS n FROM release JOIN codes ON size = code GROUP BY word"
+    rows = json.loads(run("query", folder, sql, "--with", f"codes={codes}", "--json"))
+    small = next(row for row in rows if row["word"] == "small")
+    assert small["n"] == pytest.approx(release.count({"size": "S"}).expected)
+    assert "--with codes=FILE.csv" in run("query", folder, sql, code=2)
+    assert "--with codes=codes.csv" in run("query", folder, sql, "--with", "codes.csv", code=2)
+    assert "CREATE OR REPLACE MACRO cell_contains" in run("query", "--macros")
+    assert "query is missing" in run("query", folder, code=2)
+
+
+def test_answers_have_the_digits_that_their_error_allows(folder: str) -> None:
+    shown = run("query", folder, "SELECT avg(age) AS mean FROM release")
+    value, error = re.search(r"([\d.]+) ± ([\d.]+)", shown).groups()  # type: ignore[union-attr]
+    assert len(value.partition(".")[2]) == len(error.partition(".")[2])
+    assert len(error.replace(".", "").lstrip("0")) == 2 or float(error) >= 10

@@ -94,6 +94,17 @@ def test_a_usage_error_loads_nothing_heavy(arguments: list[str]) -> None:
     assert not modules & HEAVY
 
 
+def test_queries_load_no_statistics_learners_or_frames() -> None:
+    code = (
+        "import json, sys, mottle.cli.query, mottle.queries.sampling;"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr);"
+        "sys.exit(len({'scipy.stats', 'sklearn', 'pandas', 'polars'} & set(sys.modules)))"
+    )
+    returned, modules = loaded(code)
+    assert "scipy" in modules
+    assert returned == 0
+
+
 def test_the_list_of_commands_is_complete() -> None:
     code = RUN.format(arguments=["--help"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

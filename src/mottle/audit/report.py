@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mottle.release.unit_words import about_rows
+from mottle.utils.html import html_table
 
 FOR_OWNER = "for_owner"  # details with what columns of the original determine
 WARNINGS = "warnings"  # among these: sentences for people
@@ -208,6 +209,22 @@ class AuditReport:
         }
         return _as_json(report)  # type: ignore[no-any-return]
 
+    def _repr_html_(self) -> str:
+        """Return the verdicts as a table, for notebooks; without details and cell values."""
+        words = {True: "holds", False: "FAILS", None: "for information"}
+        rows = [
+            (
+                each.title,
+                each.measure,
+                _shown(each.achieved),
+                _shown(each.allowed),
+                words[each.passed],
+            )
+            for each in self.findings
+        ]
+        header = ("adversary", "measure", "achieved", "allowed", "verdict")
+        return html_table(header, rows, f"Audit of {self.rows:,} rows: {words[self.passed]}")
+
     def to_json(self) -> str:
         """Return the report as JSON text.
 
@@ -216,6 +233,10 @@ class AuditReport:
         str
         """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _shown(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.4g}"
 
 
 def _as_json(value: Any) -> Any:

@@ -343,8 +343,30 @@ class Query(Command):
 
     module: ClassVar[str] = "mottle.cli.query"
 
-    release: Release
-    sql: Annotated[str, typer.Argument(help='"SELECT count(*) FROM release WHERE age > 60"')]
+    release: Annotated[
+        Path | None,
+        typer.Argument(help="Release folder, or its release.parquet or release.csv."),
+    ] = None
+    sql: Annotated[
+        str | None, typer.Argument(help='"SELECT count(*) FROM release WHERE age > 60"')
+    ] = None
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=FILE",
+            help="A code list of your own to join: --with codes=codes.csv. Repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    macros: Annotated[
+        bool,
+        typer.Option(
+            "--macros",
+            help="Print DuckDB macros that read the text cells of release.csv, and nothing else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
     plain: Annotated[
         bool,
         typer.Option(
@@ -358,6 +380,23 @@ class Query(Command):
         bool, typer.Option("--csv", help="Print the answer as CSV.", rich_help_panel=OUTPUT)
     ] = False
     as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` unless there is something to do."""
+        super().check()
+        if not self.macros and (self.release is None or self.sql is None):
+            raise UsageError(
+                "A release and a query are missing."
+                if self.release is None
+                else "The query is missing.",
+                'For instance: mottle query FOLDER "SELECT count(*) FROM release"',
+            )
+        for given in self.with_ or ():
+            name, separator, file = given.partition("=")
+            if not (name and separator and file):
+                raise UsageError(
+                    "--with needs a name and a file.", "For instance: --with codes=codes.csv"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

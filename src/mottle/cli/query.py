@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.table import Table
 
 from mottle.cli.commands import Query
+from mottle.io.read_table import read_table
 from mottle.pipeline.release import read_release
 from mottle.queries.engine import FITS
+from mottle.queries.estimate import with_error
 from mottle.queries.sql.answer import notes
+from mottle.queries.sql.plain import cell_macros
 from mottle.release.formula_guard import guarded_table
 
 _ENDINGS = ("_low", "_high", "_error")
@@ -21,10 +24,19 @@ _SHOWN = 1000  # rows of an answer on a terminal
 
 def run(command: Query) -> None:
     """Query a release in SQL: counts, sums and averages with bounds and a standard error."""
+    if command.macros:
+        print(cell_macros(), end="")
+        return
+    assert command.release is not None
+    assert command.sql is not None
     release = read_release(command.release)
-    answer = release.query(command.sql, plain=command.plain, fit=command.fit)
+    tables = {
+        name: read_table(file)
+        for name, _, file in (one.partition("=") for one in command.with_ or ())
+    }
+    answer = release.query(command.sql, tables=tables, plain=command.plain, fit=command.fit)
     if not command.plain:
-        for note in notes(release.queries(command.fit), command.sql):
+        for note in notes(release.queries(command.fit), command.sql, tables):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
     if command.as_json:
         print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
@@ -54,10 +66,12 @@ def _for_people(answer: pa.Table) -> pa.Table:
     for name in names:
         parts = [f"{name}{part}" for part in ("", "_low", "_high", "_error")]
         if all(part in names for part in parts):
-            values = [[_text(cell) for cell in answer.column(part).to_pylist()] for part in parts]
-            columns[name] = [f"{one} ± {error}" for one, _, _, error in zip(*values, strict=True)]
+            values = [answer.column(part).to_pylist() for part in parts]
+            columns[name] = [
+                " ± ".join(with_error(one, error)) for one, _, _, error in zip(*values, strict=True)
+            ]
             columns[f"{name} between"] = [
-                f"{low} and {high}" for _, low, high, _ in zip(*values, strict=True)
+                f"{_text(low)} and {_text(high)}" for _, low, high, _ in zip(*values, strict=True)
             ]
         elif not any(name == f"{label}{part}" for label in columns for part in _ENDINGS):
             columns[name] = [_text(cell) for cell in answer.column(name).to_pylist()]

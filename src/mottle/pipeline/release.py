@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -16,19 +16,29 @@ from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
 from mottle.io.read_set_release import load_set_release
+from mottle.io.read_table import as_table
 from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate
+from mottle.queries.frames import frame
 from mottle.queries.sampling import sample
 from mottle.queries.sql.answer import query
 from mottle.queries.sql.plain import query_plain
+from mottle.queries.sql.source import TABLE
 from mottle.release.certificate import Certificate
 from mottle.release.data import ReleaseData
 from mottle.release.set_release import SetReleaseData
 from mottle.report.report import InternalReport, page_of
+from mottle.utils.html import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+_ROWS_SHOWN, _LONGEST = 5, 40  # rows, and characters of a cell, in notebooks
 
 
 class _Saved(ReleaseData):
@@ -301,13 +311,22 @@ class Release(_Saved):
         """
         return self.queries(fit).cube(columns, where, breaks)
 
-    def query(self, sql: str, *, plain: bool = False, fit: str = "fitted") -> pa.Table:
+    def query(
+        self,
+        sql: str,
+        *,
+        tables: Mapping[str, object] | None = None,
+        plain: bool = False,
+        fit: str = "fitted",
+    ) -> pa.Table:
         """Answer SQL with expected values, bounds and standard errors; see docs/queries.md.
 
         Parameters
         ----------
         sql : str
             A SELECT statement on the table ``release``.
+        tables : mapping of str to object, optional
+            Code lists that the query joins, by name: tables of Arrow, pandas or polars, or files.
         plain : bool
             Whether DuckDB evaluates the SQL without any estimation, on the typed cells of
             ``to_arrow()``.
@@ -318,10 +337,16 @@ class Release(_Saved):
         -------
         pa.Table
             The answer.
+
+        Raises
+        ------
+        UsageError
+            The query cannot be answered; the message says what to write instead.
         """
+        lists = {name: _as_table(name, table) for name, table in (tables or {}).items()}
         if plain:
-            return query_plain(self.table, self.sensitive, sql)
-        return query(self.queries(fit), sql)
+            return query_plain(self.table, self.sensitive, sql, lists)
+        return query(self.queries(fit), sql, lists)
 
     def sample(self, m: int = 5, *, seed: int | None = None, fit: str = "fitted") -> list[pa.Table]:
         """Draw complete ordinary tables that the release allows.
@@ -344,6 +369,83 @@ class Release(_Saved):
             Tables with the columns of the original, in its types.
         """
         return sample(self.queries(fit), self, m, seed)
+
+    def to_arrow(self, cells: str = "struct") -> pa.Table:
+        """Return the release as an Arrow table.
+
+        Parameters
+        ----------
+        cells : {"struct", "text", "midpoint", "expected"}
+            What a cell becomes. "struct": ranges are structs, sets are lists. "text": as in
+            ``release.csv``. "midpoint": numbers, dates and ordered values are the middle of their
+            range, other cells text. "expected": numbers and dates are expected values, other
+            columns their most likely value, as fitted to the whole release.
+
+        Returns
+        -------
+        pyarrow.Table
+            For "struct" the table itself, not a copy.
+        """
+        return frame(self, cells, self.queries)
+
+    def to_pandas(self, cells: str = "text") -> pd.DataFrame:
+        """Return the release as a pandas DataFrame.
+
+        Parameters
+        ----------
+        cells : {"text", "midpoint", "expected", "struct"}
+            As for `to_arrow`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column for each column; three for a column of sets of items as text.
+
+        Raises
+        ------
+        UsageError
+            pandas is not installed.
+        """
+        try:
+            return self.to_arrow(cells).to_pandas()
+        except ImportError:
+            raise UsageError("pandas is not installed.", "pip install pandas") from None
+
+    def to_polars(self, cells: str = "text") -> pl.DataFrame:
+        """Return the release as a Polars DataFrame.
+
+        Parameters
+        ----------
+        cells : {"text", "midpoint", "expected", "struct"}
+            As for `to_arrow`.
+
+        Returns
+        -------
+        polars.DataFrame
+            One column for each column; three for a column of sets of items as text.
+
+        Raises
+        ------
+        UsageError
+            Polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError:
+            raise UsageError("Polars is not installed.", "pip install polars") from None
+        return pl.DataFrame(self.to_arrow(cells))
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as they are published, for notebooks."""
+        shown = self.slice(0, _ROWS_SHOWN).to_text()
+        promised = ""
+        if self.certified is not None:
+            promised = f", {self.certified.guarantee.name}, {self.certified.gcp:.1%} lost"
+        caption = f"Release of {self.num_rows:,} rows{promised}"
+        rows = [[_cut(cell) for cell in row.values()] for row in shown.to_pylist()]
+        if self.num_rows > _ROWS_SHOWN:
+            rows.append(["…"] * shown.num_columns)
+        return html_table(shown.column_names, rows, caption)
 
     def queries(self, fit: str = "fitted") -> Queries:
         """Prepare the release for queries, once for each way to fit.
@@ -392,6 +494,21 @@ class SetRelease(SetReleaseData, _Saved):
         """
         random = Random(seed)
         return [sorted(self.worlds(row).sample(random)) for row in range(self.num_rows)]
+
+
+def _cut(cell: object) -> str | None:
+    """A cell for display, without most of a long text."""
+    text = None if cell is None else str(cell)
+    return text if text is None or len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _as_table(name: str, source: object) -> pa.Table:
+    """A code list as a table."""
+    if name.lower() == TABLE:
+        raise UsageError(
+            f"A code list cannot be called '{name}', as the release is.", "Give it another name."
+        )
+    return as_table(source)
 
 
 def read_release(path: str | Path) -> Release:

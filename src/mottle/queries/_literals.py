@@ -23,6 +23,15 @@ def is_numeric(value_type: pa.DataType) -> bool:
     )
 
 
+def is_text(value_type: pa.DataType) -> bool:
+    """Whether values of this type are text."""
+    return bool(
+        pa.types.is_string(value_type)
+        or pa.types.is_large_string(value_type)
+        or pa.types.is_string_view(value_type)
+    )
+
+
 def check_numeric(name: str, value_type: pa.DataType) -> None:
     """Raise a `UsageError` unless a column's values can be added up."""
     if not is_numeric(value_type):
@@ -43,16 +52,16 @@ def as_scalar(value: object, value_type: pa.DataType, name: str) -> pa.Scalar:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    is_text = isinstance(value, str)
-    wants_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
-    if is_text != wants_text and (wants_text or isinstance(value, bool)):
+    states_text = isinstance(value, str)
+    wants_text = is_text(value_type)
+    if states_text != wants_text and (wants_text or isinstance(value, bool)):
         raise UsageError(
             f"Column '{name}' holds {value_type} values, which cannot be compared with {value}.",
             f"Write '{value}' in quotes.",
         )
     try:
         scalar = pa.scalar(value)
-        if is_numeric(value_type) and is_text:
+        if is_numeric(value_type) and states_text:
             scalar = pa.scalar(Decimal(str(value)))
     except (pa.ArrowException, ArithmeticError):
         raise _unreadable(value, value_type, name) from None

@@ -13,6 +13,17 @@ from mottle.typing import BoolArray, Float64Array
 _ROUNDING = 1e-12  # a variance below this share of the squares it comes from is rounding error
 
 
+def standard_error(variances: Float64Array, squares: Float64Array) -> float:
+    """Return the standard error of a sum of independent summands with the given variances.
+
+    A variance that is tiny compared with the square it was computed from is rounding error.
+
+    >>> standard_error(np.array([9.0, 16.0, 1e-20]), np.ones(3))
+    5.0
+    """
+    return float(np.sqrt(variances[variances > _ROUNDING * squares].sum()))
+
+
 @dataclass(frozen=True, eq=False)
 class Summands:
     """What every record that may satisfy the conditions adds to a sum, as a random variable."""
@@ -38,14 +49,20 @@ class Summands:
             certain=(likely == 1.0) & (numbers.share[rows] == 1.0),
         )
 
+    def count(self) -> Estimate:
+        """Return the number of records that add a number."""
+        least, most = float(self.certain.sum()), float(len(self.likely))
+        expected = min(max(float(self.likely.sum()), least), most)  # outside only by rounding
+        error = standard_error(self.likely * (1 - self.likely), np.ones(len(self.likely)))
+        return Estimate(expected, least, most, error)
+
     def total(self) -> Estimate:
         """Return the sum; a record that does not certainly add its number may add nothing."""
         least = np.where(self.certain, self.lowest, np.minimum(self.lowest, 0.0)).sum()
         most = np.where(self.certain, self.highest, np.maximum(self.highest, 0.0)).sum()
-        variances = self.second - self.first**2
-        variance = variances[variances > _ROUNDING * self.second].sum()
+        error = standard_error(self.second - self.first**2, self.second)
         expected = min(max(self.first.sum(), least), most)  # outside only by rounding
-        return Estimate(float(expected), float(least), float(most), float(np.sqrt(variance)))
+        return Estimate(float(expected), float(least), float(most), error)
 
     def average(self) -> Estimate:
         """Return the sum divided by the number of records, its error by linearization."""
@@ -56,10 +73,8 @@ class Summands:
         mean = self.first.sum() / records
         deviation = self.first - mean * self.likely
         square = self.second - 2 * mean * self.first + mean**2 * self.likely
-        variance = np.maximum(square - deviation**2, 0.0)
-        variance[variance < _ROUNDING * (self.second + mean**2)] = 0.0
-        error = np.sqrt(variance.sum()) / records
-        return Estimate(float(min(max(mean, least), most)), least, most, float(error))
+        error = standard_error(square - deviation**2, self.second + mean**2) / float(records)
+        return Estimate(float(min(max(mean, least), most)), least, most, error)
 
     def _largest_mean(self, numbers: Float64Array) -> float:
         """The largest mean: the certain records plus those others that raise it the most."""

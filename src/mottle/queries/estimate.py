@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mottle.typing import Float64Array
+from mottle.utils.html import html_table
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,51 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return the expected value, its error and the bounds as text."""
+        expected, error = with_error(self.expected, self.error)
         return (
-            f"{self.expected:,.1f} ± {self.error:,.1f}"
-            f" (between {self.certain:,.6g} and {self.possible:,.6g} for certain)"
+            f"{expected} ± {error} (between {self.certain:,.6g} and {self.possible:,.6g}"
+            " for certain)"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the estimate as a small table, for notebooks."""
+        expected, error = with_error(self.expected, self.error)
+        bounds = f"{self.certain:,.6g} … {self.possible:,.6g}"
+        return html_table(
+            ("expected", "± standard error", "for certain"), [(expected, error, bounds)]
+        )
+
+
+def with_error(value: float, error: float) -> tuple[str, str]:
+    """Return a number and its error as text, with the digits that the error allows.
+
+    The error gets two digits, and the number as many decimals. Digits before the decimal point
+    stay; without an error the number gets six digits.
+
+    Parameters
+    ----------
+    value, error : float
+        A number and its standard error.
+
+    Returns
+    -------
+    value, error : str
+
+    Examples
+    --------
+    >>> with_error(3.85, 0.035), with_error(23463.9, 152.3), with_error(7.0, 0.0)
+    (('3.850', '0.035'), ('23,464', '152'), ('7', '0'))
+    """
+    if not (math.isfinite(value) and math.isfinite(error)) or error <= 0:
+        return _six_digits(value), _six_digits(error)
+    decimals = min(max(1 - math.floor(math.log10(error)), 0), 12)
+    return f"{value:,.{decimals}f}", f"{error:,.{decimals}f}"
+
+
+def _six_digits(number: float) -> str:
+    """A number without an error: whole numbers entirely, others with six digits."""
+    is_whole = math.isfinite(number) and number == math.floor(number)
+    return f"{number:,.0f}" if is_whole else f"{number:,.6g}"
 
 
 @dataclass(frozen=True, eq=False)

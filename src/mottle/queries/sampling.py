@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from mottle.errors import UsageError
 from mottle.queries.engine import Queries
@@ -119,9 +119,9 @@ class Pooled:
         """
         upper = (1 + confidence) / 2
         if np.isinf(self.degrees_of_freedom):
-            reach = float(norm.ppf(upper))
+            reach = float(ndtri(upper))
         else:
-            reach = float(t.ppf(upper, self.degrees_of_freedom))
+            reach = float(stdtrit(self.degrees_of_freedom, upper))
         return self.estimate - reach * self.error, self.estimate + reach * self.error
 
 

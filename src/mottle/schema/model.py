@@ -30,6 +30,7 @@ from mottle.schema.external_release import (
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
+from mottle.utils.html import html_table
 from mottle.utils.renamed import notice_renamed
 from mottle.utils.untrusted.text import parse_toml, read_text
 
@@ -339,6 +340,21 @@ class Schema(BaseModel):
                 " (removed)"
             )
         return self
+
+    def _repr_html_(self) -> str:
+        """Return the columns as a table, for notebooks; without values of orders and groups."""
+        rows = [
+            (
+                column.name,
+                column.role,
+                column.kind,
+                None if column.importance == 1.0 else f"{column.importance:g}",
+            )
+            for column in self.columns
+        ]
+        if self.rest is not None:
+            rows.append(("all others", self.rest, None, None))
+        return html_table(("column", "role", "kind", "importance"), rows, "Schema")
 
     @property
     def person(self) -> str | None:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
-from mottle.queries._literals import as_scalar, check_numeric
+from mottle.queries._literals import as_scalar, check_numeric, is_text
 from mottle.queries.conditions import Condition, Conditions
 from mottle.typing import BoolArray, Float64Array, Int64Array
 
@@ -107,6 +107,12 @@ class Values:
         """Return the values themselves."""
         check_numeric(self.name, self.values.type)
         numbers = pc.cast(self.values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if self.ordered and (np.diff(numbers) < 0).any():
+            raise UsageError(
+                f"The declared order of column '{self.name}' is not that of its numbers, which"
+                " therefore cannot be added up.",
+                "Count them, or group by them.",
+            )
         return Numbers(numbers, numbers**2, numbers, numbers)
 
     def points(self) -> pa.Array:
@@ -134,6 +140,13 @@ class Values:
             raise UsageError(
                 f"Column '{self.name}' has a hierarchy, and its values have no order.",
                 "Name values or nodes of the hierarchy instead of a range.",
+            )
+        if not self.ordered and is_text(self.values.type) and len(self.values):
+            raise UsageError(
+                f"Column '{self.name}' holds text without an order, which <, > and BETWEEN cannot"
+                " compare.",
+                "Name the values: IN ('60-69', '70-79'). Give such a column an order before it is"
+                " anonymized (kind = 'ordered').",
             )
         values, low, high = self.values, condition.low, condition.high
         if self.ordered:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numba import njit
 from numpy.typing import NDArray
 
-from mottle.queries.cells.atoms import Atoms, Covered
+from mottle.queries.cells.atoms import Atoms, Covered, Numbers
 from mottle.queries.conditions import Conditions
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
@@ -65,9 +65,12 @@ class CellDistribution:
 
     def shares(self, conditions: Conditions) -> Float64Array:
         """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
-        covered = self.atoms.covered(conditions)
-        expected = self._mean(covered.share)
         with_missing = all(self.atoms.takes_missing(condition) for condition in conditions)
+        return self.shares_of(self.atoms.covered(conditions), with_missing=with_missing)
+
+    def shares_of(self, covered: Covered, *, with_missing: bool) -> Float64Array:
+        """As `shares`, for the covered parts of the atoms and for the missing value."""
+        expected = self._mean(covered.share)
         if with_missing:
             expected += self.chance_of_missing
         certain, possible = self._bounds(covered, with_missing)
@@ -90,7 +93,10 @@ class CellDistribution:
     def moments(self, conditions: Conditions) -> Moments:
         """Return the numbers of the cells that satisfy conditions; a missing value never does."""
         known = tuple(replace(condition, missing=False) for condition in conditions)
-        covered, numbers = self.atoms.covered(known), self.atoms.numbers(known)
+        return self.moments_of(self.atoms.covered(known), self.atoms.numbers(known))
+
+    def moments_of(self, covered: Covered, numbers: Numbers) -> Moments:
+        """As `moments`, for the covered parts of the atoms and the numbers in these."""
         first, second = (
             self._mean(covered.share * power) for power in (numbers.mean, numbers.square)
         )
@@ -102,7 +108,8 @@ class CellDistribution:
         lowest, highest = np.zeros((2, len(self.first)))
         lowest[some] = self._of_slots(numbers.lowest)[following[self.first[some]]]
         highest[some] = self._of_slots(numbers.highest)[preceding[self.last[some] - 1]]
-        return Moments(self.shares(known), first, second, lowest, highest)
+        shares = self.shares_of(covered, with_missing=False)
+        return Moments(shares, first, second, lowest, highest)
 
     def fitted(
         self, weights: Float64Array, missing_weight: float, occurring: Float64Array | None

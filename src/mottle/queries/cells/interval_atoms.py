@@ -141,9 +141,13 @@ class DiscreteIntervals:
             within = _sorted(step for step in listed - excluded if low <= step <= high)
         return low, high, within, _sorted(step for step in excluded if low <= step <= high)
 
+    def number(self, value: object) -> Fraction | float:
+        """Return a literal as an exact number; infinities stay floats."""
+        return exact_number(value, self.value_type, self.name)
+
     def _first_step(self, value: object, is_open: bool, sign: int = 1) -> int:
         """The first step that is not below a value; on the mirrored axis if ``sign`` is -1."""
-        exact = exact_number(value, self.value_type, self.name)
+        exact = self.number(value)
         if isinstance(exact, float):
             return _FARTHEST if sign * exact > 0 else -_FARTHEST
         position = sign * (exact / self.unit - self.origin)
@@ -307,22 +311,22 @@ class RealIntervals:
                 high = -np.inf
                 open_high = True
             if condition.low is not None:
-                end = self._number(condition.low)
+                end = self.number(condition.low)
                 if (end, condition.low_open) > (low, open_low):
                     low, open_low = end, condition.low_open
             if condition.high is not None:
-                end = self._number(condition.high)
+                end = self.number(condition.high)
                 if (end, not condition.high_open) < (high, not open_high):
                     high, open_high = end, condition.high_open
             if condition.values is not None:
-                among = np.unique([self._number(value) for value in condition.values])
+                among = np.unique([self.number(value) for value in condition.values])
                 listed = among if listed is None else np.intersect1d(listed, among)
-            out = [self._number(value) for value in condition.excluded]
+            out = [self.number(value) for value in condition.excluded]
             excluded = np.union1d(excluded, np.array(out, np.float64))
         return low, high, open_low, open_high, listed, excluded
 
-    def _number(self, value: object) -> float:
-        """A literal as a float, rounded to the precision of the column."""
+    def number(self, value: object) -> float:
+        """Return a literal as a float, rounded to the precision of the column."""
         number = float(exact_number(value, self.value_type, self.name))
         if pa.types.is_float32(self.value_type):
             return float(np.float32(number))  # 0.1 as the column stores it

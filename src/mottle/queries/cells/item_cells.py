@@ -23,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.special import bdtr
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrik
 
 from mottle.encoding.set_columns import LISTS
 from mottle.errors import UsageError
@@ -183,7 +182,9 @@ class ItemCells(CellDistribution):
         missing = random.random(len(rows)) < self._missing_chances[rows]
         uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
         at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
-        drawn = binom.ppf(random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip)
+        drawn = _binomial_quantile(
+            random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
+        )
         flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
         row_of, items = _spread(self._doubtful_lists, rows)
         shuffled = np.lexsort((random.random(len(items)), row_of))
@@ -349,3 +350,15 @@ def _spread(
     ends = np.cumsum(sizes)
     row_of = np.repeat(np.arange(len(rows)), sizes)
     return row_of, items[np.arange(len(row_of)) + np.repeat(starts[rows] - ends + sizes, sizes)]
+
+
+def _binomial_quantile(share: Float64Array, count: Int64Array, chance: float) -> Float64Array:
+    """The lowest number of successes that is not exceeded with a given probability.
+
+    >>> _binomial_quantile(np.array([0.2, 0.5, 0.9]), np.array([2, 2, 2]), 0.5).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    above = np.clip(np.ceil(np.nan_to_num(bdtrik(share, count, chance))), 0, count)
+    below = np.maximum(above - 1, 0)
+    found: Float64Array = np.where(bdtr(below, count, chance) >= share, below, above)
+    return found

@@ -1,18 +1,18 @@
 """Answer SQL queries on a release with estimates; DuckDB parses them.
 
-``SELECT`` of counts, sums and averages (plain or weighted) ``FROM release``, ``WHERE`` conditions
-on columns joined by ``AND``, ``GROUP BY`` columns (``CUBE``, ``ROLLUP``, ``GROUPING SETS``),
-``ORDER BY``, ``LIMIT``.
-Everything else is refused by name, and can be run by DuckDB itself on the published cells
-(`mottle.queries.sql.plain`).
+Counts, sums and averages of columns, plain or weighted, under conditions joined by AND are answered
+by the kernels of `Queries`, everything else (OR, CASE, code lists, arithmetic, quantiles,
+deviations, distinct values) by `mottle.queries.expressions`. What cannot be estimated is refused by
+name, and can be run by DuckDB itself on the published cells (`mottle.queries.sql.plain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
@@ -21,100 +21,128 @@ from mottle.queries.cells.item_cells import Items
 from mottle.queries.conditions import Condition, Conditions
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate
+from mottle.queries.expressions.evaluate import Aggregate, Question, evaluate
+from mottle.queries.expressions.tree import Expression, Reference, Test, walk
 from mottle.queries.group_by.all_groups import PARTS, grouping_sets
-from mottle.queries.sql.parse import (
-    Aggregate,
-    SelectQuery,
-    answer_columns,
-    merge_conditions,
-    parse_query,
-)
+from mottle.queries.sql.parse import Answered, Key, SelectQuery, parse_query
+from mottle.queries.sql.translate import as_conjunction, unsupported
 
 MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
+Where = Mapping[str, Conditions]
 
 
-def query(queries: Queries, sql: str) -> pa.Table:
+def query(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
     """Answer a query: each count, sum or average with ``_low``, ``_high`` and ``_error``."""
-    select = parse_query(sql, queries.columns)
-    answer = _answer_groups(queries, select) if select.groups else _answer_one(queries, select)
-    return _order_and_limit(answer, select)
+    select = parse_query(sql, queries.columns, tables)
+    answer = _kernel_answer(queries, select)
+    if answer is None:
+        answer = _evaluated(queries, select)
+    return _select_rows(answer, select)
 
 
-def notes(queries: Queries, sql: str) -> list[str]:
+def notes(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = None) -> list[str]:
     """Return notes for the author of a query: values that occur nowhere may be typos."""
-    found = []
-    for name, wanted in parse_query(sql, queries.columns).where.items():
-        atoms = queries.column(name).atoms
+    select = parse_query(sql, queries.columns, tables)
+    found: dict[str, None] = {}
+    for test in _tests(select):
+        atoms = queries.column(test.column).atoms
         if not isinstance(atoms, Values | Items):
             continue
-        values = [value for one in wanted for value in (*(one.values or ()), *one.excluded)]
+        values = [*(test.condition.values or ()), *test.condition.excluded]
         existing = [str(value) for value in atoms.values.to_pylist()]
-        found += [
-            f"No cell of column '{name}' holds '{value}'. {did_you_mean(str(value), existing)}"
-            for value in atoms.strangers(values)
-        ]
-    return found
+        for value in atoms.strangers(values):
+            hint = did_you_mean(str(value), existing)
+            found[f"No cell of column '{test.column}' holds '{value}'. {hint}"] = None
+    return list(found)
 
 
-def _answer_one(queries: Queries, select: SelectQuery) -> pa.Table:
-    """The one row of a query without GROUP BY."""
-    columns: dict[str, list[float]] = {}
-    for aggregate in select.aggregates:
-        columns |= _columns(aggregate, [_answer(queries, aggregate, select.where)])
-    return pa.table(columns)
+def _tests(select: SelectQuery) -> Iterator[Test]:
+    """All comparisons of a column with values."""
+    expressions: list[Expression | None] = [
+        select.where,
+        *(key.expression for key in select.groups),
+    ]
+    for item in select.answered:
+        expressions += [item.aggregate.argument, item.aggregate.filter]
+    for expression in expressions:
+        for part in () if expression is None else walk(expression):
+            if isinstance(part, Test):
+                yield part
 
 
-def _answer_groups(queries: Queries, select: SelectQuery) -> pa.Table:
-    """A row for every group that may have a record."""
-    where = _as_where(select.where)
-    table = grouping_sets(queries, select.groups, select.subsets, where)
+# ------------------------------------------------------------------------------ columns under AND
+
+
+def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
+    """The answer by the kernels of `Queries`; None if the query takes more than these."""
+    where = as_conjunction(select.where)
+    names = [key.column for key in select.groups]
+    filters = [as_conjunction(item.aggregate.filter) for item in select.answered]
+    is_plain = all(_column(item.aggregate) is not None for item in select.answered)
+    if where is None or None in names or None in filters or not is_plain or select.lists:
+        return None
+    wheres = [_merge_conditions(where, condition) for condition in filters if condition is not None]
+    if not select.groups:
+        columns: dict[str, Any] = {}
+        for item, own in zip(select.answered, wheres, strict=True):
+            columns |= _columns(item, [_answer(queries, item.aggregate, own)])
+        return pa.table(columns)
+    groups = [name for name in names if name is not None]
+    subsets = [[key.label for key in chosen] for chosen in select.subsets]
+    table = grouping_sets(queries, groups, subsets, dict(where))
+    columns = {name: table.column(name) for name in groups}
     counts = [
         Estimate(*(float(value) for value in row))
         for row in zip(*(table.column(part).to_pylist() for part in PARTS), strict=True)
     ]
-    columns: dict[str, Any] = {name: table.column(name) for name in select.groups}
-    for aggregate in select.aggregates:
-        plain = aggregate.kind == "count" and not aggregate.weighted
-        if plain and aggregate.column is None and not aggregate.filter:
-            answers = counts
-        else:
-            answers = list(_by_group(queries, select, aggregate, table))
-        columns |= _columns(aggregate, answers)
-    names = [name for item in select.selected for name in answer_columns(item)]
-    kept = [*names, *(name for name in select.groups if name not in names)]
-    return pa.table(columns).select(kept)
+    for item, own in zip(select.answered, wheres, strict=True):
+        is_count = item.aggregate == Aggregate("count")
+        answers = counts if is_count else list(_by_group(queries, groups, item, own, table))
+        columns |= _columns(item, answers)
+    return pa.table(columns)
+
+
+def _column(aggregate: Aggregate) -> str | None:
+    """The column that the kernels aggregate, "" for all records; None if they cannot."""
+    if aggregate.distinct or aggregate.kind not in ("count", "sum", "avg"):
+        return None
+    if aggregate.argument is None:
+        return ""
+    return aggregate.argument.column if isinstance(aggregate.argument, Reference) else None
 
 
 def _by_group(
-    queries: Queries, select: SelectQuery, aggregate: Aggregate, table: pa.Table
+    queries: Queries, groups: Sequence[str], item: Answered, where: Where, table: pa.Table
 ) -> Iterator[Estimate]:
     """The estimates of one aggregate, group by group."""
-    if table.num_rows > MAX_GROUPS:
+    _check_groups(table.num_rows)
+    grouped_by = table.column("grouped_by").to_pylist()
+    for row, names in zip(table.select(list(groups)).to_pylist(), grouped_by, strict=True):
+        chosen = [name for name in groups if name in names.split(", ")]
+        group = {name: (Condition.of(row[name], name),) for name in chosen}
+        yield _answer(queries, item.aggregate, _merge_conditions(where, group))
+
+
+def _check_groups(groups: int) -> None:
+    if groups > MAX_GROUPS:
         raise UsageError(
-            f"There are {table.num_rows:,} groups, too many for a sum or average of each.",
+            f"There are {groups:,} groups, too many for a sum or average of each.",
             f"Group by fewer columns, so that there are at most {MAX_GROUPS:,} groups.",
         )
-    grouped_by = table.column("grouped_by").to_pylist()
-    for row, names in zip(table.select(list(select.groups)).to_pylist(), grouped_by, strict=True):
-        chosen = [name for name in select.groups if name in names.split(", ")]
-        group = {name: (Condition.of(row[name], name),) for name in chosen}
-        yield _answer(queries, aggregate, merge_conditions(select.where, group))
 
 
-def _answer(
-    queries: Queries, aggregate: Aggregate, conditions: Mapping[str, Conditions]
-) -> Estimate:
-    where = _as_where(aggregate.where(conditions))
+def _answer(queries: Queries, aggregate: Aggregate, where: Where) -> Estimate:
+    column = _column(aggregate)
+    assert column is not None
     weight = _survey_weight(queries) if aggregate.weighted else None
     match aggregate.kind:
         case "sum":
-            assert aggregate.column is not None
-            return queries.total(aggregate.column, where, weight=weight)
+            return queries.total(column, dict(where), weight=weight)
         case "avg":
-            assert aggregate.column is not None
-            return queries.average(aggregate.column, where, weight=weight)
+            return queries.average(column, dict(where), weight=weight)
         case _:
-            return queries.count(where, weight=weight)
+            known = {column: (Condition(),)} if column else {}
+            return queries.count(_merge_conditions(where, known), weight=weight)
 
 
 def _survey_weight(queries: Queries) -> str:
@@ -127,22 +155,107 @@ def _survey_weight(queries: Queries) -> str:
     return queries.survey_weight
 
 
-def _as_where(conditions: Mapping[str, Conditions]) -> dict[str, Any]:
-    return dict(conditions)
+def _merge_conditions(first: Where, second: Where) -> dict[str, Conditions]:
+    """Conditions of which all have to hold, those of both arguments."""
+    names = [*first, *(name for name in second if name not in first)]
+    return {name: (*first.get(name, ()), *second.get(name, ())) for name in names}
 
 
-def _columns(aggregate: Aggregate, answers: Sequence[Estimate]) -> dict[str, list[float]]:
-    names = answer_columns(aggregate)
+# ------------------------------------------------------------------------------------- expressions
+
+
+def _evaluated(queries: Queries, select: SelectQuery) -> pa.Table:
+    """The answer by evaluating expressions on combinations of values."""
+    _check_weights(select)
+    _check_open_ends(queries, select)
+    parts = [_one_grouping(queries, select, subset) for subset in select.subsets]
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _check_weights(select: SelectQuery) -> None:
+    """Raise for weighted aggregates, which only the kernels have."""
+    if any(item.aggregate.weighted for item in select.answered):
+        raise unsupported(
+            "a weighted aggregate beside OR, CASE, code lists, arithmetic or quantiles",
+            "Ask for weighted counts, sums and averages of columns, with conditions joined by AND.",
+        )
+
+
+def _check_open_ends(queries: Queries, select: SelectQuery) -> None:
+    """Raise for what would tell values beyond an open end apart, or calculate with them."""
+    for test in _tests(select):
+        queries.check_tails(test.column, (test.condition,))
+    for codes in select.lists:
+        if codes.column in queries.tails:
+            value_type = queries.tails[codes.column].value_type
+            keys = tuple(key for key in codes.keys(value_type) if key is not None)
+            queries.check_tails(codes.column, (Condition(values=keys),))
+    for item in select.answered:
+        argument = item.aggregate.argument
+        if argument is not None and item.aggregate.calculates:
+            for part in walk(argument):
+                if isinstance(part, Reference) and part.column in queries.tails:
+                    queries.tails[part.column].check_bounded(())
+
+
+def _one_grouping(queries: Queries, select: SelectQuery, subset: Sequence[Key]) -> pa.Table:
+    """The rows of one grouping set."""
+    groups = evaluate(
+        queries,
+        Question(
+            aggregates=tuple(item.aggregate for item in select.answered),
+            where=select.where,
+            keys=tuple(key.expression for key in subset),
+            lists=select.lists,
+        ),
+    )
+    columns: dict[str, Any] = {}
+    for key in select.groups:
+        values = (
+            [group.key[subset.index(key)] for group in groups]
+            if key in subset
+            else [None] * len(groups)
+        )
+        columns[key.label] = _labels(queries, key, values)
+    for place, item in enumerate(select.answered):
+        columns |= _columns(item, [group.answers[place] for group in groups])
+    return pa.table(columns)
+
+
+def _labels(queries: Queries, key: Key, values: Sequence[Any]) -> pa.Array:
+    """The values of a key: in the type of its column, or as numbers or text."""
+    if isinstance(key.expression, Reference):
+        atoms = queries.column(key.expression.column).atoms
+        value_type = atoms.values.type if isinstance(atoms, Values) else atoms.points().type
+        return pa.array(values, value_type)
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, Decimal | Fraction) for value in known):
+        values = [None if value is None else float(value) for value in values]
+    try:
+        return pa.array(values, pa.null() if not known else None)
+    except pa.ArrowException:
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+# ------------------------------------------------------------------------------------ the answer
+
+
+def _columns(item: Answered, answers: Sequence[Estimate]) -> dict[str, Any]:
+    """The four columns of an aggregate."""
     parts = ("expected", "certain", "possible", "error")
     return {
-        name: [float(np.asarray(getattr(answer, part))) for answer in answers]
-        for name, part in zip(names, parts, strict=True)
+        name: pa.array([float(getattr(answer, part)) for answer in answers], pa.float64())
+        for name, part in zip(item.columns, parts, strict=True)
     }
 
 
-def _order_and_limit(answer: pa.Table, select: SelectQuery) -> pa.Table:
+def _select_rows(answer: pa.Table, select: SelectQuery) -> pa.Table:
+    """HAVING, ORDER BY, LIMIT and the columns of the SELECT list."""
+    if select.having is not None:
+        kept = [select.having.value(row) is True for row in answer.to_pylist()]
+        answer = answer.filter(pa.array(kept, pa.bool_()))
     if select.order:
         keys = [(name, "descending" if down else "ascending") for name, down in select.order]
         answer = answer.sort_by(keys)
-    names = [name for item in select.selected for name in answer_columns(item)]
+    names = [name for item in select.selected for name in item.columns]
     return answer.select(names).slice(select.first, select.rows)

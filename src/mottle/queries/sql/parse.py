@@ -4,102 +4,419 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
-from mottle.queries.conditions import Condition, Conditions
-from mottle.queries.sql.conditions import (
-    PLAIN,
-    Node,
-    Resolve,
-    constant,
-    parse_conditions,
-    unsupported,
+from mottle.queries.expressions.code_list import CodeList
+from mottle.queries.expressions.evaluate import Aggregate
+from mottle.queries.expressions.spread import Spread
+from mottle.queries.expressions.tree import (
+    Connected,
+    Expression,
+    IsNull,
+    Lookup,
+    Not,
+    Reference,
 )
+from mottle.queries.sql.source import Source, source_of
+from mottle.queries.sql.translate import PLAIN, Node, Translator, constant, unsupported
 
-TABLE = "release"
 _EXAMPLE = "For instance: SELECT count(*) FROM release WHERE age BETWEEN 30 AND 40"
-_AGGREGATES = {"count_star": "count", "count": "count", "sum": "sum", "avg": "avg", "mean": "avg"}
+_AGGREGATES = {
+    "count_star": "count",
+    "count": "count",
+    "sum": "sum",
+    "avg": "avg",
+    "mean": "avg",
+    "median": "quantile",
+    "quantile_cont": "quantile",
+    "stddev": Spread.STDDEV_SAMP,
+    "stddev_samp": Spread.STDDEV_SAMP,
+    "stddev_pop": Spread.STDDEV_POP,
+    "variance": Spread.VAR_SAMP,
+    "var_samp": Spread.VAR_SAMP,
+    "var_pop": Spread.VAR_POP,
+}
 _WEIGHTED = "weighted_"  # before the name of an aggregate: by the release's survey weight
-_AGGREGATES |= {f"{_WEIGHTED}{name}": kind for name, kind in [*_AGGREGATES.items()][1:]}
+_AGGREGATES |= {f"{_WEIGHTED}{name}": kind for name, kind in list(_AGGREGATES.items())[1:5]}
+_INSTEAD = {  # functions that people write, and what to write instead
+    "quantile": "Write quantile_cont(age, 0.9).",
+    "quantile_disc": "Write quantile_cont(age, 0.9).",
+    "max": "Write quantile_cont(age, 0.99), or count the records above a value.",
+    "min": "Write quantile_cont(age, 0.01), or count the records below a value.",
+}
+ENDINGS = ("", "_low", "_high", "_error")  # of the four columns of an answer
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """A count, sum or average in the SELECT list."""
+class Key:
+    """What is grouped by, as a column of the answer."""
 
     label: str
-    kind: str  # count, sum or avg
-    column: str | None  # None for count(*)
-    filter: Mapping[str, Conditions]
-    weighted: bool = False  # by the survey weight of the release
+    expression: Expression
 
-    def where(self, conditions: Mapping[str, Conditions]) -> dict[str, Conditions]:
-        """All conditions on the records that it aggregates."""
-        joined = merge_conditions(conditions, self.filter)
-        if self.kind == "count" and self.column is not None:
-            return merge_conditions(joined, {self.column: (Condition(),)})
-        return joined
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the answer."""
+        return [self.label]
+
+    @property
+    def column(self) -> str | None:
+        """The column of the release, if it is one under its own name."""
+        same = isinstance(self.expression, Reference) and self.expression.column == self.label
+        return self.label if same else None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An aggregate, as four columns of the answer."""
+
+    label: str
+    aggregate: Aggregate
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the answer."""
+        return [f"{self.label}{ending}" for ending in ENDINGS]
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of the answer, in HAVING."""
+
+    name: str
+
+    def value(self, at: Mapping[str, Any]) -> Any:
+        """Its value in a row of the answer; NULL where there is none."""
+        value = at[self.name]
+        return None if value != value else value  # NaN differs from itself
+
+    def parts(self) -> tuple[Expression, ...]:
+        """None."""
+        return ()
 
 
 @dataclass(frozen=True)
 class SelectQuery:
     """A parsed query."""
 
-    selected: tuple[str | Aggregate, ...]  # SELECT list: columns grouped by, and aggregates
-    where: Mapping[str, Conditions]
-    groups: tuple[str, ...]  # all columns after GROUP BY
-    subsets: tuple[tuple[str, ...], ...]  # the grouping sets
+    selected: tuple[Key | Answered, ...]  # SELECT list
+    hidden: tuple[Key | Answered, ...]  # what GROUP BY and HAVING need besides
+    where: Expression | None
+    groups: tuple[Key, ...]  # all after GROUP BY
+    subsets: tuple[tuple[Key, ...], ...]  # the grouping sets
+    having: Expression | None
     order: tuple[tuple[str, bool], ...]  # columns of the answer, and whether descending
     first: int  # OFFSET
     rows: int | None  # LIMIT
+    lists: tuple[CodeList, ...] = field(default=())
 
     @property
-    def aggregates(self) -> list[Aggregate]:
-        """The counts, sums and averages in the SELECT list."""
-        return [item for item in self.selected if isinstance(item, Aggregate)]
+    def answered(self) -> list[Answered]:
+        """The aggregates of the query."""
+        return [item for item in (*self.selected, *self.hidden) if isinstance(item, Answered)]
 
 
-def merge_conditions(
-    first: Mapping[str, Conditions], second: Mapping[str, Conditions]
-) -> dict[str, Conditions]:
-    """Return conditions of which all have to hold, those of both arguments."""
-    names = [*first, *(name for name in second if name not in first)]
-    return {name: (*first.get(name, ()), *second.get(name, ())) for name in names}
-
-
-def parse_query(sql: str, columns: Sequence[str]) -> SelectQuery:
+def parse_query(
+    sql: str, columns: Sequence[str], tables: Mapping[str, pa.Table] | None = None
+) -> SelectQuery:
     """Parse a query, or raise a `UsageError` that names the unsupported part."""
     node = _syntax_tree(sql)
     _refuse_clauses(node)
+    source = source_of(node["from_table"], columns, tables or {})
+    return _Parser(node, source).query()
 
-    def resolve(reference: Node) -> str:
-        name = str(reference["column_names"][-1])
-        exact = [column for column in columns if column == name]
-        found = exact or [column for column in columns if column.lower() == name.lower()]
-        if len(found) != 1:
-            raise UsageError(f"The release has no column '{name}'.", did_you_mean(name, columns))
-        return found[0]
 
-    groups = [_group(part, node, resolve) for part in node["group_expressions"]]
-    if node["aggregate_handling"] == "FORCE_AGGREGATES":  # GROUP BY ALL
-        groups = [resolve(part) for part in node["select_list"] if part["class"] == "COLUMN_REF"]
-    selected = tuple(_labelled(_selected(node["select_list"], groups, resolve)))
-    if not any(isinstance(item, Aggregate) for item in selected):
-        raise unsupported("a SELECT without count, sum or avg", f"{_EXAMPLE}. {PLAIN}")
-    sets = node["group_sets"] or [list(range(len(groups)))]
-    order, first, rows = _modifiers(node["modifiers"], selected)
-    return SelectQuery(
-        selected=selected,
-        where=parse_conditions(node["where_clause"], resolve),
-        groups=tuple(groups),
-        subsets=tuple(tuple(groups[place] for place in chosen) for chosen in sets),
-        order=order,
-        first=first,
-        rows=rows,
-    )
+class _Parser:
+    """Parses one SELECT statement."""
+
+    def __init__(self, node: Node, source: Source) -> None:
+        self._node, self._source = node, source
+        self._translator = Translator(self._resolve)
+
+    def query(self) -> SelectQuery:
+        """The query."""
+        node = self._node
+        is_distinct = any(one["type"] == "DISTINCT_MODIFIER" for one in node["modifiers"])
+        groups = self._groups(is_distinct)
+        selected = list(self._selected(groups))
+        if is_distinct:
+            if node["group_expressions"] or any(isinstance(one, Answered) for one in selected):
+                raise unsupported("DISTINCT of answers", "Leave out DISTINCT: groups differ.")
+            selected.append(Answered("count", Aggregate("count")))
+        if not any(isinstance(item, Answered) for item in selected):
+            raise unsupported("a SELECT without count, sum or avg", f"{_EXAMPLE}. {PLAIN}")
+        _check_labels(selected)
+        groups = [self._named(key, selected, place) for place, key in enumerate(groups)]
+        hidden: list[Key | Answered] = [key for key in groups if key not in selected]
+        having = self._having(selected, hidden)
+        sets = node["group_sets"] or [list(range(len(groups)))]
+        order, first, rows = self._modifiers(selected)
+        return SelectQuery(
+            selected=tuple(selected),
+            hidden=tuple(hidden),
+            where=self._where(),
+            groups=tuple(groups),
+            subsets=tuple(tuple(groups[place] for place in chosen) for chosen in sets),
+            having=having,
+            order=order,
+            first=first,
+            rows=rows,
+            lists=self._source.lists,
+        )
+
+    def _resolve(self, node: Node) -> Expression | None:
+        """The column that a name stands for."""
+        if node["class"] == "COLUMN_REF":
+            return self._source.resolve(node["column_names"])
+        if node["class"] == "FUNCTION" and node["function_name"] in _AGGREGATES:
+            raise unsupported(
+                f"{node['function_name']} inside another expression",
+                "Select it by itself, and calculate with the answer.",
+            )
+        return None
+
+    def _where(self) -> Expression | None:
+        """The conditions, and that inner joins find the value in their code list."""
+        clause = self._node["where_clause"]
+        conditions = [] if clause is None else [self._translator.condition(clause)]
+        conditions += [
+            Not(IsNull(Lookup(codes.column, codes.name, codes.key)))
+            for codes in self._source.lists
+            if codes.name in self._source.inner
+        ]
+        if len(conditions) > 1:
+            return Connected(tuple(conditions), decisive=False)
+        return conditions[0] if conditions else None
+
+    # ---------------------------------------------------------------------------- groups, selected
+
+    def _groups(self, is_distinct: bool) -> list[Key]:
+        """What is grouped by, not yet named."""
+        listed = self._node["select_list"]
+        if is_distinct and not self._node["group_expressions"]:
+            return [self._key(item) for item in listed if not _is_aggregate(item)]
+        if self._node["aggregate_handling"] == "FORCE_AGGREGATES":  # GROUP BY ALL
+            return [self._key(item) for item in listed if not _is_aggregate(item)]
+        return [self._key(self._group(part)) for part in self._node["group_expressions"]]
+
+    def _group(self, part: Node) -> Node:
+        """A GROUP BY expression; positions and names of the SELECT list stand for their items."""
+        listed: list[Node] = self._node["select_list"]
+        if part["class"] == "CONSTANT":
+            place = constant(part)
+            if not isinstance(place, int) or not 1 <= place <= len(listed):
+                raise UsageError(f"GROUP BY {place} is not a valid position in the SELECT list.")
+            return listed[place - 1]
+        if part["class"] == "COLUMN_REF" and not self._source.knows(part["column_names"]):
+            name = str(part["column_names"][-1]).lower()
+            named = [item for item in listed if item["alias"].lower() == name]
+            if named:
+                return named[0]
+        return part
+
+    def _key(self, node: Node) -> Key:
+        """A key under the name that SQL gives it."""
+        if _is_aggregate(node):
+            raise unsupported("GROUP BY an aggregate", "Use HAVING to select groups.")
+        if node["class"] == "STAR":
+            raise unsupported("SELECT *", f"{_EXAMPLE}. {PLAIN}")
+        expression = self._translator.expression(node)
+        if not isinstance(expression, Reference | Lookup) and node["class"] != "CASE":
+            raise unsupported(
+                "GROUP BY anything but columns, code lists and CASE",
+                "Group numbers by CASE WHEN age < 30 THEN … END, or in Python:"
+                " release.group_by(['age'], breaks={'age': [30]}).",
+            )
+        name = node["alias"]
+        if not name and isinstance(expression, Reference):
+            name = expression.column
+        if not name and isinstance(expression, Lookup):
+            name = expression.attribute
+        return Key(name or "case", expression)
+
+    @staticmethod
+    def _named(key: Key, selected: Sequence[Key | Answered], place: int) -> Key:
+        """A key under the name that it is selected by."""
+        for item in selected:
+            if isinstance(item, Key) and item.expression == key.expression:
+                return item
+        taken = {column for item in selected for column in item.columns}
+        return key if key.label not in taken else replace(key, label=f"group {place + 1}")
+
+    def _selected(self, groups: Sequence[Key]) -> Iterator[Key | Answered]:
+        """The items of the SELECT list."""
+        for item in self._node["select_list"]:
+            if _is_aggregate(item):
+                yield Answered(_label(item), self._aggregate(item))
+                continue
+            if item["class"] == "FUNCTION" and item["function_name"] not in "+-*/":
+                name = str(item["function_name"])
+                remedy = _INSTEAD.get(name, f"Use count, sum, avg, median or stddev. {PLAIN}")
+                raise unsupported(f"'{name}' in the SELECT list", remedy)
+            key = self._key(item)
+            if not any(key.expression == group.expression for group in groups):
+                raise UsageError(
+                    f"Column '{key.label}' is selected, but not grouped by.",
+                    f"GROUP BY {key.label}.",
+                )
+            yield key
+
+    def _aggregate(self, item: Node) -> Aggregate:
+        """One aggregate function."""
+        name = str(item["function_name"])
+        arguments = [argument["expression"] for argument in item["arguments"]]
+        within = [order["expression"] for order in item["order_bys"].get("orders", [])]
+        kind, share = _AGGREGATES[name], 0.5
+        if name == "quantile_cont":
+            arguments, share = _quantile(arguments, within)
+        elif within:
+            raise unsupported(f"ORDER BY inside {name}", "Leave it out.")
+        argument = None
+        if kind == "count" and arguments and arguments[0]["class"] == "STAR":
+            arguments = []
+        if name != "count_star" and arguments:
+            if len(arguments) != 1:
+                raise unsupported(f"{name} of several arguments", f"Write {name}(age).")
+            argument = self._translator.expression(arguments[0])
+        if argument is None and kind != "count":
+            raise unsupported(f"{name} without an argument", f"Write {name}(age).")
+        if item["distinct"] and (name != "count" or argument is None):
+            raise unsupported(f"{name} of DISTINCT values", "Write count(DISTINCT age).")
+        condition = item["filter"]
+        return Aggregate(
+            kind=str(kind),
+            argument=argument,
+            filter=None if condition is None else self._translator.condition(condition),
+            distinct=bool(item["distinct"]),
+            share=share,
+            weighted=name.startswith(_WEIGHTED),
+        )
+
+    # ------------------------------------------------------------------------ having, order, limit
+
+    def _having(
+        self, selected: Sequence[Key | Answered], hidden: list[Key | Answered]
+    ) -> Expression | None:
+        """HAVING, over columns of the answer; aggregates that are not selected become hidden."""
+        clause = self._node["having"]
+        if clause is None:
+            return None
+
+        def resolve(node: Node) -> Expression | None:
+            if node["class"] == "COLUMN_REF":
+                name = str(node["column_names"][-1])
+                items = [*selected, *hidden]
+                found = _find(name, [column for item in items for column in item.columns])
+                return AnswerColumn(found)
+            if not _is_aggregate(node):
+                return None
+            aggregate = self._aggregate(node)
+            for item in (*selected, *hidden):
+                if isinstance(item, Answered) and item.aggregate == aggregate:
+                    return AnswerColumn(item.label)
+            hidden.append(Answered(f"having {len(hidden) + 1}", aggregate))
+            return AnswerColumn(hidden[-1].label)
+
+        return Translator(resolve).condition(clause)
+
+    def _modifiers(
+        self, selected: Sequence[Key | Answered]
+    ) -> tuple[tuple[tuple[str, bool], ...], int, int | None]:
+        """ORDER BY and LIMIT of the answer."""
+        order: list[tuple[str, bool]] = []
+        first, rows = 0, None
+        for modifier in self._node["modifiers"]:
+            if modifier["type"] == "ORDER_MODIFIER":
+                order = [
+                    (self._order_column(part["expression"], selected), "DESC" in part["type"])
+                    for part in modifier["orders"]
+                ]
+            elif modifier["type"] == "LIMIT_MODIFIER" and modifier["limit_type"] == "ROW_COUNT":
+                first, limit = (
+                    0 if modifier[part] is None else constant(modifier[part])
+                    for part in ("offset", "limit")
+                )
+                rows = None if modifier["limit"] is None else limit
+            elif modifier["type"] == "DISTINCT_MODIFIER":
+                if modifier.get("distinct_on_targets"):
+                    raise unsupported("DISTINCT ON", "Group by the columns.")
+            else:
+                raise unsupported(str(modifier["type"]).split("_")[0])
+        return tuple(order), int(first), rows
+
+    def _order_column(self, expression: Node, selected: Sequence[Key | Answered]) -> str:
+        """The column of the answer that an ORDER BY expression names."""
+        if expression["class"] == "CONSTANT":
+            place = constant(expression)
+            if isinstance(place, int) and 1 <= place <= len(selected):
+                return selected[place - 1].label
+        names = [name for item in selected for name in item.columns]
+        if expression["class"] == "COLUMN_REF":
+            return _find(str(expression["column_names"][-1]), names, " to order by")
+        if _is_aggregate(expression):
+            aggregate = self._aggregate(expression)
+            for item in selected:
+                if isinstance(item, Answered) and item.aggregate == aggregate:
+                    return item.label
+        raise unsupported("this ORDER BY", f"Order by a column of the answer: {', '.join(names)}.")
+
+
+def _is_aggregate(node: Node) -> bool:
+    return bool(node["class"] == "FUNCTION" and node["function_name"] in _AGGREGATES)
+
+
+def _label(item: Node) -> str:
+    """The name of an aggregate in the answer."""
+    if item["alias"]:
+        return str(item["alias"])
+    name = str(item["function_name"])
+    kind = {"count_star": "count", "mean": "avg", "quantile_cont": "quantile"}.get(name, name)
+    kind = f"{_WEIGHTED}avg" if name == f"{_WEIGHTED}mean" else kind
+    columns = [
+        str(node["column_names"][-1])
+        for argument in item["arguments"]
+        if (node := argument["expression"])["class"] == "COLUMN_REF"
+    ]
+    return "_".join([kind, *columns])
+
+
+def _quantile(arguments: Sequence[Node], within: Sequence[Node]) -> tuple[list[Node], float]:
+    """The argument of a quantile, and its share."""
+    if within:  # percentile_cont(0.5) WITHIN GROUP (ORDER BY age)
+        arguments = [*within, *arguments]
+    remedy = "Write quantile_cont(age, 0.9), with a share between 0 and 1."
+    if len(arguments) != 2:
+        raise unsupported("a quantile without exactly one share", remedy)
+    share = constant(arguments[1])
+    if isinstance(share, bool | str | None) or not 0 <= share <= 1:
+        raise UsageError("The share of a quantile is not between 0 and 1.", remedy)
+    return [arguments[0]], float(share)
+
+
+def _find(name: str, names: Sequence[str], purpose: str = "") -> str:
+    """The column of the answer that a name means."""
+    found = [column for column in names if column.lower() == name.lower()]
+    if not found:
+        raise UsageError(
+            f"The answer has no column '{name}'{purpose}.", did_you_mean(name.lower(), names)
+        )
+    return found[0]
+
+
+def _check_labels(items: Sequence[Key | Answered]) -> None:
+    """Check that no two columns of the answer have the same name."""
+    used: set[str] = set()
+    for item in items:
+        if used & set(item.columns):
+            raise UsageError(
+                f"Two columns of the answer are called '{item.label}'.", "Name one: count(*) AS n."
+            )
+        used |= set(item.columns)
 
 
 def _syntax_tree(sql: str) -> Node:
@@ -128,149 +445,6 @@ def _refuse_clauses(node: Node) -> None:
         raise unsupported("UNION and other combinations of queries", "Run each query separately.")
     if node["cte_map"]["map"]:
         raise unsupported("WITH")
-    source = node["from_table"]
-    if source["type"] != "BASE_TABLE":
-        raise unsupported("anything but FROM release (joins, subqueries)")
-    if source["table_name"].lower() != TABLE or source["schema_name"] or source["catalog_name"]:
-        raise UsageError(
-            f"There is no table '{source['table_name']}'.", f"The release is named '{TABLE}'."
-        )
-    for clause, name in (("having", "HAVING"), ("qualify", "QUALIFY"), ("sample", "a sample")):
+    for clause, name in (("qualify", "QUALIFY"), ("sample", "a sample")):
         if node[clause] is not None:
             raise unsupported(name)
-    if source["sample"] is not None:
-        raise unsupported("a sample")
-
-
-def _group(part: Node, node: Node, resolve: Resolve) -> str:
-    """The column of one GROUP BY expression, which may be its position in the SELECT list."""
-    if part["class"] == "CONSTANT":
-        place = constant(part)
-        listed = node["select_list"]
-        if not isinstance(place, int) or not 1 <= place <= len(listed):
-            raise UsageError(f"GROUP BY {place} is not a valid position in the SELECT list.")
-        part = listed[place - 1]
-    if part["class"] != "COLUMN_REF":
-        raise unsupported(
-            "GROUP BY anything but columns",
-            "Group numbers by ranges in Python: release.group_by(['age'], breaks={'age': [30]}).",
-        )
-    return resolve(part)
-
-
-def _selected(
-    listed: Sequence[Node], groups: Sequence[str], resolve: Resolve
-) -> Iterator[str | Aggregate]:
-    """The items of the SELECT list."""
-    for item in listed:
-        if item["class"] == "COLUMN_REF":
-            column = resolve(item)
-            if column not in groups:
-                raise UsageError(
-                    f"Column '{column}' is selected, but not grouped by.", f"GROUP BY {column}."
-                )
-            if item["alias"] and item["alias"] != column:
-                raise unsupported("renamed columns", "Leave out AS.")
-            yield column
-        elif item["class"] == "FUNCTION" and item["function_name"] in _AGGREGATES:
-            yield _aggregate(item, resolve)
-        elif item["class"] == "STAR":
-            raise unsupported("SELECT *", f"{_EXAMPLE}. {PLAIN}")
-        else:
-            what = item.get("function_name", item["class"].lower())
-            raise unsupported(
-                f"'{what}' in the SELECT list",
-                f"Use count, sum or avg, or weighted_count, weighted_sum or weighted_avg. {PLAIN}",
-            )
-
-
-def _aggregate(item: Node, resolve: Resolve) -> Aggregate:
-    """One count, sum or average."""
-    kind = _AGGREGATES[item["function_name"]]
-    if item["distinct"]:
-        raise unsupported("DISTINCT")
-    arguments = [argument["expression"] for argument in item["arguments"]]
-    weighted = item["function_name"].startswith(_WEIGHTED)
-    column = None
-    everything = not arguments or arguments[0]["class"] == "STAR"
-    if item["function_name"] != "count_star" and not (kind == "count" and everything):
-        if len(arguments) != 1 or arguments[0]["class"] != "COLUMN_REF":
-            raise unsupported(f"{kind} of anything but a column")
-        column = resolve(arguments[0])
-    named = f"{_WEIGHTED}{kind}" if weighted else kind
-    label = item["alias"] or (named if column is None else f"{named}_{column}")
-    return Aggregate(label, kind, column, parse_conditions(item["filter"], resolve), weighted)
-
-
-def _labelled(items: Iterator[str | Aggregate]) -> Iterator[str | Aggregate]:
-    """Check that no two columns of the answer have the same name."""
-    used: set[str] = set()
-    for item in items:
-        names = answer_columns(item)
-        if used & set(names):
-            raise UsageError(
-                f"Two columns of the answer are called '{names[0]}'.", "Name one: count(*) AS n."
-            )
-        used |= set(names)
-        yield item
-
-
-def answer_columns(item: str | Aggregate) -> list[str]:
-    """Return the columns of the answer for an item of the SELECT list."""
-    if isinstance(item, str):
-        return [item]
-    return [item.label, *(f"{item.label}_{part}" for part in ("low", "high", "error"))]
-
-
-def _modifiers(
-    modifiers: Sequence[Node], selected: Sequence[str | Aggregate]
-) -> tuple[tuple[tuple[str, bool], ...], int, int | None]:
-    """ORDER BY and LIMIT of the answer."""
-    columns = [item if isinstance(item, str) else item.label for item in selected]
-    order: list[tuple[str, bool]] = []
-    first, rows = 0, None
-    for modifier in modifiers:
-        if modifier["type"] == "ORDER_MODIFIER":
-            order = [
-                (_order_column(part["expression"], selected, columns), "DESC" in part["type"])
-                for part in modifier["orders"]
-            ]
-        elif modifier["type"] == "LIMIT_MODIFIER" and modifier["limit_type"] == "ROW_COUNT":
-            first, limit = (
-                0 if modifier[part] is None else constant(modifier[part])
-                for part in ("offset", "limit")
-            )
-            rows = None if modifier["limit"] is None else limit
-        else:
-            raise unsupported(str(modifier["type"]).split("_")[0])
-    return tuple(order), int(first), rows
-
-
-def _order_column(
-    expression: Node, selected: Sequence[str | Aggregate], columns: Sequence[str]
-) -> str:
-    """The column of the answer that an ORDER BY expression names."""
-    if expression["class"] == "CONSTANT":
-        place = constant(expression)
-        if isinstance(place, int) and 1 <= place <= len(columns):
-            return columns[place - 1]
-    names = [name for item in selected for name in answer_columns(item)]
-    if expression["class"] == "COLUMN_REF":
-        name = str(expression["column_names"][-1]).lower()
-        found = [column for column in names if column.lower() == name]
-        if found:
-            return found[0]
-        raise UsageError(
-            f"The answer has no column '{name}' to order by.", did_you_mean(name, names)
-        )
-    if expression["class"] == "FUNCTION" and expression["function_name"] in _AGGREGATES:
-        kind = _AGGREGATES[expression["function_name"]]
-        weighted = expression["function_name"].startswith(_WEIGHTED)
-        matching = [
-            item
-            for item in selected
-            if isinstance(item, Aggregate) and (item.kind, item.weighted) == (kind, weighted)
-        ]
-        if len(matching) == 1:
-            return matching[0].label
-    raise unsupported("this ORDER BY", f"Order by a column of the answer: {', '.join(names)}.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib.resources import files
+
 import duckdb
 import pyarrow as pa
 
 from mottle.errors import UsageError
-from mottle.queries.sql.parse import TABLE
+from mottle.queries.sql.source import TABLE
 
 # Shares of a range within low..high: whole numbers and days are counted, others are measured by
 # length.
@@ -40,16 +43,29 @@ _ISOLATED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def query_plain(table: pa.Table, sensitive: pa.Table | None, sql: str) -> pa.Table:
-    """Run SQL on the tables ``release`` and ``sensitive`` (if given), and on nothing else."""
+def cell_macros() -> str:
+    """Return the DuckDB macros that read the text cells of ``release.csv``."""
+    return files("mottle.queries.sql").joinpath("cells.sql").read_text("utf-8")
+
+
+def query_plain(
+    table: pa.Table,
+    sensitive: pa.Table | None,
+    sql: str,
+    lists: Mapping[str, pa.Table] | None = None,
+) -> pa.Table:
+    """Run SQL on ``release``, ``sensitive`` (if given) and code lists, and on nothing else."""
+    tables = {TABLE: table, "sensitive": sensitive, **(lists or {})}
     with duckdb.connect(config=_ISOLATED) as connection:
         try:
-            for name, contents in ((TABLE, table), ("sensitive", sensitive)):
+            for name, contents in tables.items():
                 if contents is not None:
                     connection.register("published", contents)
-                    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM published")
+                    quoted = name.replace('"', '""')
+                    connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM published')
                     connection.unregister("published")
             connection.execute(_MACROS)
+            connection.execute(cell_macros())
             connection.execute("SET lock_configuration = true")
             answer = connection.sql(sql)
             return pa.table({}) if answer is None else answer.to_arrow_table()
