@@ -2,8 +2,8 @@
 
 The headings of a script's tables are read from its source: texts and module constants exactly,
 what is only known at run time as any text; of a command with a part, those of the function of that
-name and of all that it calls. A result whose columns no table of its script has was
-made by an earlier script.
+name and of all that it calls, or of the part's own file. A result whose columns no table of its
+script has was made by an earlier script.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def test_columns_are_those_that_the_command_writes(path) -> None:
     assert command, f"{path.name} does not say which command wrote it"
     script = BENCHMARKS / command[1]
     assert script.exists(), f"{path.name} was written by {command[1]}, which is gone"
-    patterns = _Script(script.read_text("utf-8")).headings(command[2])
+    module = BENCHMARKS / f"_{script.stem}_{command[2]}.py"  # of a part with a file of its own
+    source = (module if module.exists() else script).read_text("utf-8")
+    patterns = _Script(source).headings(command[2])
     for columns in HEADING.findall(text):
         heading = f"|{columns}|"
         for before, now in REWORDED.get(path.stem, {}).items():
