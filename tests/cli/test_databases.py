@@ -76,7 +76,7 @@ def test_between_files_of_databases(tmp_path: Path) -> None:
         (("-o", "out", "--to", "x.db", "--to-table", "t"), 2, "either a folder"),
         ((), 2, "exactly one destination"),
         (("--to", "x.db"), 2, "--to and --to-table must be given together"),
-        (("--to", "mysql://ada:s3cret@db/x", "--to-table", "t"), 2, "mysql://"),
+        (("--to", "redis://ada:s3cret@db/x", "--to-table", "t"), 2, "redis://"),
         (("--to", "x.csv", "--to-table", "t"), 2, "not a database"),
         (("-o", "out", "--table", "people"), 2, "--table is for databases"),
     ],

@@ -11,7 +11,7 @@ from command_line import mottle_command, refused, said
 
 import mottle
 from mottle import Schema
-from mottle.cli import _terminal
+from mottle.cli import _progress
 from mottle.io.link_file import LinkFile
 
 COLUMNS = ("--qi", "age,size,job", "--sensitive", "diagnosis", "--id", "id")
@@ -186,7 +186,7 @@ def test_wrong_notation_is_refused_before_anything_is_read(
 def test_compiling_is_not_announced_before_errors(
     messy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_terminal._jit_cache, "done_before", lambda: False)
+    monkeypatch.setattr(_progress._jit_cache, "done_before", lambda: False)
     arguments = ("anonymize", messy, "--rest", "insensitive", "--k", "5", "--method", "nh")
     wrong = mottle_command(*arguments, "--qi", "nothing", "-o", tmp_path / "o")
     refused(wrong, 2, "no column 'nothing'")

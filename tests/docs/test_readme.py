@@ -43,7 +43,7 @@ def test_schema_example_of_the_guide_is_read(tmp_path: Path) -> None:
     )
     (tmp_path / "mottle.toml").write_text(toml.group(1))
     schema = mottle.Schema.read(tmp_path / "mottle.toml")
-    names = ["age", "education", "origin", "postcode", "diagnoses", "diagnosis", "name"]
+    names = ["age", "born", "education", "origin", "postcode", "diagnoses", "diagnosis", "name"]
     names.append("patient")
     assert [column.name for column in schema.columns] == names
 

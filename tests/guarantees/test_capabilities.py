@@ -168,7 +168,7 @@ def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list
 def test_every_option_belongs_to_one_guarantee() -> None:
     flags = [option.flag for kind in registered() for option in kind.options]
     by_value = ["--entropy-l", "--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--recursive"]
-    assert flags == ["--k", *by_value, "--group-cap", "--known-records"]
+    assert flags == ["--k", "--max-risk", *by_value, "--group-cap", "--known-records"]
 
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:

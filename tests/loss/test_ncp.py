@@ -94,7 +94,7 @@ def test_loss_is_that_of_the_formulas(case):
         each = [naive_ncp(cell, values, domain.column, str(domain.form)) for cell in typed]
         assert loss.ncp[domain.name] == pytest.approx(sum(each) / n, abs=1e-9)
         assert -1e-12 <= loss.ncp[domain.name] <= 1 + 1e-9
-    weights = {column.name: column.weight for column in schema.columns}
+    weights = {column.name: column.importance for column in schema.columns}
     expected = sum(weights[name] * ncp for name, ncp in loss.ncp.items()) / sum(weights.values())
     assert loss.gcp == pytest.approx(expected, abs=1e-9)
 

@@ -29,6 +29,7 @@ from mottle.queries import Queries
 from mottle.queries.conditions import Where
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import one_row_per_person
+from mottle.release.publish import check_publishable
 from mottle.schema.model import Role, Schema, Unit
 from mottle.utils.html import html_table
 
@@ -197,6 +198,7 @@ def compare(
     table = sets_as_lists(table, schema)
     if schema.per_person is not None:
         table, schema = one_row_per_person(table, schema)
+    check_publishable(table, schema)
     if table.num_rows < 8:
         raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed, releases)

@@ -18,12 +18,23 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, Draw, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
-from mottle.methods.fast07.hilbert import BITS, CATEGORIES, hilbert
-from mottle.methods.fast07.idistance import CENTRES, ROUNDS, SAMPLE, idistance
+from mottle.methods.fast07.hilbert import hilbert
+from mottle.methods.fast07.idistance import idistance
 from mottle.methods.fast07.partitioning import arrange, boxed_groups
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.rings import Partitions, order_rings
-from mottle.methods.orders import ORDER, ORDER_OPTIONS, RING, around_rings, order_by
+from mottle.methods.orders import (
+    BITS,
+    CATEGORIES,
+    CENTRES,
+    ORDER,
+    ORDER_OPTIONS,
+    RING,
+    ROUNDS,
+    SAMPLE,
+    around_rings,
+    order_by,
+)
 from mottle.methods.several_columns import tightest, windows_within_caps
 from mottle.methods.topdown import topdown
 

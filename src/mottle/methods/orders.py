@@ -12,15 +12,59 @@ import numpy as np
 
 from mottle.encoding.domain import Codes
 from mottle.methods.base import MethodContext
-from mottle.methods.fast07.hilbert import BITS, CATEGORIES, points
-from mottle.methods.fast07.idistance import CENTRES, ROUNDS, SAMPLE, mapping
 from mottle.methods.options import MethodOption
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.orderings.hilbert import BITS as PAPER_BITS
 from mottle.orderings.hilbert import hilbert
+from mottle.orderings.idistance import CENTRES as PAPER_CENTRES
+from mottle.orderings.idistance import ROUNDS as PAPER_ROUNDS
+from mottle.orderings.idistance import SAMPLE as PAPER_SAMPLE
+from mottle.orderings.idistance import IDistanceMapping, idistance
 from mottle.orderings.random_cuts import random_cuts
-from mottle.typing import Int32Array, Int64Array
+from mottle.orderings.unit_cube import place
+from mottle.typing import Float64Array, Int32Array, Int64Array
 
 Order = Callable[[Codes, MethodContext], Int64Array]
+
+BITS = MethodOption(
+    "bits",
+    PAPER_BITS,
+    "bits per dimension of the grid of the curve (FAST07 §6.1)",
+    least=1,
+    most=31,
+)
+
+_BY_FREQUENCY = "frequency"
+CATEGORIES = MethodOption(
+    "categories",
+    _BY_FREQUENCY,
+    "the order of categories along their axis, which FAST07 does not give",
+    choices=(_BY_FREQUENCY, "alphabetical"),
+)
+CENTRES = MethodOption(
+    "centres", PAPER_CENTRES, "number of cluster centres (FAST07 §5)", least=1, most=100_000
+)
+SAMPLE = MethodOption(
+    "sample", PAPER_SAMPLE, "share of the records that centres are found from", least=0, most=1
+)
+ROUNDS = MethodOption("rounds", PAPER_ROUNDS, "iterations of k-means", least=0, most=10_000)
+
+
+def points(codes: Codes, context: MethodContext) -> Float64Array:
+    """The records as points of the unit cube, by the options of the run."""
+    return place(codes, by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY)
+
+
+def idistance_mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
+    """The mapping of all records to distances from cluster centres, by the options of the run."""
+    return idistance(
+        points(codes, context),
+        context.seed,
+        context.option(CENTRES),
+        sample=context.option(SAMPLE),
+        rounds=context.option(ROUNDS),
+        bits=context.option(BITS),
+    )
 
 
 def _hilbert(codes: Codes, context: MethodContext) -> Int64Array:
@@ -28,7 +72,7 @@ def _hilbert(codes: Codes, context: MethodContext) -> Int64Array:
 
 
 def _idistance(codes: Codes, context: MethodContext) -> Int64Array:
-    return mapping(codes, context).order
+    return idistance_mapping(codes, context).order
 
 
 def _lexicographic(codes: Codes, context: MethodContext) -> Int64Array:

@@ -89,8 +89,8 @@ def test_no_password_survives_wherever_the_url_is_taken_apart(password: str) -> 
 
 
 def test_unknown_schemes_and_files_say_what_there_is() -> None:
-    with pytest.raises(UsageError, match=r"mysql://.*sqlite:///FILE"):
-        parse("mysql://ada:secret@db/x")
+    with pytest.raises(UsageError, match=r"redis://.*sqlite:///FILE"):
+        parse("redis://ada:secret@db/x")
     with pytest.raises(UsageError, match="not a database"):
         parse("people.csv")
     with pytest.raises(UsageError, match="sqlite:////data"):

@@ -51,8 +51,8 @@ def test_a_project_becomes_a_folder_that_mottle_reads(tmp_path: Path, delimiter:
     }
     assert columns["age"].kind == Kind.NUMBER
     assert columns["age"].hierarchy is None  # ranges say as much
-    assert columns["age"].weight == 2.0
-    assert columns["town"].weight == 0.01
+    assert columns["age"].importance == 2.0
+    assert columns["town"].importance == 0.01
     assert columns["school"].order == ("low", "middle", "high")
     hierarchy = columns["town"].hierarchy
     assert hierarchy is not None

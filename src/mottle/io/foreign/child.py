@@ -14,7 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from mottle.errors import DataError, MottleError, UsageError
-from mottle.io.foreign.formats import Format
+from mottle.io.foreign.formats import Format, format_of
 from mottle.schema.reading import ReadOptions
 from mottle.utils.untrusted.arrow import checked_schema, reporting_damage
 from mottle.utils.untrusted.memory import available_memory, check_fits
@@ -122,11 +122,19 @@ def _answer(stream: IO[bytes], path: Path) -> None:
         raise _ERRORS[answer["error"]](answer["problem"], answer["remedy"])
     if "damaged" in answer:
         raise DataError(
-            f"{path} is damaged, incomplete or not of the type its name says.",
+            f"{path} cannot be read as {_title(path)}: it is damaged, incomplete or another"
+            " type of file.",
             "Open it in the program that wrote it and save it again, or export it as CSV.",
         )
     for warning in answer["warnings"]:
         _logger.warning("%s", warning)
+
+
+def _title(path: Path) -> str:
+    """What the name of a file says that it is."""
+    named = format_of(path)
+    assert named is not None
+    return named.title
 
 
 def _rows(stream: IO[bytes], path: Path) -> Iterator[pa.RecordBatch]:

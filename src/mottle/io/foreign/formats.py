@@ -59,7 +59,12 @@ _CALAMINE = Package("python-calamine", "python_calamine", "excel")
 _READSTAT = Package("pyreadstat", "pyreadstat", "statistics")
 XLSX_WRITER = Package("XlsxWriter", "xlsxwriter", "excel")
 
-EXCEL = Format("excel", "a workbook", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), _CALAMINE)
+EXCEL = Format(
+    "excel",
+    "an Excel workbook or OpenDocument table",
+    (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    _CALAMINE,
+)
 SPSS = Format("spss", "an SPSS file", (".sav", ".zsav", ".por"), _READSTAT)
 STATA = Format("stata", "a Stata file", (".dta",), _READSTAT)
 SAS = Format("sas", "a SAS file", (".sas7bdat", ".xpt"), _READSTAT)

@@ -9,33 +9,9 @@ from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
-from mottle.methods.options import MethodOption
-from mottle.orderings.hilbert import BITS as PAPER_BITS
+from mottle.methods.orders import BITS, CATEGORIES, points
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
-from mottle.orderings.unit_cube import place
-from mottle.typing import Float64Array
-
-BITS = MethodOption(
-    "bits",
-    PAPER_BITS,
-    "bits per dimension of the grid of the curve (FAST07 §6.1)",
-    least=1,
-    most=31,
-)
-
-_BY_FREQUENCY = "frequency"
-CATEGORIES = MethodOption(
-    "categories",
-    _BY_FREQUENCY,
-    "the order of categories along their axis, which FAST07 does not give",
-    choices=(_BY_FREQUENCY, "alphabetical"),
-)
-
-
-def points(codes: Codes, context: MethodContext) -> Float64Array:
-    """The records as points of the unit cube, by the options of the run."""
-    return place(codes, by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY)
 
 
 @register(

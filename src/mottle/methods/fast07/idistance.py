@@ -10,22 +10,8 @@ from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
-from mottle.methods.fast07.hilbert import BITS, CATEGORIES, points
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
-from mottle.methods.options import MethodOption
-from mottle.orderings.idistance import CENTRES as PAPER_CENTRES
-from mottle.orderings.idistance import ROUNDS as PAPER_ROUNDS
-from mottle.orderings.idistance import SAMPLE as PAPER_SAMPLE
-from mottle.orderings.idistance import IDistanceMapping
-from mottle.orderings.idistance import idistance as map_by_distance
-
-CENTRES = MethodOption(
-    "centres", PAPER_CENTRES, "number of cluster centres (FAST07 §5)", least=1, most=100_000
-)
-SAMPLE = MethodOption(
-    "sample", PAPER_SAMPLE, "share of the records that centres are found from", least=0, most=1
-)
-ROUNDS = MethodOption("rounds", PAPER_ROUNDS, "iterations of k-means", least=0, most=10_000)
+from mottle.methods.orders import BITS, CATEGORIES, CENTRES, ROUNDS, SAMPLE, idistance_mapping
 
 
 @register(
@@ -44,7 +30,7 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = mapping(codes, context).order
+    order = idistance_mapping(codes, context).order
     if demand.capped:
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
@@ -66,21 +52,9 @@ def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arra
 
     With ℓ-diversity, the look-ahead of §4.2 compares distances between keys (Fig. 9).
     """
-    mapped = mapping(codes, context)
+    mapped = idistance_mapping(codes, context)
     keys = mapped.keys[mapped.order]
     if demand.capped:
         whole = np.ldexp(keys / (keys.max() or 1.0), 62).astype(np.uint64)
         return arrange_diverse(codes, demand, mapped.order, whole[:, None])
     return arrange(mapped.order, short_groups(np.diff(keys), demand.degree))
-
-
-def mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
-    """The one-dimensional mapping of all records, by the options of the run."""
-    return map_by_distance(
-        points(codes, context),
-        context.seed,
-        context.option(CENTRES),
-        sample=context.option(SAMPLE),
-        rounds=context.option(ROUNDS),
-        bits=context.option(BITS),
-    )
