@@ -359,14 +359,6 @@ class Query(Command):
             rich_help_panel=DATA,
         ),
     ] = None
-    macros: Annotated[
-        bool,
-        typer.Option(
-            "--macros",
-            help="Print DuckDB macros that read the text cells of release.csv, and nothing else.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
     plain: Annotated[
         bool,
         typer.Option(
@@ -376,6 +368,14 @@ class Query(Command):
         ),
     ] = False
     fit: Fit = "fitted"
+    macros: Annotated[
+        bool,
+        typer.Option(
+            "--macros",
+            help="Print DuckDB macros that read the text cells of release.csv, and nothing else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print the answer as CSV.", rich_help_panel=OUTPUT)
     ] = False
