@@ -29,7 +29,7 @@ ACROSS_PACKAGES = {"benchmarks", "docs", "papers", "engines", "databases", "fuzz
 # A verb says what a module does, so that siblings may share it; a noun says what it is a part of.
 VERBS = {"read", "write"}
 
-FEWEST_TESTS = 3_900  # raise it with every batch of new tests
+FEWEST_TESTS = 6_000  # raise it with every batch of new tests
 REAL_HIERARCHIES = 18  # each has a test, where they lie beside the repository
 
 PROGRAMS = Path(sys.executable).parent
