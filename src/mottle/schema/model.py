@@ -2,256 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds.base import Kind as Kind
-from mottle.kinds.coarsening import OPTIONS as COARSENING_OPTIONS
-from mottle.kinds.coarsening import Coarsening, as_limit
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
+from mottle.schema.columns import OF_SURVEY_WEIGHTS, OLD_IMPORTANCE, article
+from mottle.schema.columns import Column as Column
+from mottle.schema.columns import PerPerson as PerPerson
+from mottle.schema.columns import Representation as Representation
+from mottle.schema.columns import Role as Role
+from mottle.schema.columns import Unit as Unit
+from mottle.schema.columns import parse_word as parse_word
 from mottle.schema.external_release import (
     EXTERNAL_OPTIONS,
-    CellNotation,
     ExternalRelease,
-    known_word,
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
+from mottle.schema.toml_text import column_lines, quoted, toml_header
 from mottle.utils.html import html_table
-from mottle.utils.renamed import notice_renamed
 from mottle.utils.untrusted.text import parse_toml, read_text
-
-_OLD_IMPORTANCE = "weight"  # what the importance of a column was called
-
-Enumeration = TypeVar("Enumeration", bound=StrEnum)
-Word = TypeVar("Word", bound=str)
-
-
-class Role(StrEnum):
-    """What an adversary may do with a column (ARX's four attribute types), and whose row it is."""
-
-    IDENTIFYING = "identifying"  # names the person: removed
-    PERSON = "person"  # says whose row it is, of people with several: removed
-    QUASI_IDENTIFYING = "quasi-identifying"  # known to an adversary: generalized
-    SENSITIVE = "sensitive"  # what an adversary wants to learn: published unchanged
-    INSENSITIVE = "insensitive"  # none of these: published unchanged
-    PSEUDONYM = "pseudonym"  # says whose row it is, one each: published as a keyed pseudonym
-    SHIFTED = "shifted"  # insensitive dates: published moved by some days, the same for a person
-
-    @property
-    def removed(self) -> bool:
-        """Whether columns of this role are left out of the release."""
-        return self in (Role.IDENTIFYING, Role.PERSON)
-
-    @property
-    def keyed(self) -> bool:
-        """Whether what is published of these columns follows from the owner's key."""
-        return self in (Role.PSEUDONYM, Role.SHIFTED)
-
-    @property
-    def names_person(self) -> bool:
-        """Whether a column of this role says whose row it is."""
-        return self in (Role.PERSON, Role.PSEUDONYM)
-
-
-class Unit(StrEnum):
-    """What is protected, and what k counts."""
-
-    PERSON = "person"  # people; without a person column, every row is taken for a person
-    ROW = "row"  # rows, each by itself: nothing is said about people who have several
-
-
-# Roles that a column of sampling weights may have.
-_OF_SURVEY_WEIGHTS = (Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.IDENTIFYING)
-
-
-class PerPerson(StrEnum):
-    """What is done with several rows of a person."""
-
-    AGGREGATE = "aggregate"  # they are made into one row; see `mottle.encoding.per_person`
-
-
-class Representation(StrEnum):
-    """How a generalized cell is published (NH10 §5.3)."""
-
-    RANGE = "range"  # numbers, dates, ordered: range; hierarchy: node; category: set
-    SET = "set"  # every column: the set of possible values; sets of items as with RANGE
-
-
-class Column(BaseModel):
-    """One column of the table.
-
-    >>> Column(name="age", role="quasi-identifying", kind="number").role
-    <Role.QUASI_IDENTIFYING: 'quasi-identifying'>
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-    name: str
-    role: Role
-    kind: Kind | None = None  # None: chosen by the type of the data
-    # How much its loss counts. Owners' keys and link files know it by its old name.
-    importance: float = Field(
-        default=1.0, gt=0, allow_inf_nan=False, serialization_alias=_OLD_IMPORTANCE
-    )
-    order: tuple[str, ...] | None = None  # ordered: the values from lowest to highest
-    hierarchy: Hierarchy | None = None
-    hierarchy_file: Path | None = None  # where the hierarchy was read from
-    separator: str | None = None  # set: the text between two items, where sets are text
-    representation: Representation | None = None  # None: that of the run
-    breaks: tuple[float, ...] | None = None  # numbers: where a new bin begins
-    bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
-    # sensitive: groups of similar values, as (name, values); a value in none is alone
-    groups: tuple[tuple[str, tuple[str, ...]], ...] | None = None
-    shift: int | None = Field(default=None, ge=1, le=3660)  # shifted: the most days
-    # quasi-identifiers that are made coarser: see `mottle.kinds.coarsening`
-    snap: int | float | None = None  # numbers: the width of a bin
-    bottom: int | float | date | None = None  # numbers and dates: the end of the lower tail
-    top: int | float | date | None = None  # numbers and dates: where the upper tail begins
-    granularity: str | None = None  # dates, times and durations: the unit
-    # how another tool writes the column's cells; None: chosen by the kind
-    cells: CellNotation | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _renamed(cls, entries: object) -> object:
-        """Accept the old name of the importance, with a notice."""
-        if not isinstance(entries, Mapping) or _OLD_IMPORTANCE not in entries:
-            return entries
-        if "importance" in entries:
-            raise ValueError("importance and weight are the same option: give the importance only")
-        _notice_importance()
-        return {"importance" if key == _OLD_IMPORTANCE else key: entries[key] for key in entries}
-
-    @field_validator("role", "representation", mode="before")
-    @classmethod
-    def _known_word(cls, value: object, info: Any) -> object:
-        words = {"role": Role, "representation": Representation}[info.field_name]
-        return parse_word(words, value) if isinstance(value, str) else value
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _known_kind(cls, value: object) -> object:
-        return _find_word(value, list(Kind), "kind") if isinstance(value, str) else value
-
-    @field_validator("groups", mode="before")
-    @classmethod
-    def _named_groups(cls, value: object) -> object:
-        return tuple(value.items()) if isinstance(value, Mapping) else value
-
-    @field_validator("snap", mode="before")
-    @classmethod
-    def _number(cls, value: object) -> object:
-        if value is not None and type(value) not in (int, float):
-            raise ValueError("snap must be a number above 0")
-        return value
-
-    @field_validator("bottom", "top", mode="before")
-    @classmethod
-    def _number_or_date(cls, value: object, info: Any) -> object:
-        limit = as_limit(value) if isinstance(value, str) else value
-        if limit is not None and type(limit) not in (int, float, date):
-            raise ValueError(f"{info.field_name} must be a number, or a date such as 1930-12-31")
-        return limit
-
-    @field_validator("cells", mode="before")
-    @classmethod
-    def _known_cells(cls, value: object) -> object:
-        return known_word(CellNotation, value)
-
-    @model_validator(mode="after")
-    def _options_fit_kind(self) -> Column:
-        for option in ("snap", "bottom", "top", "granularity"):
-            if getattr(self, option) is not None and self.role is not Role.QUASI_IDENTIFYING:
-                raise ValueError(f"{option} is for quasi-identifying columns, not {self.role} ones")
-        for option in sorted({option for kind in Kind for option in kind.options}):
-            if getattr(self, option) is not None:
-                self._check_option(option)
-        if self.kind is not None:
-            self.kind.check_options(self)
-        if self.coarsening is not None:
-            self._check_coarsening(self.coarsening)
-        elif self.breaks is not None or self.bins is not None:
-            self._check_bins()
-        if self.groups is not None:
-            self._check_groups()
-        if self.cells is not None:
-            self._check_cells()
-        if self.shift is not None and self.role is not Role.SHIFTED:
-            raise ValueError(
-                f"shift needs role = 'shifted', not '{self.role}': only dates that are published as"
-                " they are can be shifted"
-            )
-        return self
-
-    def _check_option(self, option: str) -> None:
-        """Check that the kind accepts an option; set the kind it implies where none is stated."""
-        if self.kind is None:
-            implied = next(kind for kind in Kind if kind.implied_by == option)
-            object.__setattr__(self, "kind", implied)
-        elif option not in self.kind.options:
-            takes = " or ".join(f"'{kind}'" for kind in Kind if option in kind.options)
-            raise ValueError(f"{_article(option)} {option} needs kind = {takes}, not '{self.kind}'")
-
-    @property
-    def coarsening(self) -> Coarsening | None:
-        """The rule by which values of a quasi-identifier are made coarser; None without one.
-
-        See `mottle.kinds.coarsening`.
-        """
-        if self.role is not Role.QUASI_IDENTIFYING:
-            return None
-        return Coarsening.of(**{option: getattr(self, option) for option in COARSENING_OPTIONS})
-
-    def _check_coarsening(self, coarsening: Coarsening) -> None:
-        if self.bins is not None:
-            raise ValueError("bins are for sensitive columns; give snap or breaks")
-        if self.kind is not None:
-            self.kind.check_coarsening(coarsening)
-        else:
-            coarsening.check()
-
-    def _check_cells(self) -> None:
-        if self.role is not Role.QUASI_IDENTIFYING:
-            raise ValueError(f"cells are for quasi-identifying columns, not {self.role} ones")
-        if (self.cells is CellNotation.LABEL) != (self.hierarchy is not None):
-            raise ValueError("cells = 'label' and a hierarchy go together")
-
-    def _check_groups(self) -> None:
-        if self.role is not Role.SENSITIVE:
-            raise ValueError(f"groups are for sensitive columns, not {self.role} ones")
-        if self.hierarchy is not None:
-            raise ValueError("give groups or a hierarchy, not both")
-        grouped = [value for _, values in self.groups or () for value in values]
-        if len(set(grouped)) < len(grouped):
-            raise ValueError("a value is in several groups, or twice in one")
-
-    def _check_bins(self) -> None:
-        if self.role is not Role.SENSITIVE:
-            raise ValueError(
-                f"bins and breaks are for sensitive columns, breaks also for quasi-identifying"
-                f" ones, not for {self.role} ones"
-            )
-        if self.groups is not None or self.hierarchy is not None:
-            raise ValueError("bins and breaks do not go together with groups or a hierarchy")
-        if self.breaks is not None and self.bins is not None:
-            raise ValueError("give bins or breaks, not both")
-        ascending = self.breaks is None or all(low < high for low, high in pairwise(self.breaks))
-        if self.breaks == () or not ascending:
-            raise ValueError("the breaks must be numbers from lowest to highest")
 
 
 class Schema(BaseModel):
@@ -333,7 +112,7 @@ class Schema(BaseModel):
         if found is None:
             weight = Column(name=self.survey_weight, role=Role.INSENSITIVE)
             object.__setattr__(self, "columns", (*self.columns, weight))
-        elif found.role not in _OF_SURVEY_WEIGHTS:
+        elif found.role not in OF_SURVEY_WEIGHTS:
             raise ValueError(
                 f"column '{found.name}' is the survey weight, which cannot be {found.role}; make it"
                 " insensitive (published as it is), quasi-identifying (generalized) or identifying"
@@ -492,7 +271,7 @@ class Schema(BaseModel):
         for option, values in (
             ("kind", kinds),
             ("importance", importance),
-            (_OLD_IMPORTANCE, weights),
+            (OLD_IMPORTANCE, weights),
             ("order", orders),
             ("hierarchy", hierarchies),
             ("separator", separators),
@@ -508,7 +287,7 @@ class Schema(BaseModel):
             for name, value in (values or {}).items():
                 if name not in details:
                     raise SchemaError(
-                        f"Column '{name}' is given {_article(option)} {option} but no role.",
+                        f"Column '{name}' is given {article(option)} {option} but no role.",
                         did_you_mean(name, details),
                     )
                 details[name][option] = value
@@ -596,56 +375,20 @@ class Schema(BaseModel):
         SchemaError
             A hierarchy was not read from a file, so that the text cannot name one.
         """
-        lines = [_toml_header()]
+        lines = [toml_header()]
         if self.rest is not None:
-            lines.append(f"rest = {_quoted(self.rest)}  # the role of columns not listed\n")
+            lines.append(f"rest = {quoted(self.rest)}  # the role of columns not listed\n")
         if self.unit is not None:
-            lines.append(f"unit = {_quoted(self.unit)}  # what is protected, and what k counts\n")
+            lines.append(f"unit = {quoted(self.unit)}  # what is protected, and what k counts\n")
         if self.per_person is not None:
-            lines.append(f"per_person = {_quoted(self.per_person)}  # one row of all their rows\n")
+            lines.append(f"per_person = {quoted(self.per_person)}  # one row of all their rows\n")
         if self.survey_weight is not None:
-            lines.append(f"survey_weight = {_quoted(self.survey_weight)}  # people per row\n")
+            lines.append(f"survey_weight = {quoted(self.survey_weight)}  # people per row\n")
         if self.release is not None:
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
         for column in self.columns:
-            comment = (comments or {}).get(column.name, "")
-            lines += [f"# {line}" for line in comment.splitlines()]
-            lines.append(f"[columns.{_key(column.name)}]")
-            lines.append(f"role = {_quoted(column.role)}")
-            if column.kind is not None:
-                lines.append(f"kind = {_quoted(column.kind)}")
-            if column.importance != 1.0:
-                lines.append(f"importance = {column.importance!r}")
-            if column.order is not None:
-                lines.append(f"order = [{', '.join(_quoted(value) for value in column.order)}]")
-            if column.hierarchy is not None:
-                lines.append(f"hierarchy = {_quoted(_hierarchy_file(column, folder))}")
-            if column.separator is not None:
-                lines.append(f"separator = {_quoted(column.separator)}")
-            if column.representation is not None:
-                lines.append(f"representation = {_quoted(column.representation)}")
-            if column.breaks is not None:
-                lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
-            if column.bins is not None:
-                lines.append(f"bins = {column.bins}")
-            if column.snap is not None:
-                lines.append(f"snap = {column.snap!r}")
-            for end in ("bottom", "top"):
-                if (limit := getattr(column, end)) is not None:
-                    lines.append(f"{end} = {limit if isinstance(limit, date) else repr(limit)}")
-            if column.granularity is not None:
-                lines.append(f"granularity = {_quoted(column.granularity)}")
-            if column.groups is not None:
-                lines += [
-                    f"groups.{_key(name)} = [{', '.join(_quoted(value) for value in values)}]"
-                    for name, values in column.groups
-                ]
-            if column.shift is not None:
-                lines.append(f"shift = {column.shift}")
-            if column.cells is not None:
-                lines.append(f"cells = {_quoted(column.cells)}")
-            lines.append("")
+            lines += column_lines(column, (comments or {}).get(column.name, ""), folder)
         return "\n".join(lines)
 
     def with_rest(self, rest: Role | str) -> Schema:
@@ -815,35 +558,6 @@ class Schema(BaseModel):
         return complete
 
 
-def parse_word(words: type[Enumeration], value: str) -> Enumeration:
-    """Return the member of an enumeration that a user means; ValueError suggests one.
-
-    >>> parse_word(Role, "Sensitive")
-    <Role.SENSITIVE: 'sensitive'>
-    """
-    return _find_word(value, list(words), words.__name__.lower())
-
-
-def _find_word(value: str, words: Sequence[Word], noun: str) -> Word:
-    """The word that a user means, or a ValueError that suggests one."""
-    meant = value.strip().lower().replace("_", "-")
-    for word in words:
-        if word == meant:
-            return word
-    known = [str(word) for word in words]
-    raise ValueError(
-        f"'{value}' is not a valid {noun}. {did_you_mean(value, known)} ({', '.join(known)})"
-    )
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" else "a"
-
-
-def _notice_importance() -> None:
-    notice_renamed(_OLD_IMPORTANCE, "importance", "A weight is that of a survey: survey_weight.")
-
-
 def _which_column(name: str, names: Sequence[str]) -> str:
     """Suggest a column, or a delimiter when the whole header became one column."""
     if len(names) == 1:
@@ -869,7 +583,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
     validated = []
     for name, options in columns.items():
         for option in options:
-            if option not in (*_OPTIONS, _OLD_IMPORTANCE):
+            if option not in (*_OPTIONS, OLD_IMPORTANCE):
                 raise SchemaError(
                     f"In {source}, column '{name}': {option}: unknown option.",
                     did_you_mean(option, _OPTIONS),
@@ -913,61 +627,9 @@ def _with_hierarchy(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return options
 
 
-def _hierarchy_file(column: Column, folder: Path) -> str:
-    """The path of a column's hierarchy file, relative to ``folder``."""
-    if column.hierarchy_file is None:
-        raise SchemaError(
-            f"The hierarchy of column '{column.name}' was not read from a file, so the schema"
-            " cannot name one.",
-            "Write it with Hierarchy.write(FILE) and build the schema with that file.",
-        )
-    return Path(os.path.relpath(column.hierarchy_file, folder)).as_posix()
-
-
 def _first_problem(error: ValidationError) -> str:
     """The first error that pydantic found, with its place."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
     return f"{place}: {message}" if place else message
-
-
-def _key(name: str) -> str:
-    """A TOML key, quoted where needed."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string."""
-    return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _toml_header() -> str:
-    """The explanation at the top of a mottle.toml, with all kinds and their options."""
-    kinds = textwrap.wrap(
-        ", ".join(kind.usage for kind in Kind), 92, break_long_words=False, break_on_hyphens=False
-    )
-    return _TOML_HEADER.format("\n#       ".join(kinds))
-
-
-_TOML_HEADER = """\
-# What each column is. mottle reads this file with --schema.
-#
-# role: identifying        removed from the release (names, numbers that name a person)
-#       person             removed; says whose row it is, of people with several: k counts people
-#       quasi-identifying  generalized (what an adversary may know: age, sex, postcode)
-#       sensitive          published as it is (what an adversary would like to learn)
-#       insensitive        published as it is
-#       pseudonym          says whose row it is, one row each; published as a pseudonym (--key)
-#       shifted            dates, published moved by up to shift = 30 days, a person's all alike
-# kind: {}
-# survey_weight = "COLUMN" above all columns: how many people of the population a row stands for
-# snap = 5, breaks = [18, 65], bottom = 10, top = 90, granularity = "month": quasi-identifiers that
-#       are published in steps, with open ends, by units of the calendar
-# importance: how much the loss of a column counts (default 1)
-# bins = 10 or breaks = [20000, 50000]: sensitive numbers are protected by bin
-# groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
-#       together by --group-cap COLUMN=0.5
-# [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
-#       --decimal, --thousands, --date-format
-"""

@@ -1,0 +1,29 @@
+"""All commands: the arguments and options of each, and the module that runs it.
+
+This package imports nothing costly. A command's ``module`` has a function ``run`` that takes the
+command's instance; it is imported after the options were read and checked.
+"""
+
+from mottle.cli.commands.analyzing import Export as Export
+from mottle.cli.commands.analyzing import Query as Query
+from mottle.cli.commands.analyzing import Sample as Sample
+from mottle.cli.commands.anonymizing import Anonymize as Anonymize
+from mottle.cli.commands.anonymizing import AnonymizeSets as AnonymizeSets
+from mottle.cli.commands.anonymizing import Clean as Clean
+from mottle.cli.commands.anonymizing import Demo as Demo
+from mottle.cli.commands.anonymizing import Suggest as Suggest
+from mottle.cli.commands.base import FORMATS as FORMATS
+from mottle.cli.commands.base import Command as Command
+from mottle.cli.commands.base import check_method as check_method
+from mottle.cli.commands.base import names_registered_in as names_registered_in
+from mottle.cli.commands.judging import Audit as Audit
+from mottle.cli.commands.judging import Compare as Compare
+from mottle.cli.commands.judging import DrawValues as DrawValues
+from mottle.cli.commands.judging import Evaluate as Evaluate
+from mottle.cli.commands.judging import Report as Report
+from mottle.cli.commands.judging import Risk as Risk
+from mottle.cli.commands.preparing import Hierarchy as Hierarchy
+from mottle.cli.commands.preparing import Import as Import
+from mottle.cli.commands.preparing import Inspect as Inspect
+from mottle.cli.commands.preparing import LintHierarchy as LintHierarchy
+from mottle.cli.commands.preparing import Methods as Methods

@@ -1,0 +1,127 @@
+"""Commands for people who work with a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from mottle.cli._option_groups import DATA, EFFORT, OUTPUT
+from mottle.cli.commands.base import (
+    FORMATS,
+    Command,
+    Fit,
+    Release,
+)
+from mottle.cli.options.single import (
+    AsJson,
+    Overwrite,
+)
+from mottle.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Command):
+    """The command ``mottle query``."""
+
+    module: ClassVar[str] = "mottle.cli.query"
+
+    release: Annotated[
+        Path | None,
+        typer.Argument(help="Release folder, or its release.parquet or release.csv."),
+    ] = None
+    sql: Annotated[
+        str | None, typer.Argument(help='"SELECT count(*) FROM release WHERE age > 60"')
+    ] = None
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=FILE",
+            help="A code list of your own to join: --with codes=codes.csv. Repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="Let DuckDB evaluate the SQL itself: ranges are structs, sets are lists.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
+    fit: Fit = "fitted"
+    macros: Annotated[
+        bool,
+        typer.Option(
+            "--macros",
+            help="Print DuckDB macros that read the text cells of release.csv, and nothing else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print the answer as CSV.", rich_help_panel=OUTPUT)
+    ] = False
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Raise `UsageError` unless there is something to do."""
+        super().check()
+        if not self.macros and (self.release is None or self.sql is None):
+            raise UsageError(
+                "A release and a query are missing."
+                if self.release is None
+                else "The query is missing.",
+                'For instance: mottle query FOLDER "SELECT count(*) FROM release"',
+            )
+        for given in self.with_ or ():
+            name, separator, file = given.partition("=")
+            if not (name and separator and file):
+                raise UsageError(
+                    "--with needs a name and a file.", "For instance: --with codes=codes.csv"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Command):
+    """The command ``mottle sample``."""
+
+    module: ClassVar[str] = "mottle.cli.sample"
+
+    release: Release
+    tables: Annotated[
+        int,
+        typer.Option("--tables", "-m", help="Number of tables to draw.", rich_help_panel=EFFORT),
+    ] = 5
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Makes the draw repeatable.", show_default="random", rich_help_panel=EFFORT
+        ),
+    ] = None
+    fit: Fit = "fitted"
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the tables.", rich_help_panel=OUTPUT)
+    ]
+    format_: Annotated[
+        str, typer.Option("--format", help=f"{' or '.join(FORMATS)}.", rich_help_panel=OUTPUT)
+    ] = FORMATS[0]
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Command):
+    """The command ``mottle export``."""
+
+    module: ClassVar[str] = "mottle.cli.export"
+
+    release: Release
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File: .xlsx, .sav, .zsav or .dta.", rich_help_panel=OUTPUT
+        ),
+    ]
+    overwrite: Overwrite = False
