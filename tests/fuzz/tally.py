@@ -102,9 +102,15 @@ def changing(path: Path) -> Iterator[dict[str, Tally]]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         parts = load(path)
         yield parts
-        text = json.dumps(
-            {name: asdict(part) for name, part in parts.items()}, ensure_ascii=False, indent=1
-        )
+        content = {
+            name: {
+                "ends": part.ends,
+                "failures": [asdict(failed) for failed in part.failures],
+                "runs": [asdict(run) for run in part.runs],
+            }
+            for name, part in parts.items()
+        }
+        text = json.dumps(content, ensure_ascii=False, indent=1)
         new = path.with_suffix(".new")
         new.write_text(text, "utf-8")
         new.replace(path)
