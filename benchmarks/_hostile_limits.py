@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -124,6 +125,10 @@ def hostile_inputs(folder: Path) -> dict[str, Sequence[str]]:
     part = gzip.compress(b"1,2\n" * (1 << 24))  # parts of a gzip file may follow each other
     bomb.write_bytes(gzip.compress(b"a,b\n") + part * 400)
     table_file(f"CSV, gzip of {_sized(bomb)}: 25 GB of rows", bomb)
+    bomb = folder / "bomb.csv.xz"
+    part = lzma.compress(b"1,2\n" * (1 << 24))
+    bomb.write_bytes(lzma.compress(b"a,b\n") + part * 400)
+    table_file(f"CSV, xz of {_sized(bomb)}: 25 GB of rows", bomb)
     bomb = folder / "columns.csv"
     bomb.write_text(",".join(f"c{place}" for place in range(10_000)) + "\n", encoding="utf-8")
     with bomb.open("a", encoding="utf-8") as file:
