@@ -44,9 +44,11 @@ TO = ["-o", "{}/new", "--private", "{}/new-links.parquet"]
 
 
 def _table(path: str) -> dict[str, list[str]]:
+    words = [word.upper() if word[0] != "-" else word for word in WORDS]
+    words = words if path.endswith(".por") else WORDS  # whose names are in capitals
     return {
-        "anonymize": ["anonymize", path, *WORDS, *TO],
-        "in chunks": ["anonymize", path, *WORDS, *TO, "--memory", "2GB", "--work", "{}/work"],
+        "anonymize": ["anonymize", path, *words, *TO],
+        "in chunks": ["anonymize", path, *words, *TO, "--memory", "2GB", "--work", "{}/work"],
         "inspect": ["inspect", path, "-o", "{}/proposed.toml"],
         "audit": ["audit", path, "{}/out", "--private", "{}/links.parquet"],
     }
@@ -67,8 +69,8 @@ LINKS = {
     "audit": RELEASE["audit"],
     "internal report": RELEASE["internal report"],
     "previous": [
-        "anonymize", "{}/people.parquet", "--qi", "age,place,born", "--sensitive", "ill", "--id",
-        "name", "--k", "2", *TO, "--same", "name", "--previous", "{}/links.parquet",
+        "anonymize", "{}/people.parquet", "--schema", "{}/mottle.toml", "--k", "2", *TO,
+        "--same", "name", "--previous", "{}/links.parquet",
     ],
 }  # fmt: skip
 SCHEMA = {
