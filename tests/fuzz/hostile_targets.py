@@ -22,6 +22,10 @@ RELEASE = {
         "-o", "{}/internal.html",
     ],
     "audit": ["audit", "{}/people.parquet", "{}/out", "--private", "{}/links.parquet"],
+    "verify": ["verify", "{}/out"],
+    "verify cells": [
+        "verify", "{}/out", "--original", "{}/people.parquet", "--private", "{}/links.parquet",
+    ],
     "clean": ["clean", "{}/out", "--yes", "--work", "{}/work"],
     "export": ["export", "{}/out", "-o", "{}/exported.xlsx"],
     "export statistics": ["export", "{}/out", "-o", "{}/exported.sav"],
@@ -37,6 +41,10 @@ SETS = {
     for name, arguments in {
         **RELEASE,
         "audit": ["audit", "{}/baskets.dat", "{}/out", "--private", "{}/links.parquet"],
+        "verify cells": [
+            *("verify", "{}/out", "--original", "{}/baskets.dat"),
+            *("--private", "{}/links.parquet"),
+        ],
     }.items()
     if name not in ("internal report", "overwrite", "risk", "evaluate")
 }
@@ -67,6 +75,7 @@ def _database(path: str) -> dict[str, list[str]]:
 
 LINKS = {
     "audit": RELEASE["audit"],
+    "verify": RELEASE["verify cells"],
     "internal report": RELEASE["internal report"],
     "previous": [
         "anonymize", "{}/people.parquet", "--schema", "{}/mottle.toml", "--k", "2", *TO,
