@@ -150,7 +150,7 @@ TARGETS = {
     "DuckDB": Target("table", "people.duckdb", _database("{}/people.duckdb")),
     "schema": Target("table", "mottle.toml", SCHEMA, _TEXT),
     "hierarchy": Target("table", "place.csv", TREE, _TEXT),
-    "baskets": Target("sets", "baskets.dat", BASKETS, ("bytes", "text")),
+    "baskets": Target("sets", "baskets.dat", BASKETS, ("bytes", "text", "place")),
     "key": Target("table", "key", KEY),
     "code list": Target("table", "codes.csv", CODES, _TEXT),
     "ARX project": Target("projects", "project.deid", _project("arx", "project.deid"), _ARCHIVE),
