@@ -46,7 +46,8 @@ if spare != "0":
     limit = used + (int(spare) << 30)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 before = resident()
-result = CliRunner().invoke(app, [*arguments, "--overwrite"] if warm else arguments)
+again = ["--overwrite", "--another-draw"][: 2 if arguments[0] == "anonymize" else 1]
+result = CliRunner().invoke(app, arguments + (again if warm else []))
 caught = result.exception
 ended = "exit %d" % result.exit_code
 if caught is not None and not isinstance(caught, SystemExit):

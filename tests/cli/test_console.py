@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.table import Table
+from rich.text import Text
 from typer.testing import CliRunner
 
 from mottle.cli._console import Console, visible
 from mottle.cli.app import app
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-TITLE = "\x1b]0;owned\x07\x1b[2J\x9b2J\u202e[bold red]"
+TITLE = "\x1b]0;owned\x07\x1b[2J\x9b2J\u202e[bold red][/x]"
 
 
 def test_styles_reach_a_terminal_and_sequences_in_texts_do_not() -> None:
@@ -27,9 +28,11 @@ def test_styles_reach_a_terminal_and_sequences_in_texts_do_not() -> None:
     table.add_row(f"cell {TITLE}", style="bold")
     console.print(table)
     console.print(TITLE, markup=False, highlight=False)
-    console.print("[bold]rich[/]")
+    console.print(Text("rich", style="bold"))
+    console.print("[/x] :skull:")
     text = written.getvalue()
     assert "\x1b[1mrich\x1b[0m" in text
+    assert ":skull:" in text
     for hostile in ("\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e"):
         assert hostile not in text
     assert r"\x1b]0;owned" in text
@@ -80,7 +83,12 @@ def run(*arguments: object) -> tuple[int, str]:
         "query {}/out SELECT+nothing+FROM+release",
         "audit {}/people.parquet {}/out --adversary linkage",
         "audit {}/people.parquet {}/out --adversary linkage --json",
-        "risk {}/people.parquet --schema {}/mottle.toml --show-values",
+        "risk {}/people.parquet {}/out --schema {}/mottle.toml --show-values",
+        "evaluate {}/people.parquet {}/out",
+        "suggest {}/people.parquet --schema {}/mottle.toml --max-loss 0.9",
+        "compare {}/people.parquet --schema {}/mottle.toml --k 2 --methods nh -o {}/compared",
+        "verify {}/out",
+        "anonymize {}/people.parquet --schema {}/mottle.toml --k 3 -o {}/again",
         "hierarchy show {}/tree.csv",
         "hierarchy lint {}/tree.csv",
         "hierarchy edit {}/tree.csv",

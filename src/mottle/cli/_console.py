@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import rich.console
 from rich.segment import Segment
@@ -35,7 +36,14 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class Console(rich.console.Console):
-    """A console that shows control characters of what it prints."""
+    """A console that shows control characters of what it prints, and takes no text for markup.
+
+    Where a name is ``[/x]`` or ``:skull:``, that is what is printed; styles are those of
+    `rich.text.Text`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "emoji": False, **options})
 
     def render(
         self,

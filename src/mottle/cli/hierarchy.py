@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import typer
-from rich.markup import escape
+from rich.text import Text
 from rich.tree import Tree
 
 from mottle.cli._console import print_json, print_text
@@ -178,9 +178,12 @@ def _show(command: Command) -> None:
     out.print(root, highlight=False, soft_wrap=True)
 
 
-def _node_text(hierarchy: Hierarchy, node: int, is_inner: bool) -> str:
-    label = escape(hierarchy.labels[node])
-    return f"[bold]{label}[/bold] ({hierarchy.cardinality[node]:,})" if is_inner else label
+def _node_text(hierarchy: Hierarchy, node: int, is_inner: bool) -> Text:
+    label = Text(hierarchy.labels[node])
+    if is_inner:
+        label.stylize("bold")
+        label.append(f" ({hierarchy.cardinality[node]:,})", style="not bold")
+    return label
 
 
 def _edit(command: Command) -> None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from mottle.cli._console import Console, print_json
@@ -90,7 +89,7 @@ def _columns(found: Inspection, title: str) -> Table:
     shown.add_column("kind", no_wrap=True)
     for column in found.columns:
         shown.add_row(
-            escape(_wrapped(column.name)),
+            _wrapped(column.name),
             f"{column.distinct:,}",
             f"{column.nulls:,}",
             f"{column.unique_share:.1%}",
@@ -149,5 +148,5 @@ def _known(found: Inspection) -> Table:
     shown.add_column("at worst")
     for known in (one for one in found.known if one.worst):
         worst = "\n".join(f"{share:.1%}  {', '.join(names)}" for names, share in known.worst)
-        shown.add_row(str(known.columns), f"{known.average:.1%}", escape(worst))
+        shown.add_row(str(known.columns), f"{known.average:.1%}", worst)
     return shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import typer
-from rich.markup import escape
 
 from mottle.audit.earlier import described_by
 from mottle.cli._console import Console
@@ -46,7 +45,8 @@ def run(command: Verify) -> None:
         else:
             _check_cells(command, release, say)
     except Wrong as wrong:
-        out.print(f"[bold red]Wrong[/]: {escape(str(wrong))}", highlight=False, soft_wrap=True)
+        out.print("Wrong", style="bold red", end=": ")
+        out.print(str(wrong), highlight=False, soft_wrap=True)
         raise typer.Exit(BROKEN) from None
     except MottleError:
         raise
