@@ -15,6 +15,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.buckets.association import PublishedTable
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, values_of
+from mottle.methods.buckets.tree import may_be_cut
 from mottle.typing import Int32Array, Int64Array
 
 _RECORDS = 100.0  # of the riskiest value, over the third power of the logarithm of its slack
@@ -26,12 +27,15 @@ _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
 def wave_counts(
     demand: Demand, counts: Int64Array, buckets: int, most: int | None = None
 ) -> Int64Array:
-    """Number of records of each value in the first wave; all zero if the table is too small.
+    """Number of records of each value in the first wave; all zero if the table is not cut.
 
     ``counts``: number of records of each value; ``most``: limit on the records of the wave.
     """
     values = values_of(demand)
-    share = _share(counts_by_code(counts, values), values, int(counts.sum()))
+    totals = counts_by_code(counts, values)
+    if not may_be_cut(totals, values.caps, int(counts.sum())):
+        return np.zeros(len(counts), np.int64)
+    share = _share(totals, values, int(counts.sum()))
     if most is not None:
         share = min(share, most / counts.sum())
     taken: Int64Array = np.floor(counts * share).astype(np.int64)
