@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.special import ndtr
 
 from mottle.errors import GuaranteeError
 from mottle.guarantees.demand import allowed
@@ -58,18 +57,6 @@ class CutError(GuaranteeError):
             "Try a lower --l, a higher --beta or fewer quasi-identifiers. Running the same command"
             " again until it succeeds would weaken the guarantee.",
         )
-
-
-def may_be_cut(totals: Int64Array, caps: Float64Array, records: int) -> bool:
-    """Whether a table could be halved safely if values went with no quasi-identifier at all.
-
-    Then only chance would bring too many records of a code into a half. Unequal halves, and values
-    that go with quasi-identifiers, are riskier; so if this is not safe, no cut of `best_cut` is.
-    ``totals``: number of records of each sensitive code.
-    """
-    most = allowed(caps, records // 2)
-    beyond = ndtr((totals / 2 - most - 0.5) / np.maximum(np.sqrt(totals) / 2, 1e-9))
-    return bool(2 * beyond[totals > most].sum() <= _SPENDING * RISK)
 
 
 class Scope(NamedTuple):

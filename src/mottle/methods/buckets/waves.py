@@ -15,11 +15,11 @@ from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods.buckets.association import PublishedTable
 from mottle.methods.buckets.plan import SensitiveValues, counts_by_code, values_of
-from mottle.methods.buckets.tree import may_be_cut
 from mottle.typing import Int32Array, Int64Array
 
 _RECORDS = 100.0  # of the riskiest value, over the third power of the logarithm of its slack
 _SMALLEST_SHARE, _LARGEST_SHARE = 0.02, 0.1
+_MOST_NEEDED = 0.5  # share: of tables that need a larger wave, the largest one shows too little
 _FEWEST = 300  # records: fewer would show nothing
 _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
 
@@ -32,10 +32,10 @@ def wave_counts(
     ``counts``: number of records of each value; ``most``: limit on the records of the wave.
     """
     values = values_of(demand)
-    totals = counts_by_code(counts, values)
-    if not may_be_cut(totals, values.caps, int(counts.sum())):
+    share = needed_share(counts, values)
+    if share > _MOST_NEEDED:
         return np.zeros(len(counts), np.int64)
-    share = _share(totals, values, int(counts.sum()))
+    share = min(max(share, _SMALLEST_SHARE), _LARGEST_SHARE)
     if most is not None:
         share = min(share, most / counts.sum())
     taken: Int64Array = np.floor(counts * share).astype(np.int64)
@@ -47,13 +47,16 @@ def wave_counts(
     return taken
 
 
-def _share(totals: Int64Array, values: SensitiveValues, records: int) -> float:
-    """The share of the records that predicts the code nearest to its cap well enough."""
+def needed_share(counts: Int64Array, values: SensitiveValues) -> float:
+    """The share of the records that predicts the code nearest to its cap well enough.
+
+    ``counts``: number of records of each value.
+    """
+    totals, records = counts_by_code(counts, values), int(counts.sum())
     slack = np.log(values.caps * records / np.maximum(totals, 1))
     slack[totals == 0] = np.inf
     riskiest = np.lexsort((-totals, np.round(slack, 2)))[0]
-    needed = _RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 3)
-    return float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
+    return float(_RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 3))
 
 
 def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:
