@@ -32,17 +32,21 @@ def wave_counts(
     ``counts``: number of records of each value; ``most``: limit on the records of the wave.
     """
     values = values_of(demand)
-    share = needed_share(counts, values)
-    if share > _MOST_NEEDED:
+    records, fewest = int(counts.sum()), max(_FEWEST, _FEWEST_PER_BUCKET * buckets)
+    needed = needed_share(counts, values)
+    if needed > _MOST_NEEDED:
         return np.zeros(len(counts), np.int64)
-    share = min(max(share, _SMALLEST_SHARE), _LARGEST_SHARE)
+    share = float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
+    enough = (fewest + np.count_nonzero(counts)) / records  # rounding takes one of every value
+    if enough <= _LARGEST_SHARE:
+        share = max(share, enough)
     if most is not None:
-        share = min(share, most / counts.sum())
+        share = min(share, most / records)
     taken: Int64Array = np.floor(counts * share).astype(np.int64)
     for part in (taken, counts - taken):
         if np.any(counts_by_code(part, values) > allowed(demand.caps, int(part.sum()))):
             return np.zeros(len(counts), np.int64)
-    if taken.sum() < max(_FEWEST, _FEWEST_PER_BUCKET * buckets):
+    if taken.sum() < fewest:
         return np.zeros(len(counts), np.int64)
     return taken
 
