@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 def measure(job: Job) -> Outcome:
     """Measure a job; a method that refuses is an outcome, one that is missing is none to keep."""
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         numbers = WORK[job.work](**job.settings)
         note = ""
@@ -29,7 +29,7 @@ def measure(job: Job) -> Outcome:
         numbers, note = None, str(missing)
     except MottleError as refusal:
         numbers, note = None, str(refusal).splitlines()[0]
-    return Outcome(numbers, note, time.perf_counter() - began, fingerprint())
+    return Outcome(numbers, note, time.process_time() - began, fingerprint())
 
 
 @dataclass
@@ -47,21 +47,31 @@ class Run:
     _planned: float = 0.0
 
     def go(self) -> None:
-        """Measure all that is not known yet."""
+        """Measure all that is not known yet: figures that take least time first."""
+        planned = planned_seconds(self.figures)
         left = {figure.id: self._left(figure) for figure in self.figures}
-        total = sum(len(points) for points in left.values())
-        done = 0
-        for figure in self.figures:
+        jobs = {key_of(point.job) for points in left.values() for point in points}
+        seconds_left, done = sum(planned[job] for job in jobs), 0
+
+        def cost(figure: Figure) -> float:
+            return sum(planned[key_of(point.job)] for point in left[figure.id])
+
+        for figure in sorted(self.figures, key=cost):
             if self.keeps:
                 self.store.write(figure)  # points that other figures have measured
             for point in _by_job(left[figure.id]):
+                job = key_of(point.job)
+                if job not in jobs:
+                    continue
+                outcome = self._measure(figure, point)
+                jobs.remove(job)
                 done += 1
-                outcome = self.store.outcome(point.job)
-                if outcome is None or (self.renew and outcome.code != fingerprint()):
-                    outcome = self._measure(figure, point)
+                self._planned += planned[job]
+                seconds_left -= planned[job]
+                pace = self._spent / self._planned if self._planned else 1.0
                 self.say(
-                    f"[{done}/{total}] {figure.id} {_shown(point, outcome)}"
-                    f"; {_hours(self._seconds_left(left, done))} left"
+                    f"[{done}/{done + len(jobs)}] {figure.id} {_shown(point, outcome)}"
+                    f"; {_hours(pace * seconds_left)} left"
                 )
 
     def _left(self, figure: Figure) -> list[Point]:
@@ -76,10 +86,9 @@ class Run:
     def _measure(self, figure: Figure, point: Point) -> Outcome:
         if self.warms_up and point.job.work in TIMED:
             self._warm_up(point.job)
-        began = time.perf_counter()
+        began = time.process_time()
         outcome = measure(point.job)
-        self._spent += time.perf_counter() - began
-        self._planned += 60 * figure.minutes / len(figure.points)
+        self._spent += time.process_time() - began
         if not outcome.note.startswith("method not available"):
             self.store.keep(point.job, outcome)
             if self.keeps:
@@ -89,18 +98,22 @@ class Run:
     def _warm_up(self, job: Job) -> None:
         """Compile what a job calls by a small one of its kind, once."""
         words = {n: v for n, v in job.settings.items() if not isinstance(v, int | float)}
+        words["data"] = str(words["data"]).partition(" ")[0]  # drawn values are of the same kind
         kind = f"{job.work} {words} {sorted(job.settings)}"
         if kind not in self._warm:
             self._warm.add(kind)
             measure(job.small(WARM_ROWS))
 
-    def _seconds_left(self, left: dict[str, list[Point]], done: int) -> float:
-        """What was planned for the points that are left, by the pace so far."""
-        planned = []
-        for figure in self.figures:
-            planned += [60 * figure.minutes / len(figure.points)] * len(left[figure.id])
-        pace = self._spent / self._planned if self._planned else 1.0
-        return pace * sum(planned[done:])
+
+def planned_seconds(figures: Sequence[Figure]) -> dict[str, float]:
+    """Processor seconds that are planned for every job: an equal share of its figure's."""
+    seconds: dict[str, float] = {}
+    for figure in figures:
+        share = 60 * figure.minutes / len(figure.points)
+        for point in figure.points:
+            job = key_of(point.job)
+            seconds[job] = max(seconds.get(job, 0.0), share)
+    return seconds
 
 
 def _by_job(points: Sequence[Point]) -> list[Point]:
@@ -121,7 +134,9 @@ def _shown(point: Point, outcome: Outcome) -> str:
 
 def _hours(seconds: float) -> str:
     minutes = int(seconds / 60 + 0.5)
-    return f"about {minutes // 60} h {minutes % 60:02} min" if minutes else "under a minute"
+    if not minutes:
+        return "under a minute"
+    return f"about {minutes // 60} h {minutes % 60:02} min of one processor"
 
 
 def trial(figures: Sequence[Figure], say: Say = print) -> list[Found]:
