@@ -189,6 +189,11 @@ class Guarantee:
         return None
 
     @property
+    def depends_on_shares(self) -> bool:
+        """Whether its bounds follow from how often values occur in the table."""
+        return False
+
+    @property
     def parts(self) -> tuple[Guarantee, ...]:
         """The single guarantees that it consists of."""
         return (self,)

@@ -99,6 +99,10 @@ class MaxDrop(Guarantee):
                     "0.5 lets belief fall to half of the value's share in the table.",
                 )
 
+    @property
+    def depends_on_shares(self) -> bool:
+        return True
+
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.drops.items())))
 
