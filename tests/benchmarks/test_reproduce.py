@@ -14,7 +14,7 @@ from benchmarks.reproduce.data import FOLDER_VARIABLE
 from benchmarks.reproduce.figure import Claim, Figure, Found, Job, Outcome, Panel, Point
 from benchmarks.reproduce.page import PAGE, page_of, write_page
 from benchmarks.reproduce.registry import FIGURES
-from benchmarks.reproduce.run import Run, measure
+from benchmarks.reproduce.run import Run, measure, planned_seconds
 from benchmarks.reproduce.store import REVISIONS, Store, fingerprint, key_of
 from benchmarks.reproduce.sweeps import sweep
 from benchmarks.reproduce.work import WORK, check_jobs
@@ -75,8 +75,30 @@ def test_explanations_name_figures_that_exist() -> None:
         assert figure.claims, figure.id
 
 
-def test_all_figures_fit_into_six_hours() -> None:
-    assert sum(figure.minutes for figure in FIGURES) < 360
+def test_all_figures_fit_into_three_hours_of_two_processes() -> None:
+    assert sum(planned_seconds(FIGURES).values()) / 2 < 3 * 3600
+
+
+def test_figures_that_take_least_time_come_first_and_share_their_points(data, tmp_path) -> None:
+    dear = small_figure(minutes=9)
+    cheap = small_figure(id="NH10-10", points=dear.points[:1], minutes=1)
+    said: list[str] = []
+    Run([dear, cheap], Store.read(tmp_path), said.append, warms_up=False).go()
+    assert [line.split()[1] for line in said] == ["NH10-10", *["NH10-9"] * 3]
+    assert len(Store.read(tmp_path).outcomes) == 4
+
+
+def test_two_processes_measure_what_one_does(data, tmp_path) -> None:
+    figure = small_figure(panels=[Panel("", "loss")])
+    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
+    Run([figure], one, lambda line: None, warms_up=False).go()
+    Run([figure], two, lambda line: None, warms_up=False, processes=2).go()
+    losses = [
+        {job: outcome.numbers["loss"] for job, outcome in store.outcomes.items()}
+        for store in (one, two)
+    ]
+    assert losses[0] == losses[1]
+    assert Store.read(tmp_path / "two").outcomes.keys() == one.outcomes.keys()
 
 
 def test_figures_are_selected_by_name_paper_and_kind(capsys) -> None:

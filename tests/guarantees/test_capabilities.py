@@ -181,7 +181,7 @@ def test_every_option_belongs_to_one_guarantee() -> None:
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:
     nothing = {option.name: None for kind in registered() for option in kind.options}
-    assert [kind.from_options(nothing) for kind in registered()] == [None] * 8
+    assert [kind.from_options(nothing) for kind in registered()] == [None] * 9
     with pytest.raises(UsageError, match="--enhanced belongs to --beta"):
         BetaLikeness.from_options({"beta": None, "enhanced": True})
     caps = Caps.from_options({"cap": ["HIV=0.1"], "cap_rest": None})
