@@ -16,7 +16,7 @@ EQUAL = {"axes": "equal"}  # as in FAST07; the default of mottle shortens some, 
 METHODS = {
     "HR": method("hilbert", representation="range"),
     "HS": method("hilbert", representation="set", options=EQUAL),
-    "HS, by loss": method("hilbert", representation="set"),
+    "HS, by loss": method("hilbert", representation="set", options={"axes": "loss"}),
     "NH": method("nh", representation="set"),
     "HP": method("hp", representation="set"),
 }

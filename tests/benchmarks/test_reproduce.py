@@ -15,7 +15,13 @@ from benchmarks.reproduce.figure import Claim, Figure, Found, Job, Outcome, Pane
 from benchmarks.reproduce.page import PAGE, page_of, write_page
 from benchmarks.reproduce.registry import FIGURES
 from benchmarks.reproduce.run import Run, measure, planned_seconds
-from benchmarks.reproduce.store import REVISIONS, Store, fingerprint, key_of
+from benchmarks.reproduce.store import (
+    METHOD_REVISIONS,
+    REVISIONS,
+    Store,
+    fingerprint,
+    key_of,
+)
 from benchmarks.reproduce.sweeps import sweep
 from benchmarks.reproduce.work import WORK, check_jobs
 
@@ -193,6 +199,18 @@ def test_points_of_other_figures_are_taken_over_and_old_ones_renewed(data, tmp_p
     assert len(said) == 2
     codes = {store.outcomes[key_of(point.job)].code for point in other.points}
     assert codes == {fingerprint()}
+
+
+def test_points_of_earlier_revisions_are_not_used(monkeypatch, tmp_path) -> None:
+    figure = small_figure()
+    store = Store(tmp_path)
+    for point in figure.points:
+        store.keep(point.job, Outcome({"loss": 0.5, "seconds": 1.0}))
+    monkeypatch.setitem(METHOD_REVISIONS, "hilbert", 2)
+    known = {point.series for point in figure.points if store.outcome(point.job) is not None}
+    assert known == {"NH"}
+    monkeypatch.setitem(REVISIONS, "generalize", 1 + REVISIONS["generalize"])
+    assert all(store.outcome(point.job) is None for point in figure.points)
 
 
 def test_what_is_not_available_is_not_kept(data, tmp_path) -> None:
