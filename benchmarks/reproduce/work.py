@@ -207,6 +207,7 @@ def _arranged(
         "discernibility": float(discernibility(graph)),
         "partition": float(graph.sizes.mean()),
         "largest partition": float(graph.sizes.max()),
+        "matches": float(np.average(graph.degrees, weights=graph.sizes)),
     }
 
 
