@@ -39,6 +39,20 @@ class TotalsByAtom:
         missing = max(totals.missing, 0)
         return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
 
+    def count(self, share: Float64Array) -> float | None:
+        """Return how many records have values that conditions cover; None if that is not stated.
+
+        ``share`` [atoms + 1] is the covered part of every atom, and of the missing value.
+        """
+        lowest, highest = np.full((2, len(self.counts)), np.inf)
+        highest = -highest
+        np.minimum.at(lowest, self.group_of, share)
+        np.maximum.at(highest, self.group_of, share)
+        some = np.isfinite(lowest)
+        if np.any(lowest[some] != highest[some]) or np.any(highest[some] % 1.0 != 0):
+            return None
+        return float(self.counts[some & (highest == 1.0)].sum())
+
     def by_group(self, by_atom: Float64Array) -> Float64Array:
         """[groups]: the sum of ``by_atom`` over the atoms of each group."""
         sums = np.bincount(self.group_of, by_atom, minlength=len(self.counts))
