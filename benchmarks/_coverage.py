@@ -94,7 +94,11 @@ DATA = (
     ),
 )
 CASES: Mapping[str, tuple[Guarantee, str]] = {
-    **{f"k = {k}, {method}": (KAnonymity(k), method) for k in (5, 10, 20) for method in ("freeform", "nh")},
+    **{
+        f"k = {k}, {method}": (KAnonymity(k), method)
+        for k in (5, 10, 20)
+        for method in ("freeform", "nh")
+    },
     **{f"ℓ = {l}, buckets": (LDiversity(l), "buckets") for l in (3, 5)},
     "β = 2, buckets": (BetaLikeness(2), "buckets"),
 }
@@ -155,7 +159,8 @@ def count_questions(
     share = float(random.choice([0.05, 0.1, 0.25]))
     options = {"selectivity": share, "seed": seed, "conditions": conditions}
     wheres: list[dict[str, object]] = [
-        dict(one) for one in random_counts(table, data.known, own, number=number, **options)  # type: ignore[arg-type]
+        dict(one)
+        for one in random_counts(table, data.known, own, number=number, **options)  # type: ignore[arg-type]
     ]
     for where in wheres[1::2]:
         row = int(random.integers(table.num_rows))

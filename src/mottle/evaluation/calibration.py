@@ -7,8 +7,8 @@ is published tells nothing to anybody who knows the quasi-identifiers (docs/guar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Codes, Domain
 from mottle.evaluation.design import Design, least_squares, numbers_of, texts_of
 from mottle.queries._literals import is_numeric
+from mottle.queries.calibration import together
 from mottle.queries.conditions import Condition
 from mottle.queries.engine import Queries
 from mottle.queries.sampling import combine, sample
@@ -28,12 +29,15 @@ from mottle.release.data import ReleaseData
 from mottle.typing import BoolArray, Float64Array, Int32Array
 
 FEWEST_RECORDS = 100  # a smaller release is not calibrated
-SMALL_COUNT = 10.0  # counts below this have factors of their own
+_FEWEST = 10  # questions for a factor
+_COLUMN_FACTORS = (0.3, 4.0)  # smallest and largest
+_UNKNOWN = 3.0  # the factor where no question could be asked
+_LARGE = 10.0  # records of questions about averages and relative errors
 MOST_COLUMNS = 6  # of a question; answers with a sensitive column use the next factor
 _QUESTIONS = (20, 400)  # fewest and most per number of columns
 _POOL = (8, 60)  # fewest and most conditions per column from which questions are put together
 _AVERAGES = (10, 80)  # fewest and most questions of averages and sums per number of columns
-_QUANTILE = 0.955  # of the ratios of error and standard error: 95 %, and the chance of the lot
+_QUANTILE = 0.965  # of the ratios of error and standard error: 95 %, and the chance of the lot
 _REACH = 1.959964  # standard errors of a 95 % interval
 _HALF = 0.5  # a count is whole
 _LEAST_COUNT = 0.5  # expected records of a question
@@ -94,25 +98,26 @@ def calibrate(
     scale = float(np.sqrt(rows / release.num_rows))
     random = np.random.default_rng(_SEED)
     most = min(MOST_COLUMNS, len(asked.names))
-    counts, small, sums, averages = [], [], [], []
+    answers: list[_Answers] = []
+    sums: list[float | None] = []
+    averages: list[float | None] = []
     relative: dict[str, list[float]] = {name: [] for name in asked.names}
     for number in range(1, most + 1):
-        found = np.array(list(asked.counts(number, random, relative))).reshape(-1, 2)
-        large = found[:, 0] >= SMALL_COUNT
-        counts.append(_factor(found[large, 1], scale))
-        small.append(_factor(found[~large, 1], scale))
+        answers.append(_Answers.of(asked.counts(number, random, relative)))
         numbers = np.array(list(asked.numbers(number, random))).reshape(-1, 2)
         sums.append(_factor(numbers[:, 0], scale))
         averages.append(_factor(numbers[:, 1], scale))
-    counts = _filled(counts, small)
+    column_factors = _column_factors(answers[1:], asked.names)
+    counts = [one.divided(column_factors).two_factors() for one in answers]
+    measured = [pair for pair in counts if pair is not None] or [(1.0, 0.0)]
+    largest = max(first for first, _ in measured), max(second for _, second in measured)
     return CalibrationFacts(
         records=release.num_rows,
         questions=asked.number,
-        counts=counts,
-        small_counts=_filled(small, counts),
-        small_count=SMALL_COUNT,
-        sums=_filled(sums, counts),
-        averages=_filled(averages, counts),
+        counts=tuple(largest if pair is None else pair for pair in counts),
+        column_factors=column_factors,
+        sums=_filled(sums),
+        averages=_filled(averages),
         coefficients=_coefficients(release, asked, scale),
         columns={
             name: _rounded(float(np.median(errors)), 2) if errors else 0.0
@@ -121,26 +126,102 @@ def calibrate(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Answers to counts that depend on the same number of columns."""
+
+    off: Float64Array  # [answers]: how far each is from the truth
+    error: Float64Array  # [answers]: the standard error that cells suggest
+    columns: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[float, float, tuple[str, ...]]]) -> _Answers:
+        rows = list(found)
+        return cls(
+            np.array([row[0] for row in rows]),
+            np.array([row[1] for row in rows]),
+            [row[2] for row in rows],
+        )
+
+    def divided(self, factors: Mapping[str, float]) -> _Answers:
+        """The same in units of the factors of the columns."""
+        times = [together([factors[name] for name in names]) for names in self.columns]
+        return replace(self, off=self.off / np.array(times)) if times else self
+
+    def relation(self) -> float:
+        """How large the systematic part of errors is, in relation to the other.
+
+        With V the variance that cells suggest, errors are of size √V where mistakes about records
+        cancel out, and of size V where all go in one direction. The relation of the two is the one
+        for which the same share of answers is held whatever their size.
+        """
+        parts = np.array_split(
+            np.argsort(self.error, kind="stable"), min(len(self.off) // _FEWEST, 4)
+        )
+        best, spread = 0.0, np.inf
+        for tried in (0.0, *np.geomspace(0.003, 1.0, 18).tolist()):
+            ratios = self.ratios(tried)
+            reached = np.array([_quantile(ratios[part]) for part in parts])
+            differ = float(np.std(np.log(np.maximum(reached, 1e-3))))
+            if differ < spread:
+                best, spread = tried, differ
+        return best
+
+    def ratios(self, relation: float) -> Float64Array:
+        """[answers]: how far each is off, in units of an error with both parts."""
+        variance = self.error**2
+        found: Float64Array = self.off / np.sqrt(variance + (relation * variance) ** 2)
+        return found
+
+    def two_factors(self) -> tuple[float, float] | None:
+        """Both parts, such that 95 % of the answers are held; None if there are too few."""
+        if len(self.off) < _FEWEST:
+            return None
+        relation = self.relation()
+        first = _quantile(self.ratios(relation)) / _REACH
+        return _rounded(first), _rounded(first * relation)
+
+
+def _column_factors(answers: Sequence[_Answers], names: Sequence[str]) -> dict[str, float]:
+    """By how much answers with a condition on a column are farther off than others."""
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for one in answers:
+        if len(one.off) >= _FEWEST:
+            own = one.ratios(one.relation())
+            own = own / max(_quantile(own), 1e-9)
+            for ratio, columns in zip(own.tolist(), one.columns, strict=True):
+                for name in columns:
+                    ratios[name].append(ratio)
+    low, high = _COLUMN_FACTORS
+    return {
+        name: _rounded(min(max(_quantile(np.array(found)), low), high), 2)
+        if len(found) >= _FEWEST
+        else 1.0
+        for name, found in ratios.items()
+    }
+
+
+def _quantile(ratios: Float64Array) -> float:
+    """The quantile of ratios that is used, cautious where there are few."""
+    place = min(ceil(_QUANTILE * (len(ratios) + 1)), len(ratios)) - 1
+    return float(np.sort(ratios)[place])
+
+
 def _factor(ratios: Float64Array, scale: float) -> float | None:
     """The quantile of ratios, over that of a normal distribution; None if there are too few."""
-    if len(ratios) < 10:
+    if len(ratios) < _FEWEST:
         return None
-    place = min(ceil(_QUANTILE * (len(ratios) + 1)), len(ratios)) - 1
-    return _rounded(float(np.sort(ratios)[place]) / _REACH * scale)
+    return _rounded(_quantile(ratios) / _REACH * scale)
 
 
 def _rounded(number: float, digits: int = _DIGITS) -> float:
     return float(f"{number:.{digits}g}")
 
 
-def _filled(factors: Sequence[float | None], others: Sequence[float | None]) -> tuple[float, ...]:
-    """Factors that could not be measured, as those of other answers or of other numbers."""
-    known = [factor for factor in (*factors, *others) if factor is not None]
-    largest = max(known, default=1.0)
-    return tuple(
-        own if own is not None else other if other is not None else largest
-        for own, other in zip(factors, others, strict=True)
-    )
+def _filled(factors: Sequence[float | None]) -> tuple[float, ...]:
+    """Factors, the largest in place of those that could not be measured."""
+    largest = max((factor for factor in factors if factor is not None), default=_UNKNOWN)
+    return tuple(largest if factor is None else factor for factor in factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +271,8 @@ class _Questions:
 
     def counts(
         self, columns: int, random: np.random.Generator, relative: dict[str, list[float]]
-    ) -> Iterator[tuple[float, float]]:
-        """The expected counts of random questions, and the ratio of error and standard error."""
+    ) -> Iterator[tuple[float, float, tuple[str, ...]]]:
+        """How far random questions' answers are off, standard errors by cells, and columns."""
         for _ in range(self.number):
             chosen = self._draw(columns, random)
             if len(chosen) == 1 and chosen[0][1].stated:
@@ -203,8 +284,8 @@ class _Questions:
             if expected < _LEAST_COUNT or error < 1e-9:
                 continue
             off = abs(expected - true)
-            yield expected, max(off - _HALF, 0.0) / error
-            if columns == min(2, len(self.names)) and true >= SMALL_COUNT:
+            yield max(off - _HALF, 0.0), error, tuple(name for name, _ in chosen)
+            if columns == min(2, len(self.names)) and true >= _LARGE:
                 for name, _ in chosen:
                     relative[name].append(off / true)
 
@@ -218,7 +299,7 @@ class _Questions:
             fits = fits & np.isfinite(true_numbers)
             weights = self.originals.weights[fits]
             records = float(likely @ known)
-            if weights.sum() < SMALL_COUNT or records < SMALL_COUNT:
+            if weights.sum() < _LARGE or records < _LARGE:
                 continue
             one, two, share = likely * first, likely * second, likely * known
             error = np.sqrt(np.maximum(two - one**2, 0.0).sum())
@@ -236,12 +317,12 @@ class _Questions:
         """Conditions on random columns."""
         names = self.names
         places = random.choice(len(names), min(columns, len(names)), replace=False)
+        pools = [self.pools[names[place]] for place in places]
+        if random.random() < 0.4:  # wide ranges alone, so that answers are large
+            pools = [pool[1::3] for pool in pools]
         return [
-            (
-                names[place],
-                self.pools[names[place]][int(random.integers(len(self.pools[names[place]])))],
-            )
-            for place in places
+            (names[place], pool[int(random.integers(len(pool)))])
+            for place, pool in zip(places, pools, strict=True)
         ]
 
     def _selected(self, chosen: Sequence[tuple[str, _Asked]]) -> tuple[Float64Array, BoolArray]:
@@ -255,9 +336,7 @@ class _Questions:
 
     @cached_property
     def values(self) -> dict[str, tuple[Float64Array, Float64Array, Float64Array, Float64Array]]:
-        """By column of numbers: expected number, its square and whether it is known, by record;
-        and the numbers of the originals.
-        """
+        """By column: expected number, square, whether known, by record; the originals' numbers."""
         found = {}
         for domain in self.originals.codes.domains:
             if domain.name not in self.pools or domain.uppers is not None:
@@ -268,14 +347,16 @@ class _Questions:
                 continue
             cells = self.queries.column(domain.name)
             moments = cells.moments((Condition(),))
-            by_record = [
-                part[cells.of_row]
-                for part in (moments.first, moments.second, np.maximum(moments.share, 0.0))
-            ]
+            rows = cells.of_row
             numbers = np.array(
                 [np.nan if one is None else float(one) for one in domain.values.to_pylist()]
             )
-            found[domain.name] = (*by_record, numbers[self.code_of[domain.name]])
+            found[domain.name] = (
+                moments.first[rows],
+                moments.second[rows],
+                np.maximum(moments.share, 0.0)[rows],
+                numbers[self.code_of[domain.name]],
+            )
         return found
 
 
@@ -295,12 +376,14 @@ def _conditions(
     found = []
     for place in range(size):
         fits = np.zeros(domain.size, np.bool_)
-        if place % 2 == 0 and known > 1:
-            length = min(ceil(known * 0.7 * 0.07 ** random.random()), known - 1)
+        sort = place % 3
+        if sort < 2 and known > 1:
+            share = 0.9 * 0.05 ** random.random() if sort == 0 else random.uniform(0.3, 0.95)
+            length = min(ceil(known * share), known - 1)
             first = int(random.integers(known - length + 1))
             fits[first : first + length] = True
         else:
-            rare = place % 8 == 7 and known > 0
+            rare = place % 12 == 11 and known > 0
             fits[int(random.integers(known)) if rare else int(frequent[place])] = True
         found.append((_condition(domain, np.flatnonzero(fits).tolist()), fits))
     return found

@@ -9,6 +9,7 @@ that cells suggest (`mottle.evaluation.calibration`). Here these factors are app
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from mottle.release.certificate import CalibrationFacts
 
 STEP = 0.25  # a count is whole: half a record, over the 1.96 errors of a 95 % interval
+# Values that are published as they are: how they go with quasi-identifiers inside cells cannot be
+# calibrated without looking at both, so errors are larger by this factor than for one more
+# quasi-identifier, and at least those of the draw.
+_UNCHANGED = 1.1
 TOO_LARGE = 1 / 3  # an error above this share of the answer makes it unreliable
+UNRELIABLE_COLUMN = 0.1  # median relative error of counts from which on a column is unreliable
 NOT_CALIBRATED = "the release does not state how far its answers are off"
 LARGE_ERROR = "the error exceeds a third of the answer"
 MANY_COLUMNS = "the answer depends on more columns than were calibrated"
@@ -44,44 +50,57 @@ class Calibration:
     def errors(
         self,
         answered: AnswerKind,
-        expected: Float64Array,
         error: Float64Array,
         columns: int,
+        times: Float64Array | float,
         shift: Float64Array | None,
     ) -> Float64Array:
         """Return the standard errors of answers, such that 95 % lie within 1.96 of them.
 
-        ``columns`` is the number of quasi-identifiers that the answers depend on. ``shift`` is
-        given where they also depend on columns that are published as they are: by how much the fit
-        to sensitive values changed the answers.
+        ``columns`` is the number of quasi-identifiers that the answers depend on, and ``times``
+        what `of_columns` says about these. ``shift`` is given where the answers also depend on
+        columns that are published as they are: by how much the fit to sensitive values changed
+        them.
         """
-        factor = self._factors(answered, expected, columns + (shift is not None))
-        if shift is not None:
-            factor = np.maximum(factor, 1.0)
-            stated = np.hypot(factor * error, shift / 2)
+        place = columns + (shift is not None)
+        least = 0.0 if shift is None else 1.0
+        stated: Float64Array
+        if answered is AnswerKind.COUNT:
+            first, second = _of_number(np.array(self.facts.counts), place)
+            stated = np.hypot(np.maximum(first * times, least) * error, second * times * error**2)
         else:
-            stated = factor * error
+            factors = self.facts.sums if answered is AnswerKind.SUM else self.facts.averages
+            stated = max(float(_of_number(np.array(factors), place)), least) * error
+        if shift is not None:
+            stated = np.hypot(_UNCHANGED * stated, shift)
         return stated + STEP if answered is AnswerKind.COUNT else stated
 
-    def _factors(self, answered: AnswerKind, expected: Float64Array, columns: int) -> Float64Array:
-        """The factor of each answer."""
-        place = max(columns, 1) - 1
-
-        def of(factors: tuple[float, ...]) -> float:
-            # Beyond what was asked: the largest.
-            return factors[place] if place < len(factors) else max(factors)
-
-        if answered is AnswerKind.SUM:
-            return np.full(len(expected), of(self.facts.sums))
-        if answered is AnswerKind.AVERAGE:
-            return np.full(len(expected), of(self.facts.averages))
-        small = expected < self.facts.small_count
-        return np.where(small, of(self.facts.small_counts), of(self.facts.counts))
+    def of_columns(self, names: Iterable[str]) -> float:
+        """Return the factor of counts with conditions on some quasi-identifiers."""
+        return together([self.facts.column_factors.get(name, 1.0) for name in names])
 
     @property
     def most_columns(self) -> int:
         """The largest number of columns for which questions were asked."""
         return len(self.facts.counts)
+
+
+def _of_number(factors: Float64Array, columns: int) -> Float64Array:
+    """The factors for a number of columns; beyond what was asked, the largest."""
+    place = max(columns, 1) - 1
+    found: Float64Array = factors[place] if place < len(factors) else factors.max(axis=0)
+    return found
+
+
+def together(factors: Sequence[float]) -> float:
+    """The factor of several columns together; that of one is part of the other factors.
+
+    >>> together([1.0, 7.0]), together([7.0])
+    (5.0, 1.0)
+    """
+    if len(factors) < 2:
+        return 1.0
+    return float(np.sqrt(np.mean(np.square(factors))))
 
 
 def doubts(

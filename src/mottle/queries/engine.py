@@ -21,7 +21,7 @@ from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands, WeightedSummands
-from mottle.queries.calibration import AnswerKind, Calibration
+from mottle.queries.calibration import UNRELIABLE_COLUMN, AnswerKind, Calibration
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
@@ -191,6 +191,14 @@ class Queries:
         return self.names if self.two_tables is None else (*self.names, *self.two_tables.columns)
 
     @property
+    def unreliable_columns(self) -> tuple[str, ...]:
+        """Columns whose cells are so wide that counts with conditions on them are typically off."""
+        if self.calibration is None:
+            return ()
+        errors = self.calibration.facts.columns
+        return tuple(name for name in self.names if errors.get(name, 0.0) > UNRELIABLE_COLUMN)
+
+    @property
     def records(self) -> int:
         """The number of records n."""
         return len(self.codes.T)
@@ -336,7 +344,9 @@ class Queries:
         """
         queries = [self.parse_where(where) for where in wheres]
         answers = self.raw_counts(queries)
-        return Estimates(*answers, state_counts(self, queries, answers))
+        doubts = state_counts(self, queries, answers)
+        expected, certain, possible, error = answers
+        return Estimates(expected, certain, possible, error, doubts)
 
     def raw_counts(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Compute many counts, with the error that follows from cells alone.

@@ -168,4 +168,5 @@ class Estimates:
         """Return the estimate of one query."""
         parts = (self.expected, self.certain, self.possible, self.error)
         doubt = "" if self.doubts is None else self.doubts[query]
-        return Estimate(*(float(part[query]) for part in parts), doubt)
+        expected, certain, possible, error = (float(part[query]) for part in parts)
+        return Estimate(expected, certain, possible, error, doubt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,11 +37,14 @@ def state_counts(
         by_columns.setdefault((known, known < len(conditions)), []).append(query)
     for (known, with_unchanged), places in by_columns.items():
         own = answers[:, places]
+        times = np.array([_factor(queries, batch[place]) for place in places])
         again = None
         if with_unchanged and queries.unlifted is not queries:
             chosen = [batch[place] for place in places]
             again = lambda other, chosen=chosen: other.raw_counts(chosen)[0]  # noqa: E731
-        errors, reasons = _errors(queries, AnswerKind.COUNT, known, with_unchanged, own, again)
+        errors, reasons = _errors(
+            queries, AnswerKind.COUNT, known, with_unchanged, own, times, again
+        )
         answers[3, places] = errors
         for place, reason in zip(places, reasons, strict=True):
             found[place] = reason
@@ -59,7 +62,9 @@ def state_groups(
     ``answers`` are as for `state_counts`; ``again`` computes the expected counts anew.
     """
     known = sum(name in queries.generalized for name in columns)
-    return _errors(queries, AnswerKind.COUNT, known, known < len(columns), answers, again)
+    times = np.full(answers.shape[1], _factor(queries, columns))
+    with_unchanged = known < len(columns)
+    return _errors(queries, AnswerKind.COUNT, known, with_unchanged, answers, times, again)
 
 
 def state_one(
@@ -78,9 +83,17 @@ def state_one(
         known,
         known < len(set(columns)),
         parts,
+        np.array([_factor(queries, columns)]),
         lambda other: np.array([again(other).expected]),
     )
     return replace(answer, error=float(errors[0]), doubt=reasons[0])
+
+
+def _factor(queries: Queries, columns: Iterable[str]) -> float:
+    """What the calibration says about the quasi-identifiers among some columns."""
+    if queries.calibration is None:
+        return 1.0
+    return queries.calibration.of_columns(name for name in columns if name in queries.generalized)
 
 
 def _errors(
@@ -89,6 +102,7 @@ def _errors(
     known: int,
     with_unchanged: bool,
     answers: Float64Array,
+    times: Float64Array,
     again: Callable[[Queries], Float64Array] | None,
 ) -> tuple[Float64Array, list[str]]:
     """The errors of answers that depend on ``known`` quasi-identifiers, and their doubts."""
@@ -103,7 +117,7 @@ def _errors(
             shift = np.zeros(len(expected))
             if again is not None and queries.unlifted is not queries:
                 shift = np.abs(expected - again(queries.unlifted))
-        errors = calibration.errors(kind, expected, errors, known, shift)
+        errors = calibration.errors(kind, errors, known, times, shift)
         if known > calibration.most_columns:
             reason = MANY_COLUMNS
     # Else sensitive values in a table of their own: within a group they are assigned by lot alone.
@@ -129,11 +143,9 @@ def count_by_totals(queries: Queries, conditions: Mapping[str, Conditions]) -> f
 
 def totals_of_values(totals: TotalsByAtom, values: int, *, missing: bool) -> Float64Array:
     """[values, and the missing one]: the counts of single values; NaN where not stated."""
-    places = np.arange(values)
-    if missing:
-        places = np.append(places, len(totals.group_of) - 1)
-    groups = totals.group_of[places]
-    absent = () if missing else (len(totals.group_of) - 1,)
-    alone = np.bincount(np.delete(totals.group_of, absent), minlength=len(totals.counts)) == 1
+    known = totals.group_of if totals.missing else totals.group_of[:-1]
+    alone = np.bincount(known, minlength=len(totals.counts)) == 1
+    places = np.append(np.arange(values), [len(totals.group_of) - 1] if missing else [])
+    groups = totals.group_of[places.astype(np.int64)]
     counts: Float64Array = np.where(alone[groups], totals.counts[groups], np.nan)
     return counts

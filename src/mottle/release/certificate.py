@@ -261,7 +261,7 @@ class Degrees(_Facts):
 
 
 class CalibrationFacts(_Facts):
-    """How far answers about quasi-identifiers are off, in units of the error that cells suggest.
+    """How far answers about quasi-identifiers are off, compared with the error that cells suggest.
 
     A function of published cells and of quasi-identifiers; nothing about sensitive values or links.
     Entry i of a list is for answers that depend on i + 1 quasi-identifiers.
@@ -269,11 +269,12 @@ class CalibrationFacts(_Facts):
 
     records: int  # of the release on which the questions were asked
     questions: int  # that were asked per number of quasi-identifiers, at most
-    counts: tuple[float, ...]  # factors for counts of at least `small_count` records
-    small_counts: tuple[float, ...]  # factors for smaller ones
-    small_count: float
-    sums: tuple[float, ...]
-    averages: tuple[float, ...]
+    # (a, b): a count with standard error s by cells has the error √((a·s)² + (b·s²)²), times the
+    # root mean square of the factors of its columns if there are several.
+    counts: tuple[tuple[float, float], ...]
+    column_factors: Mapping[str, float]
+    sums: tuple[float, ...]  # factors
+    averages: tuple[float, ...]  # factors
     coefficients: float | None = None  # factor for regressions on sampled worlds; None: not known
     columns: Mapping[str, float]  # median relative error of counts with a condition on it
 

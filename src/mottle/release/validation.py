@@ -116,9 +116,9 @@ def _can_be_true(certificate: Certificate) -> bool:
     stated = certificate.calibration
     if stated is None:
         return True
-    lists = (stated.counts, stated.small_counts, stated.sums, stated.averages)
-    factors = [factor for one in lists for factor in one]
-    factors += [stated.small_count, *stated.columns.values()]
+    lists = (stated.counts, stated.sums, stated.averages)
+    factors = [factor for one in (*stated.counts, stated.sums, stated.averages) for factor in one]
+    factors += [*stated.columns.values(), *stated.column_factors.values()]
     factors += [] if stated.coefficients is None else [stated.coefficients]
     described = {facts.name for facts in certificate.columns}
     return (
@@ -126,7 +126,7 @@ def _can_be_true(certificate: Certificate) -> bool:
         and all(0 <= factor <= LARGEST_FACTOR for factor in factors)
         and 1 <= stated.records <= MOST_ROWS
         and 1 <= stated.questions <= MOST_ROWS
-        and set(stated.columns) <= described
+        and {*stated.columns, *stated.column_factors} <= described
     )
 
 

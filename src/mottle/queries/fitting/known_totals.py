@@ -22,6 +22,7 @@ class TotalsByAtom:
 
     group_of: Int64Array  # [atoms + 1]: the group of every atom, and of the missing value
     counts: Float64Array  # [groups]: the number of records
+    missing: bool = True  # whether a value is missing at all
 
     @classmethod
     def of(cls, cells: CellDistribution, column: PublishedColumn) -> TotalsByAtom | None:
@@ -37,7 +38,8 @@ class TotalsByAtom:
             named = pc.index_in(cells.atoms.values, value_set=values.cast(cells.atoms.values.type))
             group_of = pc.fill_null(named, len(values)).to_numpy().astype(np.int64)
         missing = max(totals.missing, 0)
-        return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
+        counts = np.array(totals.counts, np.float64)
+        return cls(np.append(group_of, missing), counts, totals.missing >= 0)
 
     def count(self, share: Float64Array) -> float | None:
         """Return how many records have values that conditions cover; None if that is not stated.
@@ -46,8 +48,9 @@ class TotalsByAtom:
         """
         lowest, highest = np.full((2, len(self.counts)), np.inf)
         highest = -highest
-        np.minimum.at(lowest, self.group_of, share)
-        np.maximum.at(highest, self.group_of, share)
+        places = slice(None if self.missing else -1)
+        np.minimum.at(lowest, self.group_of[places], share[places])
+        np.maximum.at(highest, self.group_of[places], share[places])
         some = np.isfinite(lowest)
         if np.any(lowest[some] != highest[some]) or np.any(highest[some] % 1.0 != 0):
             return None

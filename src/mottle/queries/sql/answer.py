@@ -93,8 +93,10 @@ def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
     table = grouping_sets(queries, groups, subsets, dict(where))
     columns = {name: table.column(name) for name in groups}
     counts = [
-        Estimate(*map(float, row), "" if reliable else _UNRELIABLE)
-        for *row, reliable in zip(*(table.column(part).to_pylist() for part in PARTS), strict=True)
+        Estimate(expected, certain, possible, error, "" if reliable else _UNRELIABLE)
+        for expected, certain, possible, error, reliable in zip(
+            *(table.column(part).to_pylist() for part in PARTS), strict=True
+        )
     ]
     for item, own in zip(select.answered, wheres, strict=True):
         is_count = item.aggregate == Aggregate("count")
