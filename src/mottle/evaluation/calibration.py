@@ -26,6 +26,7 @@ from mottle.queries.sampling import combine, sample
 from mottle.queries.stated_errors import count_by_totals
 from mottle.release.certificate import CalibrationFacts
 from mottle.release.data import ReleaseData
+from mottle.release.validation import LARGEST_FACTOR
 from mottle.typing import BoolArray, Float64Array, Int32Array
 
 FEWEST_RECORDS = 100  # a smaller release is not calibrated
@@ -47,6 +48,7 @@ _WORLDS = 5
 _REGRESSIONS = 12
 _MOST_LEVELS = 6  # values of a category that are told apart in regressions
 _MOST_INPUTS = 30
+_LARGEST_NUMBER = 1e30  # whose squares can be added up
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,10 @@ def _quantile(ratios: Float64Array) -> float:
 
 def _factor(ratios: Float64Array, scale: float) -> float | None:
     """The quantile of ratios, over that of a normal distribution; None if there are too few."""
+    ratios = ratios[np.isfinite(ratios)]  # numbers may be too large to be added up
     if len(ratios) < _FEWEST:
         return None
-    return _rounded(_quantile(ratios) / _REACH * scale)
+    return _rounded(min(_quantile(ratios) / _REACH * scale, LARGEST_FACTOR))
 
 
 def _rounded(number: float, digits: int = _DIGITS) -> float:
@@ -301,6 +304,8 @@ class _Questions:
             records = float(likely @ known)
             if weights.sum() < _LARGE or records < _LARGE:
                 continue
+            if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
+                continue
             one, two, share = likely * first, likely * second, likely * known
             error = np.sqrt(np.maximum(two - one**2, 0.0).sum())
             mean = one.sum() / records
@@ -318,7 +323,7 @@ class _Questions:
         names = self.names
         places = random.choice(len(names), min(columns, len(names)), replace=False)
         pools = [self.pools[names[place]] for place in places]
-        if random.random() < 0.4:  # wide ranges alone, so that answers are large
+        if random.random() < 0.6:  # wide ranges alone, so that answers are large
             pools = [pool[1::3] for pool in pools]
         return [
             (names[place], pool[int(random.integers(len(pool)))])
@@ -454,16 +459,26 @@ def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> floa
             targets = _targets(table.column(target), chosen)
             known = np.isfinite(targets)
             own = None if weights is None else weights[known]
-            found.append(least_squares(design.encode(table)[known], targets[known], own))
+            inputs = design.encode(table)[known]
+            if not np.all(np.abs(inputs) < _LARGEST_NUMBER) or not np.all(
+                np.abs(targets[known]) < _LARGEST_NUMBER
+            ):
+                break
+            found.append(least_squares(inputs, targets[known], own))
+        if len(found) <= _WORLDS:
+            continue
         (truth, _), *drawn = found
         values, within = (np.array(part) for part in zip(*drawn, strict=True))
+        if not (
+            np.isfinite(truth).all() and np.isfinite(values).all() and np.isfinite(within).all()
+        ):
+            continue
         for place, exact in enumerate(truth):
             pooled = combine(values[:, place].tolist(), within[:, place].tolist())
             if pooled.error > 0:
                 low, high = pooled.interval()
                 ratios.append(float(abs(pooled.estimate - exact) / ((high - low) / 2)))
-    factor = _factor(np.array(ratios) * _REACH, scale)
-    return None if factor is None else factor
+    return _factor(np.array(ratios) * _REACH, scale)
 
 
 def _targets(column: pa.ChunkedArray, chosen: pa.Scalar) -> Float64Array:

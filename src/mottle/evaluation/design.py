@@ -85,4 +85,4 @@ def least_squares(
     residuals = targets - with_constant @ found
     freedom = max(float(times.sum()) - with_constant.shape[1], 1.0)
     spread = float(residuals @ (times * residuals)) / freedom
-    return found[1:], spread * np.diag(inverse)[1:]
+    return found[1:], np.maximum(spread * np.diag(inverse)[1:], 0.0)  # below 0 only by rounding

@@ -74,7 +74,7 @@ class _WorldsModel:
             raise UsageError("There is no column to predict from.", "Name some as features.")
         self._design = Design(worlds, features)
         stated = None if X.certified is None else X.certified.calibration
-        self._factor = max(1.0, (stated and stated.coefficients) or 1.0)
+        self.factor_ = max(1.0, (stated and stated.coefficients) or 1.0)
         self.target_ = y
         self.feature_names_in_ = np.array(features, dtype=object)
         self.n_features_in_ = len(features)
@@ -92,9 +92,27 @@ class _WorldsModel:
     def _targets(self, column: pa.ChunkedArray) -> Any:
         raise NotImplementedError
 
-    def _inputs(self, rows: object) -> Float64Array:
+    @property
+    def coefficient_names_(self) -> list[str]:
+        """The names of the numbers that features become, in the order of `encode`."""
         check_is_fitted(self, "estimators_")
-        return self._design.encode(as_table(rows))
+        return list(self._design.names)
+
+    def encode(self, X: object) -> Float64Array:  # noqa: N803
+        """Return rows as the numbers that the estimator gets.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the features; anything that `mottle.anonymize` takes.
+
+        Returns
+        -------
+        float64[rows, numbers]
+            In the order of ``coefficient_names_``.
+        """
+        check_is_fitted(self, "estimators_")
+        return self._design.encode(as_table(X))
 
     def score(self, X: object, y: object = None) -> float:  # noqa: N803
         """Return the accuracy of a classifier, or R² of a regressor, on rows that are given.
@@ -145,7 +163,7 @@ class _WorldsModel:
             name: combine(values[:, place].tolist(), within[:, place].tolist())
             for place, name in enumerate(self._design.names)
         }
-        return {name: replace(one, error=one.error * self._factor) for name, one in pooled.items()}
+        return {name: replace(one, error=one.error * self.factor_) for name, one in pooled.items()}
 
 
 class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -231,7 +249,7 @@ class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: i
         float64[rows, classes]
             In the order of ``classes_``.
         """
-        inputs = self._inputs(X)
+        inputs = self.encode(X)
         total = np.zeros((len(inputs), len(self.classes_)))
         for model in self.estimators_:
             total[:, np.searchsorted(self.classes_, model.classes_)] += model.predict_proba(inputs)
@@ -284,7 +302,7 @@ class WorldsRegressor(_WorldsModel, RegressorMixin, BaseEstimator):  # type: ign
         -------
         float64[rows]
         """
-        inputs = self._inputs(X)
+        inputs = self.encode(X)
         predictions = [model.predict(inputs) for model in self.estimators_]
         return np.asarray(np.mean(predictions, axis=0), np.float64)
 
@@ -298,10 +316,14 @@ def _variances(model: Any, inputs: Float64Array, targets: Any) -> Float64Array |
     if hasattr(model, "predict_proba"):
         likely = model.predict_proba(inputs)[:, 1]
         information = with_constant.T @ (with_constant * (likely * (1 - likely))[:, None])
-        return np.asarray(np.diag(np.linalg.pinv(information))[1:], np.float64)
+        return _diagonal(np.linalg.pinv(information, hermitian=True))
     if hasattr(model, "classes_"):
         return None
     residuals = targets - model.predict(inputs)
     spread = float(residuals @ residuals) / max(len(inputs) - with_constant.shape[1], 1)
-    covariance = spread * np.linalg.pinv(with_constant.T @ with_constant)
-    return np.asarray(np.diag(covariance)[1:], np.float64)
+    return _diagonal(spread * np.linalg.pinv(with_constant.T @ with_constant, hermitian=True))
+
+
+def _diagonal(covariance: Float64Array) -> Float64Array:
+    """The variances without that of the constant; below 0 only by rounding."""
+    return np.maximum(np.asarray(np.diag(covariance)[1:], np.float64), 0.0)
