@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import mottle
@@ -15,6 +17,8 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph, with_edges
 from mottle.pipeline.calibration_sample import CalibrationSample
+from mottle.pipeline.chunked import chunk
+from mottle.pipeline.streaming import engine
 from mottle.release.certificate import CalibrationFacts
 from mottle.release.links import Links
 from mottle.release.publish import publish
@@ -186,3 +190,26 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     )
     assert one is not None
     assert one == two
+
+
+@pytest.mark.parametrize("most", [10_000, 200])
+def test_a_release_in_chunks_is_calibrated_on_records_of_all_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(chunk, "MOST_RECORDS", most)
+    table, schema = people(900)
+    pq.write_table(table, tmp_path / "people.parquet")
+    engine.anonymize(
+        tmp_path / "people.parquet",
+        schema,
+        KAnonymity(4),
+        tmp_path / "out",
+        chunk_rows=300,
+        seed=1,
+        effort=0,
+    )
+    release = mottle.read_release(tmp_path / "out")
+    stated = release.certificate.calibration
+    assert stated is not None
+    assert min(most, 900) <= stated.records <= min(most, 900) + 5
+    assert "does not state" not in release.count({"age": (30, 50), "sex": "female"}).doubt
