@@ -34,6 +34,7 @@ _WORDS = {
     "assign": "Drawing the true records",
     "check": "Checking the promise",
     "publish": "Putting the release together",
+    "calibrate": "Measuring how far answers are off",
     "shuffle": "Shuffling the rows",
     "audit": "Attacking the release",
     "write": "Writing the files",

@@ -67,7 +67,9 @@ def run(command: AnonymizeSets) -> None:
             report=not reports.no_report,
             internal=reports.internal(sets, str(command.data), command.typed),
         )
-        measured = compare_sets(sets, release) if command.measure else None
+        measured = None
+        if command.measure:
+            measured = compare_sets(sets, release, **command.items_of_counts)
     if command.as_json:
         more = {} if measured is None else {"measured": asdict(measured)}
         shown = certificate.to_dict() | more
