@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.testing import CliRunner
 
+from mottle import cli
 from mottle.cli._console import Console, visible
 from mottle.cli.app import app
 
@@ -101,3 +102,13 @@ def test_no_command_prints_control_characters(folder: Path, words: str) -> None:
     assert not CONTROLS.search(output)
     if "--json" in arguments:
         assert json.loads(output)
+
+
+def test_every_command_prints_on_such_a_console() -> None:
+    commands = Path(cli.__file__).parent.rglob("*.py")
+    others = [
+        path.name
+        for path in commands
+        if "from rich.console import Console" in path.read_text("utf-8")
+    ]
+    assert not others
