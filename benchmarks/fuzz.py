@@ -139,10 +139,10 @@ def _reproduce(where: str, kept: Path) -> None:
 
 def _report(parts: dict[str, Tally], place: Path | None) -> None:
     found = [(name, parts[name]) for name in PARTS if name in parts]
-    rows = [
-        [PARTS[name].title, f"{tally.cases:,}", f"{COUNTS[name]:,}", _versions(tally)]
-        for name, tally in found
-    ]
+    rows = []
+    for name, part in PARTS.items():
+        tally = parts.get(name, Tally())
+        rows.append([part.title, f"{tally.cases:,}", f"{COUNTS[name]:,}", _versions(tally) or "–"])
     sections = [markdown_table(["part", "cases", "asked for", "over the versions"], rows)]
     for name, tally in found:
         header, rows = tally.table(name)
