@@ -149,8 +149,9 @@ def _report(parts: dict[str, Tally], place: Path | None) -> None:
         sections += [f"## {PARTS[name].title}", markdown_table(header, rows)]
     failures = [failed for _, tally in found for failed in tally.failures]
     if failures:
-        header = ["reproduce", "kind", "what", "version", "the same case later"]
-        sections += ["## Failures", markdown_table(header, [_failure(one) for one in failures])]
+        rows = [_failure(one) for one in failures]
+        told = ["reproduce", "kind", "what", "version", "the same case later"]
+        sections += ["## Failures", markdown_table(told, rows)]
         sections += ["Every other run ended with a valid result or a named error."]
     else:
         sections += ["Every run ended with a valid result or a named error."]
