@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
+from mottle.cli._console import print_json
 from mottle.cli._progress import progress_bar
 from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
@@ -72,7 +73,7 @@ def run(command: AnonymizeSets) -> None:
     if command.as_json:
         more = {} if measured is None else {"measured": asdict(measured)}
         shown = certificate.to_dict() | more
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     out.print(_result(command, certificate, measured, time.perf_counter() - began))
     for note in certificate.notes:
