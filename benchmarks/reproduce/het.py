@@ -4,9 +4,9 @@ GR, SG and HG are the paper's algorithms to the letter, published dummies and wa
 leak; "HG, safe" is mottle's het-hungarian, and buckets its default. NH is NH10 §6 to the letter, nh
 that of mottle.
 
-The algorithms of the paper draw lots only for ties and dummies, so one secret is enough for them (at
-3,000 rows and β = 3, three of GR differ by less than 1 %); BuReL, buckets and PrivBayes are means
-of three where a figure says so.
+The algorithms of the paper draw lots only for ties and dummies, so one secret is enough for them
+(at 3,000 rows and β = 3, three of GR differ by less than 1 %); BuReL, buckets and PrivBayes are
+means of three where a figure says so.
 """
 
 from __future__ import annotations

@@ -280,7 +280,7 @@ def test_the_page_is_made_of_kept_points(tmp_path) -> None:
     assert "Because of [NH10 Fig. 13](#nh10-fig-13)." in page
     assert "8.85e-05 (8.85e-05)" in page
     assert "No number: HR at 100,000: It refuses." in page
-    assert "1 of 12 points were made with earlier sources" in page
+    assert "1 of 15 points were made with earlier sources" in page
     assert "### NH10 Fig. 13" in page
     assert "Not run yet." in page
     svg = (tmp_path / "images" / "nh10-9.svg").read_text("utf-8")

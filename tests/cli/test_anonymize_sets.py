@@ -68,7 +68,7 @@ def test_counts_are_measured_on_as_many_items_as_asked_for(baskets: Path, tmp_pa
         result = mottle_command(*common, tmp_path / str(number), "--measure", *items)
         found.append(json.loads(result.output[result.output.index("{") :])["measured"])
     assert found[0] == found[1]
-    assert found[1]["query_error_absent"] != found[2]["query_error_absent"]
+    assert found[1]["query_error_present"] != found[2]["query_error_present"]
     for wrong in (("--measured-items", "2,4"), ("--measure", "--measured-items", "2")):
         refused(mottle_command(*common, tmp_path / "wrong", *wrong), 2, "--measured-items")
 
