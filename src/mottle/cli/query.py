@@ -6,9 +6,9 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json, print_text
 from mottle.cli.commands import Query
 from mottle.io.read_table import read_table
 from mottle.pipeline.release import read_release
@@ -39,9 +39,9 @@ def run(command: Query) -> None:
         for note in notes(release.queries(command.fit), command.sql, tables):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
     if command.as_json:
-        print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
+        print_json(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
     elif command.as_csv:
-        print(_csv(answer), end="")
+        print_text(_csv(answer))
     else:
         out = Console()
         show_answer(answer if command.plain else _for_people(answer), out)

@@ -206,7 +206,8 @@ class SensitiveFacts(_Facts):
     values: int  # different values, or groups
     largest_share: float
     binned: str | None = None
-    levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
+    # Groups: their levels, 1 is right above the values; empty for a value and all others.
+    levels: tuple[int, ...] | None = None
     alone: int | None = None  # groups: how many hold one value only
     cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
