@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_samples_have_the_expected_counts(release: Release, fit: str) -> None:
         {"place": ["Italy", "Spain"]},
         {"age": (20, 50), "sex": ["m", None], "place": ["Italy", "US"]},
     ):
-        found = release.count(where, fit=fit)
+        found = replace(release.queries(fit), totals={}).count(where)  # by cells alone
         drawn = [table.count(where).expected for table in tables]
         assert np.mean(drawn) == pytest.approx(found.expected, abs=4.5 * found.error / 10 + 1e-9)
         assert np.std(drawn) == pytest.approx(found.error, rel=0.35, abs=1e-9)

@@ -95,8 +95,8 @@ def calibrate(
     asked = _Questions.of(release, originals, columns)
     if not asked.names:
         return None
-    # What is wrong is systematic, so it grows with the number of records, and standard errors with
-    # its square root.
+    # Of a sample: what is wrong is taken to be systematic, so that it grows with the number of
+    # records, and standard errors with its square root.
     scale = float(np.sqrt(rows / release.num_rows))
     random = np.random.default_rng(_SEED)
     most = min(MOST_COLUMNS, len(asked.names))
@@ -110,7 +110,7 @@ def calibrate(
         sums.append(_factor(numbers[:, 0], scale))
         averages.append(_factor(numbers[:, 1], scale))
     column_factors = _column_factors(answers[1:], asked.names)
-    counts = [one.divided(column_factors).two_factors() for one in answers]
+    counts = [one.divided(column_factors).two_factors(scale) for one in answers]
     measured = [pair for pair in counts if pair is not None] or [(1.0, 0.0)]
     largest = max(first for first, _ in measured), max(second for _, second in measured)
     return CalibrationFacts(
@@ -175,13 +175,16 @@ class _Answers:
         found: Float64Array = self.off / np.sqrt(variance + (relation * variance) ** 2)
         return found
 
-    def two_factors(self) -> tuple[float, float] | None:
-        """Both parts, such that 95 % of the answers are held; None if there are too few."""
+    def two_factors(self, scale: float) -> tuple[float, float] | None:
+        """Both parts, such that 95 % of the answers are held; None if there are too few.
+
+        ``scale`` multiplies the first; the second grows with the number of records by itself.
+        """
         if len(self.off) < _FEWEST:
             return None
         relation = self.relation()
         first = _quantile(self.ratios(relation)) / _REACH
-        return _rounded(first), _rounded(first * relation)
+        return _rounded(first * scale), _rounded(first * relation)
 
 
 def _column_factors(answers: Sequence[_Answers], names: Sequence[str]) -> dict[str, float]:
@@ -282,7 +285,7 @@ class _Questions:
                 continue
             likely, fits = self._selected(chosen)
             expected = float(likely.sum())
-            error = float(np.sqrt(max(expected - float(likely @ likely), 0.0)))
+            error = float(np.sqrt(max(expected - float(np.square(likely).sum()), 0.0)))
             true = float(self.originals.weights[fits].sum())
             if expected < _LEAST_COUNT or error < 1e-9:
                 continue
@@ -301,7 +304,7 @@ class _Questions:
             likely, fits = self._selected(others)
             fits = fits & np.isfinite(true_numbers)
             weights = self.originals.weights[fits]
-            records = float(likely @ known)
+            records = float((likely * known).sum())
             if weights.sum() < _LARGE or records < _LARGE:
                 continue
             if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
@@ -311,7 +314,7 @@ class _Questions:
             mean = one.sum() / records
             square = two - 2 * mean * one + mean**2 * share - (one - mean * share) ** 2
             mean_error = np.sqrt(np.maximum(square, 0.0).sum()) / records
-            true = float(weights @ true_numbers[fits])
+            true = float((weights * true_numbers[fits]).sum())
             if error > 0 and mean_error > 0:
                 yield (
                     float(abs(one.sum() - true) / error),

@@ -45,7 +45,7 @@ class Estimate:
     certain: float
     possible: float
     error: float
-    doubt: str = field(default="", repr=False)
+    doubt: str = field(default="", repr=False, compare=False)
 
     @property
     def reliable(self) -> bool:
