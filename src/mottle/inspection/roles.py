@@ -18,6 +18,7 @@ from mottle.inspection.orders import band_order, scale_order
 from mottle.inspection.profile import Profile
 from mottle.kinds.base import Kind
 from mottle.schema.model import Role
+from mottle.utils.arrow import dictionary_order
 
 __all__ = ["MAY_BE_KNOWN", "Proposal", "choose_person", "propose", "propose_kind"]
 
@@ -363,6 +364,9 @@ def propose_kind(
     order : tuple of str or None
         The values from lowest to highest, of an ordered column.
     """
+    if Kind.of_type(values.type) is Kind.ORDERED and column.is_text:
+        order = tuple(dictionary_order(values, column.name).to_pylist())
+        return Kind.ORDERED, "the file says so", order
     if column.is_text:
         texts = column.values.to_pylist() if column.distinct <= _CODE_VALUES else []
         if (order := band_order(texts)) is not None:

@@ -71,7 +71,11 @@ def read_statistics(path: Path, warn: Warn) -> pa.Table:
         {
             name: _described(
                 _joined(arrays),
-                _labels(facts.variable_value_labels.get(name, {}), declared.get(name, [])),
+                _labels(
+                    facts.variable_value_labels.get(name, {}),
+                    declared.get(name, []),
+                    is_text=facts.readstat_variable_types[name] == "string",
+                ),
                 facts.variable_measure.get(name, "unknown"),
                 f"{path}: column '{name}'",
                 warn,
@@ -115,12 +119,17 @@ def _declared_missing(read: Any, path: Path) -> Mapping[str, list[dict[str, Any]
     return found
 
 
-def _labels(labels: Mapping[Any, str], missing: list[dict[str, Any]]) -> dict[_Code, str]:
-    """The labels of codes that are values, in the order of the codes."""
+def _labels(
+    labels: Mapping[Any, str], missing: list[dict[str, Any]], *, is_text: bool
+) -> dict[_Code, str]:
+    """The labels of codes that are values, in the order of the codes.
+
+    Of numbers, codes that are letters are missing values: ``.a`` to ``.z`` of Stata and SAS.
+    """
     kept = {
         code if isinstance(code, str) else float(code): label
         for code, label in labels.items()
-        if not any(_within(code, one) for one in missing)
+        if isinstance(code, str) is is_text and not any(_within(code, one) for one in missing)
     }
     numbers: list[_Code] = sorted(code for code in kept if isinstance(code, float))
     texts: list[_Code] = [code for code in kept if isinstance(code, str)]
