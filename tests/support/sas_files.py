@@ -10,7 +10,7 @@ from typing import Any
 
 STRING, DOUBLE = 0, 5  # types of readstat
 _WRITER = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-_NUMBER, _TEXT, _LETTER = ctypes.c_double, ctypes.c_char_p, ctypes.c_char
+_NUMBER, _LETTER = ctypes.c_double, ctypes.c_char
 
 
 def write_sas7bdat(
@@ -48,17 +48,14 @@ def write_sas7bdat(
     _write(path, table)
 
 
-def write_sas7bcat(path: Path, formats: Mapping[str, Mapping[float | str, str]]) -> None:
-    """Write a catalogue: the labels of every format, by code; a letter is a missing value."""
+def write_sas7bcat(path: Path, formats: Mapping[str, Mapping[int, str]]) -> None:
+    """Write a catalogue: the labels of every format, by code."""
 
     def catalogue(call: Any, writer: Any) -> None:
         for name, labels in formats.items():
             found = call("add_label_set", writer, DOUBLE, name.encode())
             for code, label in labels.items():
-                if isinstance(code, str):
-                    call("label_tagged_value", found, _LETTER(code.encode()), label.encode())
-                else:
-                    call("label_double_value", found, _NUMBER(code), label.encode())
+                call("label_double_value", found, _NUMBER(code), label.encode())
         call("begin_writing_sas7bcat", writer, None)
 
     _write(path, catalogue)

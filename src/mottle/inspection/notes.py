@@ -81,17 +81,17 @@ def _markers(profile: Profile) -> Iterator[str]:
     values = np.sort(np.asarray(pc.cast(profile.values, pa.float64(), safe=False)))
     for descending in (values[::-1], values):
         marks = list(takewhile(_MARKERS.__contains__, descending))
-        others = descending[len(marks) :]
-        if not marks or len(others) < _FEWEST_NUMBERS - 1:
-            continue
-        spread = max(float(np.ptp(others)), 1.0)
-        if abs(marks[-1] - others[0]) > 0.5 * spread:
-            named = ", ".join(f"{mark:.0f}" for mark in reversed(marks))
-            are, it = ("is", "It") if len(marks) == 1 else ("are", "They")
+        for end in range(1, min(len(marks), len(descending) - _FEWEST_NUMBERS + 1) + 1):
+            others = descending[end:]
+            if abs(descending[end - 1] - others[0]) <= 0.5 * max(float(np.ptp(others)), 1.0):
+                continue
+            named = ", ".join(f"{mark:.0f}" for mark in reversed(marks[:end]))
+            are, it = ("is", "It") if end == 1 else ("are", "They")
             yield (
                 f"Column '{profile.name}': {named} {are} far from all other values. {it} may stand"
                 " for a missing value, which should be replaced before, or be a top code."
             )
+            break
 
 
 def _codes_of_each_other(profiles: Sequence[Profile]) -> Iterator[str]:

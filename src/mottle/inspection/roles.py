@@ -365,8 +365,8 @@ def propose_kind(
         The values from lowest to highest, of an ordered column.
     """
     if Kind.of_type(values.type) is Kind.ORDERED and column.is_text:
-        order = tuple(dictionary_order(values, column.name).to_pylist())
-        return Kind.ORDERED, "the file says so", order
+        stated = dictionary_order(values, column.name).to_pylist()
+        return Kind.ORDERED, "the file says so", tuple(stated)
     if column.is_text:
         texts = column.values.to_pylist() if column.distinct <= _CODE_VALUES else []
         if (order := band_order(texts)) is not None:

@@ -50,6 +50,7 @@ def read_table(
     date_format: Sequence[str] = (),
     sheet: str | int | None = None,
     header_row: int | None = None,
+    user_missing: bool = False,
     allow_generalized: bool = False,
 ) -> pa.Table:
     """Read a table from a file, a folder of Parquet files, or a Delta or Iceberg table.
@@ -77,6 +78,9 @@ def read_table(
         The sheet of a workbook, by its name or its number from 1; needed if several have cells.
     header_row : int, optional
         The row of a workbook that holds the column names; by default the first with cells.
+    user_missing : bool
+        Whether codes that a file of SPSS, Stata or SAS declares missing (refused, does not apply)
+        are categories of columns with labels. They are missing by default.
     allow_generalized : bool
         Whether a table is accepted whose cells look like those of a release (``{a|b}``, ``1..5``).
 
@@ -113,6 +117,7 @@ def read_table(
             missing=tuple(missing),
             sheet=None if sheet is None else str(sheet),
             header_row=header_row,
+            user_missing=user_missing,
         ),
     )
     with reporting_damage(str(path)):  # the file could be opened, so its content is at fault
