@@ -110,7 +110,8 @@ def _coordinates(column: Profile) -> Proposal | None:
     return Proposal(
         Role.IDENTIFYING,
         "its numbers have as many decimals as coordinates of a house, and numbers so exact can be"
-        " looked up in other files; round them to publish ranges",
+        " looked up in other files; to publish them on a grid, make them quasi-identifying with"
+        " snap = 0.01",
         GEOGRAPHIC,
     )
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
+from sas_files import write_sas7bcat, write_sas7bdat
 
 import mottle
 from mottle import DataError
-from tests.support.sas_files import write_sas7bcat, write_sas7bdat
 
 PEOPLE = pd.DataFrame(
     {
