@@ -121,6 +121,8 @@ def test_what_cannot_be_promised_is_refused(tmp_path: Path) -> None:
         mottle.anonymize(patients(), PSEUDONYMS, KAnonymity(3))
     with pytest.raises(UsageError, match="in memory only"):
         mottle.anonymize_stream(patients(), PSEUDONYMS, KAnonymity(3), tmp_path / "out", key=KEY)
+    with pytest.raises(UsageError, match="in a chain of releases"):
+        mottle.anonymize(patients(), PSEUDONYMS, KAnonymity(3), key=KEY, same="who")
     with pytest.raises(SchemaError, match="contradicts"):
         Schema.of(quasi_identifying=["age"], pseudonym="who", unit="row")
     with pytest.raises(SchemaError, match="both say whose row"):
