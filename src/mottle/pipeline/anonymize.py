@@ -218,9 +218,9 @@ def anonymize(
         )
     if wishes.given and schema.with_role(Role.PSEUDONYM):
         raise UsageError(
-            f"Column '{schema.person}' is to be published as a pseudonym, in a chain of releases: it"
-            " would join the records that a person has in different releases, and the guarantee of a"
-            " chain does not allow for that.",
+            f"Column '{schema.person}' is to be published as a pseudonym, in a chain of releases:"
+            " it would join the records that a person has in different releases, and the guarantee"
+            " of a chain does not allow for that.",
             "Leave the column out (--person), or leave out --same and --previous.",
         )
     original_people = None
