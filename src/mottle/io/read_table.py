@@ -12,7 +12,7 @@ from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.changing_input import refusing_changes
 from mottle.io.databases.url import is_database, parse
 from mottle.io.foreign.child import read_foreign
-from mottle.io.foreign.formats import EXCEL, format_of
+from mottle.io.foreign.formats import EXCEL, STATISTICS, format_of
 from mottle.io.lakes import is_lake, lake_batches
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.parquet_folder import ParquetFiles
@@ -239,6 +239,11 @@ def _reader(path: Path, options: ReadOptions) -> Callable[[Path], pa.Table] | No
                 raise UsageError(
                     f"--{option} is for workbooks, and {path} is none.", f"Leave --{option} out."
                 )
+    if options.user_missing and found not in STATISTICS:
+        raise UsageError(
+            f"--user-missing is for files of SPSS, Stata and SAS, and {path} is none.",
+            "Leave --user-missing out.",
+        )
     if is_pattern(path) or os.path.isdir(path):
         if is_lake(path):
             return lambda folder: pa.Table.from_batches(list(lake_batches(folder)))

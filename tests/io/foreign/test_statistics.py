@@ -13,7 +13,7 @@ import pytest
 from sas_files import write_sas7bcat, write_sas7bdat
 
 import mottle
-from mottle import DataError
+from mottle import DataError, UsageError
 
 PEOPLE = pd.DataFrame(
     {
@@ -101,7 +101,10 @@ def test_extended_missing_values_of_stata_may_have_labels(tmp_path: Path) -> Non
     assert table.column("age").to_pylist() == [31, None, 45, 60]  # numbers have no such values
 
 
-def test_user_missing_codes_are_categories_on_request(survey: Path) -> None:
+def test_user_missing_codes_are_categories_on_request(survey: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\n31\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="--user-missing is for files of SPSS"):
+        mottle.read_table(tmp_path / "people.csv", user_missing=True)
     table = mottle.read_table(survey, user_missing=True)
     assert table.column("sex").to_pylist() == ["male", "female", "male", "refused"]
     assert table.column("age").to_pylist() == [31, 45, None, None]
