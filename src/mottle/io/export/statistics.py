@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,9 +27,13 @@ __all__ = ["write_spss", "write_stata"]
 _SPSS, _STATA = "spss", "stata"
 _LONGEST_LABEL = {_SPSS: 120, _STATA: 32_000}  # bytes
 _LONGEST_TEXT = {_SPSS: 32_767, _STATA: 2_045}  # bytes of a text variable
-_LONGEST_VARIABLE_LABEL = {_SPSS: 255, _STATA: 80}  # bytes; characters
+_LONGEST_TITLE = {_SPSS: 255, _STATA: 80}  # characters of the label of a variable
 _MOST_LABELS = 10_000
-_LONGEST_NAME = {_SPSS: 64, _STATA: 32}
+_LONGEST_NAME = {_SPSS: 64, _STATA: 31}  # a list of labels is called as its variable
+_RESERVED = (  # by SPSS or Stata, in any case
+    *("all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"),
+    *("byte", "double", "float", "if", "in", "int", "long", "strl", "using"),
+)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"  # of missing values in Stata
 _LARGEST_CODE = 1e9  # of value labels in Stata, and of codes that are not "and everything above"
 _NUMBER, _LETTER = re.compile(r"-?\d{1,10}(\.\d+)?"), re.compile(r"\.[a-z]")  # codes as texts
@@ -53,15 +58,17 @@ def write_spss(variables: list[ExportedVariable], codebook: Codebook, path: Path
         A text is too long for the file.
     """
     facts = _Statistics.of(variables, codebook, _SPSS)
-    SPSS.package.load().write_sav(
-        facts.frame,
-        str(path),
-        column_labels=facts.labels,
-        variable_value_labels=facts.codes,
-        missing_ranges=facts.missing,
-        variable_measure=facts.measures,
-        compress=path.suffix.lower() == ".zsav",
-    )
+    package = SPSS.package.load()
+    with _refusing(package):
+        package.write_sav(
+            facts.frame,
+            str(path),
+            column_labels=facts.labels,
+            variable_value_labels=facts.codes,
+            missing_ranges=facts.missing,
+            variable_measure=facts.measures,
+            compress=path.suffix.lower() == ".zsav",
+        )
 
 
 def write_stata(variables: list[ExportedVariable], codebook: Codebook, path: Path) -> None:
@@ -82,13 +89,27 @@ def write_stata(variables: list[ExportedVariable], codebook: Codebook, path: Pat
         A text is too long for the file.
     """
     facts = _Statistics.of(variables, codebook, _STATA)
-    STATA.package.load().write_dta(
-        facts.frame,
-        str(path),
-        column_labels=facts.labels,
-        variable_value_labels=facts.codes,
-        missing_user_values=facts.missing,
-    )
+    package = STATA.package.load()
+    with _refusing(package):
+        package.write_dta(
+            facts.frame,
+            str(path),
+            column_labels=facts.labels,
+            variable_value_labels=facts.codes,
+            missing_user_values=facts.missing,
+        )
+
+
+@contextmanager
+def _refusing(package: Any) -> Iterator[None]:
+    """Report what a format cannot hold: floats beyond its range, days before its calendar."""
+    try:
+        yield
+    except (package.ReadstatError, package.PyreadstatError, OverflowError):
+        raise DataError(
+            "The release has values that the file cannot hold, such as numbers beyond its range.",
+            "Use release.csv or release.parquet.",
+        ) from None
 
 
 _Written = float | str  # a code; in Stata a letter is a missing value
@@ -229,10 +250,10 @@ def _measure(variable: ExportedVariable, codebook: Codebook) -> str:
 def _label(variable: ExportedVariable, codebook: Codebook, program: str) -> str:
     """The label of the column: that of the original, or its name in the release."""
     described = codebook.get(variable.column.name)
-    if described is None or not described.label:
-        return variable.name
-    label = f"{described.label}, {variable.part}" if variable.part else described.label
-    return label.encode()[: _LONGEST_VARIABLE_LABEL[program]].decode(errors="ignore")
+    label = variable.name
+    if described is not None and described.label:
+        label = f"{described.label}, {variable.part}" if variable.part else described.label
+    return label[: _LONGEST_TITLE[program]]
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -276,13 +297,18 @@ def _names(names: list[str], longest: int) -> list[str]:
     allowed: list[str] = []
     for name in names:
         plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-        plain = (plain if plain[:1].isalpha() else f"v_{plain}")[:longest]
+        free = plain[:1].isalpha() and not _is_reserved(plain.lower())
+        plain = (plain if free else f"v_{plain}")[:longest]
         number, unique = 2, plain
         while unique.lower() in (other.lower() for other in allowed):
             unique = f"{plain[: longest - 4]}_{number}"
             number += 1
         allowed.append(unique)
     return allowed
+
+
+def _is_reserved(name: str) -> bool:
+    return name in _RESERVED or (name.startswith("str") and name[3:].isdecimal())
 
 
 def _frame(columns: dict[str, Any]) -> Any:
