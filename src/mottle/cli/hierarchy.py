@@ -21,6 +21,7 @@ from mottle.errors import DataError, SchemaError, StorageError, did_you_mean
 from mottle.hierarchy import arx, builders, formats, validation
 from mottle.hierarchy.tree import Hierarchy
 from mottle.schema.model import Column, Role, Schema
+from mottle.schema.reading import ReadOptions
 from mottle.utils.arrow import as_text
 from mottle.utils.option_values import as_names, as_number, as_whole
 
@@ -47,7 +48,7 @@ def _new(command: Command) -> None:
     beside = as_names(command.qi)
     if command.by in _OF_COUNTS or command.by == "mapping":
         _refuse_sensitive(command.schema_file, [command.column, *beside, *as_names(command.to)])
-    table = command.source.read(command.data)
+    table = command.source.read(command.data, _remembered(command))
     values = _texts(table, command.column)
     hierarchy = _built(command, table, values, beside)
     hierarchy.write(command.file, layout=command.layout)
@@ -108,6 +109,11 @@ def _built(
             return builders.from_mapping(values, *levels)
         case _:
             return builders.from_standard(values, str(command.by))
+
+
+def _remembered(command: Command) -> ReadOptions | None:
+    """How the table is read, as the schema says."""
+    return None if command.schema_file is None else Schema.read(command.schema_file).reading
 
 
 def _refuse_sensitive(schema_file: Path | None, names: list[str]) -> None:
@@ -228,16 +234,29 @@ def _convert(command: Command) -> None:
 
 
 def _lint(command: Command) -> None:
-    lint(command.file, command.data, command.column, command.source, as_json=command.as_json)
+    lint(
+        command.file,
+        command.data,
+        command.column,
+        command.source,
+        as_json=command.as_json,
+        remembered=_remembered(command),
+    )
 
 
 def lint(
-    file: Path, data: str | None, column: str | None, source: SourceOptions, *, as_json: bool
+    file: Path,
+    data: str | None,
+    column: str | None,
+    source: SourceOptions,
+    *,
+    as_json: bool,
+    remembered: ReadOptions | None = None,
 ) -> None:
     """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
     values = None
     if data is not None and column is not None:
-        texts = _texts(source.read(data), column)
+        texts = _texts(source.read(data, remembered), column)
         values = list(dict.fromkeys(text for text in texts if text is not None))
     findings = validation.lint(_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]

@@ -217,6 +217,13 @@ def anonymize(
             "Dummy records have neither pseudonyms nor dates of their own.",
             "Leave the ending -dummies of the method out.",
         )
+    if wishes.given and schema.with_role(Role.PSEUDONYM):
+        raise UsageError(
+            f"Column '{schema.person}' is to be published as a pseudonym, in a chain of releases:"
+            " it would join the records that a person has in different releases, and the guarantee"
+            " of a chain does not allow for that.",
+            "Leave the column out (--person), or leave out --same and --previous.",
+        )
     original_people = None
     if schema.per_person is not None:
         assert schema.person is not None

@@ -106,5 +106,5 @@ _TOML_HEADER = """\
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5
 # [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
-#       --decimal, --thousands, --date-format
+#       --decimal, --thousands, --date-format, --sheet, --header-row
 """

@@ -124,4 +124,12 @@ class Export(Command):
             "--output", "-o", help="File: .xlsx, .sav, .zsav or .dta.", rich_help_panel=OUTPUT
         ),
     ]
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="SPSS, Stata or SAS file of the original: its codes, missing codes and labels.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     overwrite: Overwrite = False

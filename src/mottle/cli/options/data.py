@@ -75,6 +75,13 @@ class SourceOptions(OptionGroup):
             show_default="the first with cells",
         ),
     ] = None
+    user_missing: Annotated[
+        bool,
+        typer.Option(
+            "--user-missing",
+            help="Codes that an SPSS, Stata or SAS file declares missing are categories.",
+        ),
+    ] = False
     allow_generalized: Annotated[
         bool,
         typer.Option(
@@ -95,6 +102,7 @@ class SourceOptions(OptionGroup):
             date_format=tuple(self.date_format or ()),
             sheet=self.sheet,
             header_row=self.header_row,
+            user_missing=self.user_missing,
             allow_generalized=self.allow_generalized,
         )
 

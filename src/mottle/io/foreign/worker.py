@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
-from mottle.io.foreign.statistics import read_statistics
+from mottle.io.foreign.statistics import read_codebook, read_statistics
 from mottle.io.foreign.workbook import read_workbook
 
 __all__ = ["main"]
@@ -32,8 +32,13 @@ def main() -> None:
     out = _own_output()
     _limit(request["memory"], request["seconds"])
     warnings: list[str] = []
+    codebook, table = None, None
     try:
-        table = _read(request, warnings.append)
+        if request["codebook"]:
+            found = read_codebook(Path(request["path"]))
+            codebook = {name: variable.to_json() for name, variable in found.items()}
+        else:
+            table = _read(request, warnings.append)
     except (UsageError, DataError) as error:
         _say(out, error=type(error).__name__, problem=error.problem, remedy=error.remedy)
         return
@@ -48,7 +53,9 @@ def main() -> None:
     except BaseException:  # compiled code also raises what is no Exception
         _say(out, damaged=True)
         return
-    _say(out, warnings=warnings)
+    _say(out, warnings=warnings, codebook=codebook)
+    if table is None:
+        return
     with pa.ipc.new_stream(out, table.schema) as stream:
         stream.write_table(table, max_chunksize=_ROWS_PER_BATCH)
     out.flush()
@@ -60,7 +67,7 @@ def _read(request: dict[str, Any], warn: Callable[[str], None]) -> pa.Table:
         return read_workbook(
             path, request["sheet"], request["header_row"], request["missing"], warn
         )
-    return read_statistics(path, warn)
+    return read_statistics(path, warn, user_missing=request["user_missing"])
 
 
 def _own_output() -> BinaryIO:

@@ -7,8 +7,11 @@ import io
 import logging
 import lzma
 import re
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import charset_normalizer
 import pyarrow as pa
@@ -35,9 +38,9 @@ _BLOCK_BYTES = 1 << 24
 _PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its value once it is typed
 _MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
 _BORDERS = (b"\n", b",", b";", b"\t", b"|")
-_XZ = ".xz"  # which pyarrow does not know
+_XZ, _ZIP = ".xz", ".zip"  # which pyarrow does not know
 _MOST_FOR_XZ = 1 << 28  # bytes of memory for decompressing; xz -9 takes a quarter of it
-_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ}
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ, _ZIP}
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -51,6 +54,8 @@ GUESSED_ENCODINGS = [
     *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
     *("gb18030", "big5", "cp932", "euc_jp", "cp949"),
 ]
+_ENCRYPTED = 0x1  # a flag of zip archives
+_UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # lzma takes what memory the file demands
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 
@@ -106,10 +111,67 @@ def open_bytes(path: Path) -> pa.NativeFile:
     -------
     pyarrow.NativeFile
         A stream of bytes.
+
+    Raises
+    ------
+    DataError
+        An archive does not hold exactly one file, or is protected by a password.
     """
-    if path.suffix.lower() == _XZ:
+    suffix = path.suffix.lower()
+    if suffix == _XZ:
         return pa.PythonFile(_Xz(path), mode="r")
+    if suffix == _ZIP:
+        return pa.PythonFile(_Member(_only_member(path)), mode="r")
     return pa.input_stream(str(path), compression="detect")
+
+
+def _only_member(path: Path) -> IO[bytes]:
+    """The one file of a zip archive; folders and what macOS adds do not count."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise OSError("damaged") from None
+    members = [
+        member
+        for member in archive.infolist()
+        if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+    ]
+    if len(members) != 1:
+        raise DataError(
+            f"{path} holds {len(members):,} files; an archive is read if it holds one text file.",
+            "Unpack it, and give the file that holds the table.",
+        )
+    if members[0].compress_type not in _UNPACKED:
+        raise DataError(
+            f"{path} is compressed in a way that is not read.", "Unpack it, and give the file."
+        )
+    if members[0].flag_bits & _ENCRYPTED:
+        raise DataError(f"{path} is protected by a password.", "Unpack it, and give the file.")
+    try:
+        return archive.open(members[0])
+    except (zipfile.BadZipFile, NotImplementedError):
+        raise OSError("damaged") from None
+
+
+class _Member(io.RawIOBase):
+    """The content of a file in an archive; damage is an OSError, as in other files."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as many bytes as are asked for, fewer only at the end."""
+        try:
+            return self._file.read(size)
+        except (zipfile.BadZipFile, zlib.error, EOFError):
+            raise OSError("damaged") from None
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Xz(io.RawIOBase):

@@ -121,7 +121,8 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         raise UsageError(
             f"Column '{keyed[0].name}' has the role '{keyed[0].role}': pseudonyms and shifted dates"
             " are made in memory only.",
-            "Leave out --memory and --engine, or the column.",
+            "Leave out --memory and --engine if the table fits into memory; otherwise remove the"
+            f' column (--id {keyed[0].name}, or role = "identifying" in mottle.toml).',
         )
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
