@@ -9,12 +9,16 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
 from mottle.queries.cells.item_cells import Holding, ItemCells, Items
-from mottle.release.cell_text import published_type, to_text
+from mottle.release.cell_text import PARTS, published_type, to_text
 from mottle.typing import Int64Array
 
 
 def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
     """Return the distinct cells of a published column of sets."""
+    if cells.type.num_fields == len(PARTS):  # a release of sets, in which none is missing
+        flags = pa.array(np.zeros(len(cells), np.bool_))
+        fields = list(published_type(Form.WORLDS, cells.type.field(0).type))
+        cells = pa.StructArray.from_arrays([*cells.flatten(), flags], fields=fields)
     texts = pc.fill_null(to_text(cells, Form.WORLDS), "").dictionary_encode()
     of_row = texts.indices.to_numpy().astype(np.int32)
     _, first = np.unique(of_row, return_index=True)
@@ -42,9 +46,9 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
         missing_weights=np.zeros(count),
         of_row=of_row,
         items=Items(name, names),
-        base=_holding(in_base, cell_of_base, universe),
-        doubtful_base=_holding(doubtful[known], cell_of_doubtful[known], universe),
-        doubtful_rest=_holding(doubtful[~known], cell_of_doubtful[~known], universe),
+        base=holding_of(in_base, cell_of_base, universe),
+        doubtful_base=holding_of(doubtful[known], cell_of_doubtful[known], universe),
+        doubtful_rest=holding_of(doubtful[~known], cell_of_doubtful[~known], universe),
         uncertain=np.bincount(cell_of_doubtful, minlength=count),
         distance=pc.fill_null(distance, -1).to_numpy().astype(np.int64),
     )
@@ -70,7 +74,7 @@ def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64Array]:
     return lists.flatten(), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _holding(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
+def holding_of(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
     """Index the cells by item."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=universe))])
     return Holding(starts.astype(np.int64), cells[np.argsort(items, kind="stable")])

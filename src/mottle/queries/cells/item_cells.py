@@ -10,7 +10,9 @@ uncertain items are among the given ones, j of these in the base,
 
 Everything else follows by inclusion and exclusion. The certificate states how many items are
 misreported, which gives p. Without it p = 1/2, for which all possible sets are equally likely; this
-is usually far too high, since most possible sets are as far from the base as they can be.
+is usually far too high, since most possible sets are as far from the base as they can be. Where the
+release states how many records hold each item, every item has chances of its own instead
+(`mottle.queries.cells.item_chances`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ from mottle.encoding.set_columns import LISTS
 from mottle.errors import UsageError
 from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
+from mottle.queries.cells.item_chances import ItemChances, Tally, far_ratio, fit_chances
+from mottle.queries.cells.item_shares import CellShares, ShareBounds, all_of, one_of
 from mottle.queries.conditions import Condition, Conditions
+from mottle.release.item_totals import ItemTotals
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 EVEN = 0.5  # the probability of a flip for which all possible sets are equally likely
@@ -97,6 +102,10 @@ class Holding(NamedTuple):
     starts: Int64Array
     cells: Int64Array
 
+    def naming(self, item: int) -> Int64Array:
+        """Return the cells that name an item."""
+        return self.cells[self.starts[item] : self.starts[item + 1]]
+
     def of(self, items: Int64Array, count: int) -> Int64Array:
         """[cells]: how many of the given items each cell names."""
         named = [self.cells[self.starts[item] : self.starts[item + 1]] for item in items]
@@ -116,6 +125,8 @@ class ItemCells(CellDistribution):
     flip: float = EVEN  # the probability that an uncertain item differs from the base
     # Probability of a missing value where it is possible; None: as likely as one uncertain item.
     missing_chance: float | None = None
+    chances: ItemChances | None = None  # of every item, fitted to the totals that are stated
+    totals: ItemTotals | None = None  # what the release states about its items
 
     @property
     def count(self) -> int:
@@ -176,19 +187,81 @@ class ItemCells(CellDistribution):
             missing_chance=1 / degree if degree else None,
         )
 
+    def fitted_to(self, totals: ItemTotals, bounds: ShareBounds) -> ItemCells:
+        """Return the same cells with chances that give the totals of items.
+
+        Parameters
+        ----------
+        totals : ItemTotals
+            How many records hold each item.
+        bounds : ShareBounds
+            Between which shares of candidates are possible.
+
+        Returns
+        -------
+        ItemCells
+            The same cells; ``flip`` remains that of all items together.
+        """
+        stated = np.full(len(self.items.values), np.nan)
+        for item, count in zip(totals.items, totals.counts, strict=True):
+            if item in self.items.place_of:
+                stated[self.items.place_of[item]] = count
+        most = totals.least - 1.0 if totals.least else np.inf
+        within, without = fit_chances(self.tally, stated, most, self.flip, bounds)
+        differing = np.zeros(self.count)
+        for holding, chance in ((self.doubtful_base, 1 - within), (self.doubtful_rest, without)):
+            of_item = np.repeat(chance, np.diff(holding.starts))
+            differing += np.bincount(holding.cells, of_item, minlength=self.count)
+        far = far_ratio(np.maximum(self.distance, 0), differing, bounds.least)
+        chances = ItemChances(within, without, far, bounds.least)
+        return replace(self, chances=chances, totals=totals)
+
+    def total_bounds(self, item: str) -> tuple[float, float]:
+        """Return between which numbers of records hold an item, as the release states."""
+        if self.totals is None:
+            return 0.0, float(len(self.of_row))
+        count = self.totals.count_of.get(item)
+        if count is not None:
+            return float(count), float(count)
+        return 0.0, self.totals.least - 1.0 if self.totals.least else float(len(self.of_row))
+
+    @cached_property
+    def weights(self) -> Float64Array:
+        """[cells]: how many records have each, and a set."""
+        return np.bincount(self.of_row, minlength=self.count) * (1 - self._missing_chances)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How many records name each item."""
+        holdings = (self.base, self.doubtful_base, self.doubtful_rest)
+        base, within, outside = (
+            np.bincount(
+                np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
+                self.weights[one.cells],
+                minlength=len(self.items.values),
+            )
+            for one in holdings
+        )
+        return Tally(base - within, within, outside)
+
     def draw(self, random: np.random.Generator) -> pa.Array:
         """Draw a set from every record's cell; null for missing."""
         rows, universe = self.of_row, max(len(self.items.values), 1)
         missing = random.random(len(rows)) < self._missing_chances[rows]
         uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
-        at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
-        drawn = _binomial_quantile(
-            random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
-        )
-        flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
         row_of, items = _spread(self._doubtful_lists, rows)
-        shuffled = np.lexsort((random.random(len(items)), row_of))
         place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
+        if self.chances is None:
+            at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
+            drawn = _binomial_quantile(
+                random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
+            )
+            flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
+            shuffled = np.lexsort((random.random(len(items)), row_of))
+        else:
+            differs = self._draw_differing(self.chances, row_of, items, place, random)
+            flips = np.minimum(np.bincount(row_of[differs], minlength=len(rows)), distance)
+            shuffled = np.lexsort((random.random(len(items)), ~differs, row_of))
         flipped = shuffled[place < np.repeat(flips, uncertain)]
         base_row, base_items = _spread(self._base_lists, rows)
         held = np.setxor1d(
@@ -201,6 +274,59 @@ class ItemCells(CellDistribution):
         members = self.items.values.take(pa.array(held % universe))
         drawn_sets = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), members)
         return pc.if_else(pa.array(missing), pa.scalar(None, LISTS), drawn_sets)
+
+    def _draw_differing(
+        self,
+        chances: ItemChances,
+        row_of: Int64Array,
+        items: Int64Array,
+        place: Int64Array,
+        random: np.random.Generator,
+    ) -> BoolArray:
+        """Draw which uncertain items differ from the base set, as the far or another candidate."""
+        rows = self.of_row
+        cells = rows[row_of].astype(np.int64)
+        in_base = np.bincount(self.doubtful_base.cells, minlength=self.count)
+        is_in_base = place < in_base[cells]  # those of the base set are listed first
+        chance = np.where(is_in_base, 1 - chances.in_base[items], chances.outside[items])
+        far = (random.random(len(rows)) < chances.far_share)[row_of]
+        likely = np.where(
+            far, chances.flips(chance, cells, far=True), chances.flips(chance, cells, far=False)
+        )
+        differs: BoolArray = random.random(len(items)) < likely
+        return differs
+
+    # ------------------------------------------------------------------------- bounds of shares
+
+    def candidate_shares(self, conditions: Conditions, bounds: ShareBounds) -> CellShares:
+        """[cells]: between which shares of the candidates satisfy conditions."""
+        wanted = _ItemConditions.of(self.items, conditions)
+        parts = [
+            one_of([self._item_share(item, bounds) for item in items], self.count)
+            for items in wanted.some_of
+        ]
+        one = bounds.one
+        for item in wanted.none_of:
+            parts.append(self._item_share(item, bounds).without(self.missing, one))
+        if not wanted.known:
+            parts.append(CellShares(np.zeros(self.count), np.zeros(self.count)))
+        known = np.where(self.missing, one, 1.0), np.where(self.missing, 1 - one, 1.0)
+        parts.append(CellShares(*(np.where(self.known, part, 0.0) for part in known)))
+        low, high = (part.copy() for part in vars(all_of(parts, self.count)).values())
+        if wanted.missing:
+            low += np.where(self.missing, np.where(self.known, one, 1.0), 0.0)
+            high += np.where(self.missing, np.where(self.known, 1 - one, 1.0), 0.0)
+        share = self.shares(conditions)
+        low[share == 1.0], high[share == IMPOSSIBLE] = 1.0, 0.0
+        return CellShares(np.minimum(low, np.minimum(high, 1.0)), np.minimum(high, 1.0))
+
+    def _item_share(self, item: int, bounds: ShareBounds) -> CellShares:
+        one = np.array([item])
+        base = self.base.of(one, self.count) > 0
+        doubtful = self.doubtful_base.of(one, self.count) + self.doubtful_rest.of(one, self.count)
+        return CellShares.of_item(
+            bounds, base, doubtful > 0, self.uncertain, self.distance, self.missing
+        )
 
     # ------------------------------------------------------------------------- probabilities
 
@@ -221,12 +347,47 @@ class ItemCells(CellDistribution):
         """[cells]: the probability that the set, if there is one, satisfies all conditions."""
         if not wanted.known:
             return np.zeros(self.count)
+        if self.chances is not None:
+            far = self.chances.far_share
+            return far * self._likely(wanted, self.chances, far=True) + (1 - far) * self._likely(
+                wanted, self.chances, far=False
+            )
         chance = np.zeros(self.count)
         for left_out in range(len(wanted.some_of) + 1):
             for chosen in combinations(wanted.some_of, left_out):
                 none_of = np.unique(np.concatenate([wanted.none_of, *chosen]))
                 chance += (-1) ** left_out * self._holds_none(none_of)
         return chance
+
+    def _likely(self, wanted: _ItemConditions, chances: ItemChances, *, far: bool) -> Float64Array:
+        """[cells]: how likely the far candidate, or another one, satisfies all conditions."""
+        single = [items for items in wanted.some_of if len(items) == 1]
+        several = [items for items in wanted.some_of if len(items) != 1]
+        needed = np.unique(np.concatenate([np.empty(0, np.int64), *single]))
+        named = np.unique(np.concatenate([needed, wanted.none_of, *several]))
+        held = {int(item): self._held(int(item), chances, far=far) for item in named}
+        likely = np.zeros(self.count)
+        for left_out in range(len(several) + 1):
+            for chosen in combinations(several, left_out):
+                none_of = np.unique(np.concatenate([wanted.none_of, *chosen]))
+                if np.isin(needed, none_of).any():
+                    continue
+                part = np.full(self.count, (-1.0) ** left_out)
+                for item in needed:
+                    part *= held[int(item)]
+                for item in none_of:
+                    part *= 1 - held[int(item)]
+                likely += part
+        return likely
+
+    def _held(self, item: int, chances: ItemChances, *, far: bool) -> Float64Array:
+        """[cells]: how likely the far candidate, or another one, holds an item."""
+        held = np.zeros(self.count)
+        held[self.base.naming(item)] = 1.0
+        inside, outside = self.doubtful_base.naming(item), self.doubtful_rest.naming(item)
+        held[inside] = 1 - chances.flips(1 - float(chances.in_base[item]), inside, far=far)
+        held[outside] = chances.flips(float(chances.outside[item]), outside, far=far)
+        return held
 
     def _holds_none(self, items: Int64Array) -> Float64Array:
         """[cells]: the probability that the set holds none of the given items."""

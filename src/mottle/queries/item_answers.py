@@ -1,0 +1,135 @@
+"""Counts of records by the items of their sets: narrower bounds, and errors as the release says.
+
+Bounds of single records add up to wide ones, because each uncertain record counts as 0 or 1. The
+graph says more: what is counted over originals is the sum of shares of candidates, and votes bound
+these shares (`mottle.queries.cells.item_shares`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mottle.queries.cells.cells import IMPOSSIBLE
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.item_shares import CellShares, all_of
+from mottle.queries.conditions import Conditions
+
+if TYPE_CHECKING:
+    from mottle.queries.engine import Queries
+
+_ROUNDING = 1e-6  # of sums of shares; true counts are whole numbers
+
+
+def asks_items(queries: Queries, conditions: Mapping[str, Conditions]) -> bool:
+    """Tell whether a query has conditions on the items of sets."""
+    return any(isinstance(queries.column(name), ItemCells) for name in conditions)
+
+
+def narrowed(
+    queries: Queries,
+    conditions: Mapping[str, Conditions],
+    answer: tuple[float, float, float, float],
+) -> tuple[float, float, float, float]:
+    """Return a count with bounds by shares of candidates, and with the error that is stated.
+
+    Parameters
+    ----------
+    queries : Queries
+        The release, prepared for queries.
+    conditions : mapping of str to tuple of Condition
+        Conditions by column; at least one is on the items of sets.
+    answer : tuple of float
+        Expected, certain and possible count and error, from records taken singly.
+
+    Returns
+    -------
+    tuple of float
+        The same parts.
+    """
+    expected, certain, possible, error = answer
+    own, elsewhere = queries.split_conditions(conditions)
+    if queries.shares is not None and not elsewhere:
+        low, high = _bounds(queries, own)
+        certain, possible = max(certain, low), min(possible, high)
+        low, high = _stated_bounds(queries, own)
+        certain, possible = max(certain, low), min(possible, high)
+    if certain > possible:  # the release contradicts itself
+        return answer
+    factor, of_records = _factor(queries, own, expected)
+    error *= max(factor, 1.0) if of_records else factor
+    return (
+        min(max(expected, certain), possible),
+        certain,
+        possible,
+        min(error, possible - certain),
+    )
+
+
+def _bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[float, float]:
+    """The bounds that shares of candidates give."""
+    bounds = queries.shares
+    assert bounds is not None
+    parts, records = [], {}
+    for name, wanted in conditions.items():
+        cells = queries.column(name)
+        if name in queries.unchanged:
+            records[name] = wanted
+            continue
+        if isinstance(cells, ItemCells):
+            shares = cells.candidate_shares(wanted, bounds)
+        else:
+            likely = cells.shares(wanted)
+            shares = CellShares((likely == 1.0) * 1.0, (likely != IMPOSSIBLE) * 1.0)
+        parts.append((cells.of_row, shares))
+    if len(parts) == 1:
+        of_row, shares = parts[0]
+        rows = np.bincount(of_row, minlength=len(shares.low))
+        low, high = float(rows @ shares.low), float(rows @ shares.high)
+    else:
+        by_row = [CellShares(part.low[of], part.high[of]) for of, part in parts]
+        together = all_of(by_row, queries.records)
+        low, high = float(together.low.sum()), float(together.high.sum())
+    if records:  # what is published unchanged belongs to the record, not to its candidates
+        satisfied = int((queries.likelihoods(records) == 1.0).sum())
+        low, high = low - (queries.records - satisfied), min(high, satisfied)
+    return max(math.ceil(low - _ROUNDING), 0.0), math.floor(high + _ROUNDING)
+
+
+def _stated_bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[float, float]:
+    """The bounds that the stated totals of items give for sets that hold all of some items."""
+    low, high = float(queries.records), float(queries.records)
+    only_items = True
+    for name, wanted in conditions.items():
+        cells = queries.column(name)
+        if not isinstance(cells, ItemCells) or cells.totals is None:
+            only_items = False
+            continue
+        for condition in wanted:
+            if condition.values is None or len(condition.values) != 1 or condition.missing:
+                only_items = False
+                continue
+            only_items &= condition.known and not condition.excluded
+            least, most = cells.total_bounds(str(condition.values[0]))
+            low -= queries.records - least
+            high = min(high, most)
+    return (max(low, 0.0) if only_items else 0.0), high
+
+
+def _factor(
+    queries: Queries, conditions: Mapping[str, Conditions], expected: float
+) -> tuple[float, bool]:
+    """How much larger errors are than those of a model, and whether records' own values count."""
+    items, factor = 0, 1.0
+    for name, wanted in conditions.items():
+        cells = queries.column(name)
+        if isinstance(cells, ItemCells):
+            named = [len(one.values or ()) + len(one.excluded) for one in wanted]
+            items = max(sum(named), 1)
+            if cells.totals is not None:
+                factor = max(cells.totals.factor(items, expected), factor if factor > 1 else 0.0)
+    others = any(not isinstance(queries.column(name), ItemCells) for name in conditions)
+    return factor, others
