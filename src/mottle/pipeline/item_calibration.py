@@ -3,7 +3,7 @@
 The owner asks some questions about items of the release and of the original. How far the answers
 miss, compared with the standard error of the model behind them, is published as a factor for errors
 of other questions. Questions depend on the sets alone (their random numbers are fixed), and so do
-true counts; answers follow from the votes. All of this is known to the adversary of every guarantee.
+true counts; answers follow from the votes. The adversary of every guarantee knows all of this.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mottle.queries.engine import Queries
 from mottle.release.item_totals import MOST_TOGETHER, ItemTotals, factors_of
 from mottle.typing import BoolArray, Float64Array, Int64Array
 
-_QUESTIONS = 100  # of each number of items, about items of one record and about items of several
+_QUESTIONS = 150  # of each number of items, about items of one record and about items of several
 _ROWS = 1 << 14  # records whose items are processed at once
 
 

@@ -18,6 +18,7 @@ from mottle.io.read_set_release import holds_sets, load_set_release
 from mottle.io.read_table import as_table
 from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
+from mottle.pipeline.item_questions import ItemQuestions
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
 from mottle.queries.engine import Queries
@@ -153,7 +154,7 @@ class _Saved(ReleaseData):
 
 
 @dataclass(frozen=True, repr=False)
-class Release(_Saved):
+class Release(ItemQuestions, _Saved):
     """A published table with its certificate, in memory or backed by its files.
 
     ``links`` is the owner's secret: it is None on a release that was read from files, and it is

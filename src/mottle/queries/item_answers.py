@@ -21,7 +21,7 @@ from mottle.queries.conditions import Conditions
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
 
-_ROUNDING = 1e-6  # of sums of shares; true counts are whole numbers
+ROUNDING = 1e-6  # of sums of shares; true counts are whole numbers
 
 
 def asks_items(queries: Queries, conditions: Mapping[str, Conditions]) -> bool:
@@ -96,7 +96,7 @@ def _bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[flo
     if records:  # what is published unchanged belongs to the record, not to its candidates
         satisfied = int((queries.likelihoods(records) == 1.0).sum())
         low, high = low - (queries.records - satisfied), min(high, satisfied)
-    return max(math.ceil(low - _ROUNDING), 0.0), math.floor(high + _ROUNDING)
+    return max(math.ceil(low - ROUNDING), 0.0), math.floor(high + ROUNDING)
 
 
 def _stated_bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[float, float]:

@@ -103,7 +103,9 @@ def class_of(expected: float) -> int:
 def factors_of(
     questions: Float64Array, expected: Float64Array, errors: Float64Array, scales: Float64Array
 ) -> tuple[tuple[float, ...], ...]:
-    """Return the factors that make 95 % intervals hold the truth in 95 % of some questions.
+    """Return the factors that make intervals of 95 % hold the truth in 97.5 % of some questions.
+
+    Some more than 95 %, because there are few questions and others will be asked.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def factors_of(
             for reach in range(len(CLASSES) + 1):
                 near = (questions == items) & (np.abs(classes - wanted) <= reach) & (scales > 0)
                 if near.sum() >= _FEWEST:
-                    factor = float(np.quantile(ratios[near], 0.96)) / _NORMAL
+                    factor = float(np.quantile(ratios[near], 0.975)) / _NORMAL
                     break
             row.append(round(min(max(factor, _SMALLEST), _LARGEST), 4))
         rows.append(tuple(row))

@@ -306,8 +306,9 @@ class ItemCells(CellDistribution):
             for items in wanted.some_of
         ]
         one = bounds.one
-        for item in wanted.none_of:
-            parts.append(self._item_share(item, bounds).without(self.missing, one))
+        parts += [
+            self._item_share(item, bounds).without(self.missing, one) for item in wanted.none_of
+        ]
         if not wanted.known:
             parts.append(CellShares(np.zeros(self.count), np.zeros(self.count)))
         known = np.where(self.missing, one, 1.0), np.where(self.missing, 1 - one, 1.0)
