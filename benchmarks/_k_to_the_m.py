@@ -2,8 +2,8 @@
 
 Whoever knows up to m items of a person finds at least k sets that hold them, or none. Items are
 replaced by nodes of a hierarchy, the same node for an item everywhere, together with all items
-below it. As in the paper's apriori algorithm, combinations of 1 to m items are made frequent in turn; of
-the nodes of a rare combination the one whose parent stands for the fewest items is generalized.
+below it. As in the paper's apriori algorithm, single items and then pairs (m = 2) are made
+frequent; of the nodes of a rare pair the one whose parent stands for the fewest items is generalized.
 
 Nothing is promised against anybody who knows more than m items, or that an item is not held.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -42,11 +41,11 @@ class Recoded:
         return np.array(answers)
 
 
-def anonymize_k_to_the_m(data: ItemSets, k: int, m: int) -> Recoded:
-    """Recode items until every combination of up to m nodes is in k records or in none."""
+def anonymize_k_to_the_m(data: ItemSets, k: int) -> Recoded:
+    """Recode items until every node and every pair of nodes is in k records or in none."""
     level = np.zeros(data.universe, np.int64)  # how far each item is generalized
     record_of = np.repeat(np.arange(data.records), data.sizes)
-    for size in range(1, m + 1):
+    for size in (1, 2):
         while True:
             node_of, leaves = _nodes(level)
             pairs = np.unique(record_of * len(leaves) + node_of[data.items])
@@ -78,13 +77,10 @@ def _rare(pairs: Int64Array, nodes: int, size: int, k: int) -> Int64Array:
     if size == 1:
         counts = np.bincount(held, minlength=nodes)
         return np.flatnonzero((counts > 0) & (counts < k))[:, None]
-    starts = np.flatnonzero(np.diff(records, prepend=-1))
     keys = []
-    for first, last in zip(starts, [*starts[1:], len(held)], strict=True):
-        own = held[first:last]
-        if last - first >= size:
-            chosen = np.array(list(combinations(own.tolist(), size)), np.int64)
-            keys.append(chosen @ (nodes ** np.arange(size)))
+    for gap in range(1, int(np.bincount(records).max())):  # pairs that many places apart
+        same = records[gap:] == records[:-gap]
+        keys.append(held[:-gap][same] + nodes * held[gap:][same])
     found, counts = np.unique(np.concatenate(keys), return_counts=True)
     rare = found[counts < k]
     return np.stack([rare // nodes**place % nodes for place in range(size)], axis=1)

@@ -86,7 +86,7 @@ def counts() -> None:
             {"items": tuple(Condition(values=(names[item],)) for item in items)}
             for items in questions
         ]
-        naive_of_km = anonymize_k_to_the_m(data, K, 2).counts(questions)
+        naive_of_km = anonymize_k_to_the_m(data, K).counts(questions)
         for method, totals in (("gray-ring", True), ("freeform", True), ("freeform", False)):
             release = anonymize_sets(
                 data, KAnonymity(K), method=method, effort=0, seed=SEED, totals=totals

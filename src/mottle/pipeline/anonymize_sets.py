@@ -30,7 +30,13 @@ from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import Loss, Published, run
 from mottle.release.certificate import ColumnFacts, ReleaseKind, UnitFacts
 from mottle.release.links import Links
-from mottle.release.set_release import check_names, check_published, describe_columns, publish
+from mottle.release.set_release import (
+    based_items,
+    check_names,
+    check_published,
+    describe_columns,
+    publish,
+)
 from mottle.release.value_totals import least_total
 from mottle.schema.model import Role, Schema, Unit
 from mottle.utils.csprng import Secret
@@ -154,7 +160,7 @@ def anonymize_sets(
         columns=_column_facts(data),
         sensitive=sensitive,
         protected=None if data.labels is None else "label",
-        notes=_notes(data),
+        notes=_notes(data, part.published.table),
         seconds=clock.seconds,
         unit=UnitFacts(protects=Unit.PERSON, statement=_UNIT),
         cover_check="possible worlds",
@@ -230,9 +236,15 @@ def _column_facts(data: ItemSets) -> list[ColumnFacts]:
     return columns
 
 
-def _notes(data: ItemSets) -> list[str]:
+def _notes(data: ItemSets, published: pa.Table) -> list[str]:
     """List what a reader of the certificate should know; no items."""
     notes = list(data.notes)
+    unbased = data.universe - based_items(published.column(data.column))
+    if unbased:
+        notes.append(
+            f"{unbased:,} of {data.universe:,} items are in no base set: the release does not say"
+            " with what else they are held. release.items() lists them."
+        )
     if data.universe == 0:
         notes.append("All sets are empty, so there is nothing to hide and nothing to learn.")
     return notes

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mottle.encoding.cover import SetCells
 from mottle.encoding.domain import Form
@@ -161,6 +162,12 @@ def _cells(names: pa.Array, votes: Votes, rows: Int32Array) -> pa.Array:
 def _lists(names: pa.Array, lists: SetCells) -> pa.Array:
     members = names.take(pa.array(lists.values))
     return pa.ListArray.from_arrays(pa.array(lists.offsets, pa.int32()), members)
+
+
+def based_items(cells: pa.ChunkedArray) -> int:
+    """Return how many different items the base sets of some cells hold."""
+    base = pc.struct_field(cells, "base")
+    return int(pc.count_distinct(pc.list_flatten(base)).as_py())
 
 
 def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, object]:

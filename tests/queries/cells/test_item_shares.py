@@ -72,17 +72,13 @@ def test_no_candidates_that_give_a_cell_lie_outside_its_bounds(degrees: tuple[in
             ]
             assert low[place] <= min(shares) + 1e-12
             assert max(shares) <= high[place] + 1e-12
-            if len(conditions) == 1 and conditions[0].values == ("a",) and not cell[3]:
-                if degrees[0] == degrees[1] and conditions[0].missing is False:
-                    tight = _is_tight(cell, degrees[0])
-                    assert not tight or (low[place], high[place]) == pytest.approx(
-                        (min(shares), max(shares))
-                    )
+            if conditions == CONDITIONS[0] and degrees[0] == degrees[1] and _is_free(cell):
+                assert (low[place], high[place]) == pytest.approx((min(shares), max(shares)))
 
 
-def _is_tight(cell: tuple, degree: int) -> bool:
-    """Whether nothing but the votes on the item restricts its holders: enough may differ."""
-    return cell[2] is not None and cell[2] == len(cell[1]) and degree >= 2 * len(cell[1])
+def _is_free(cell: tuple) -> bool:
+    """Whether nothing but the votes on the item restricts its holders: no other is uncertain."""
+    return not cell[3] and len(cell[1]) <= 1
 
 
 def test_an_item_that_more_than_half_hold_counts_for_more_than_half():
