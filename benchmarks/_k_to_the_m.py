@@ -3,7 +3,7 @@
 Whoever knows up to m items of a person finds at least k sets that hold them, or none. Items are
 replaced by nodes of a hierarchy, the same node for an item everywhere, together with all items
 below it. As in the paper's apriori algorithm, single items and then pairs (m = 2) are made
-frequent; of the nodes of a rare pair the one whose parent stands for the fewest items is generalized.
+frequent; of the nodes of a rare pair the one whose parent stands for the fewest items is raised.
 
 Nothing is promised against anybody who knows more than m items, or that an item is not held.
 """

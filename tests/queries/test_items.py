@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import mottle
 from mottle import ItemSets, KAnonymity, LDiversity, SetRelease, UsageError
 from mottle.queries import Condition
+from mottle.queries.item_answers import narrowed
 from mottle.release.item_totals import CLASSES, MOST_TOGETHER, ItemTotals
 
 ODD = ["it's", 'say "hi"', "two\nlines", "a|b", "{}", "🥖", "=1+1", "nul\0l", " ", "é"]
@@ -56,6 +57,25 @@ def test_bounds_are_narrower_than_those_of_single_records(release: SetRelease):
         found = release.count_items([item])
         single = int((shares >= 0).sum() - (shares == 1).sum())
         assert found.possible - found.certain <= 0.6 * single
+
+
+def test_looking_at_few_cells_gives_what_looking_at_all_gives(release: SetRelease):
+    queries = release.queries()
+    names = release.items().column("item").to_pylist()
+    for items in [*combinations(names, 1), *combinations(names, 2), tuple(names[:3])]:
+        conditions = {"items": tuple(Condition(values=(item,)) for item in items)}
+        likely = queries.likelihoods(conditions)
+        chances = np.maximum(likely, 0.0)
+        answer = (
+            float(chances.sum()),
+            float((likely == 1).sum()),
+            float((likely >= 0).sum()),
+            float(np.sqrt(max((chances * (1 - chances)).sum(), 0.0))),
+        )
+        found = release.count_items(items)
+        assert (found.expected, found.certain, found.possible, found.error) == pytest.approx(
+            narrowed(queries, conditions, answer), abs=1e-6
+        )
 
 
 def test_totals_are_met_exactly_and_say_nothing_of_rare_items(baskets: list[set[str]]):

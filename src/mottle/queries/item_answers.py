@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mottle.queries.cells.cells import IMPOSSIBLE
-from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.item_cells import BELOW_ONE, MOST_CONDITIONS, ItemCells
 from mottle.queries.cells.item_shares import CellShares, all_of
 from mottle.queries.conditions import Conditions
+from mottle.typing import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
@@ -50,16 +52,108 @@ def narrowed(
     tuple of float
         The same parts.
     """
-    expected, certain, possible, error = answer
     own, elsewhere = queries.split_conditions(conditions)
+    bounds = None
     if queries.shares is not None and not elsewhere:
-        low, high = _bounds(queries, own)
-        certain, possible = max(certain, low), min(possible, high)
-        low, high = _stated_bounds(queries, own)
-        certain, possible = max(certain, low), min(possible, high)
+        bounds = _bounds(queries, own)
+    return _combined(queries, own, answer, bounds)
+
+
+def count_all_of(
+    queries: Queries, conditions: Mapping[str, Conditions]
+) -> tuple[float, float, float, float] | None:
+    """Return how many sets hold all of some items, as `narrowed` does; None for other questions.
+
+    Looks only at cells that name all of the items, which are few where there are many items.
+    """
+    if len(conditions) != 1 or queries.shares is None:
+        return None
+    ((name, wanted),) = conditions.items()
+    cells = queries.column(name)
+    if not isinstance(cells, ItemCells) or cells.chances is None or cells.missing.any():
+        return None
+    items = _all_of(cells, wanted)
+    if items is None:
+        return None
+    naming = reduce(
+        lambda one, other: np.intersect1d(one, other, assume_unique=True),
+        [
+            np.sort(np.concatenate([cells.base.naming(item), cells.doubtful_rest.naming(item)]))
+            for item in items
+        ],
+    )
+    rows, distance = cells.rows[naming], cells.distance[naming]
+    outside = np.zeros(len(naming), np.int64)
+    sure = np.ones(len(naming), np.bool_)
+    held = {True: np.ones(len(naming)), False: np.ones(len(naming))}  # by the far one, and others
+    parts = []
+    for item in items:
+        based = _among(naming, cells.base.naming(item))
+        doubtful = ~based | _among(naming, cells.doubtful_base.naming(item))
+        outside += ~based
+        sure &= based & (~doubtful | (distance == 0))
+        flip = np.where(based, 1 - cells.chances.in_base[item], cells.chances.outside[item])
+        for far, product in held.items():
+            flips = cells.chances.flips(flip, naming, far=far)
+            product *= np.where(doubtful, np.where(based, 1 - flips, flips), 1.0)
+        parts.append(
+            CellShares.of_item(
+                queries.shares, based, doubtful, cells.uncertain[naming], distance, ~sure & False
+            )
+        )
+    possible = outside <= distance
+    far_share = cells.chances.far_share
+    likely = np.minimum(far_share * held[True] + (1 - far_share) * held[False], BELOW_ONE)
+    likely = np.where(sure, 1.0, np.where(possible, np.maximum(likely, 0.0), 0.0))
+    shares = all_of(parts, len(naming))
+    low = float(rows @ np.where(sure, 1.0, np.where(possible, shares.low, 0.0)))
+    high = float(rows @ np.where(possible, np.where(sure, 1.0, shares.high), 0.0))
+    expected = float(rows @ likely)
+    answer = (
+        expected,
+        float(rows @ sure),
+        float(rows @ possible),
+        math.sqrt(max(expected - float(rows @ likely**2), 0.0)),
+    )
+    return _combined(queries, conditions, answer, _whole(low, high))
+
+
+def _all_of(cells: ItemCells, conditions: Conditions) -> list[int] | None:
+    """The items that conditions ask for all of; None if they ask for anything else."""
+    items = []
+    for condition in conditions:
+        plain = condition.known and not (condition.missing or condition.excluded)
+        if not plain or condition.has_range or len(condition.values or ()) != 1:
+            return None
+        place = cells.items.place_of.get(str((condition.values or ("",))[0]))
+        if place is None:
+            return None
+        items.append(place)
+    return sorted(set(items)) if len(items) <= MOST_CONDITIONS else None
+
+
+def _among(cells: Int64Array, some: Int64Array) -> BoolArray:
+    """Whether cells are among some others; both ascend."""
+    if not len(some):
+        return np.zeros(len(cells), np.bool_)
+    found = np.minimum(np.searchsorted(some, cells), len(some) - 1)
+    return np.asarray(some[found] == cells)
+
+
+def _combined(
+    queries: Queries,
+    conditions: Mapping[str, Conditions],
+    answer: tuple[float, float, float, float],
+    bounds: tuple[float, float] | None,
+) -> tuple[float, float, float, float]:
+    """An answer with all bounds that hold, and with the error that is stated."""
+    expected, certain, possible, error = answer
+    if bounds is not None:
+        for low, high in (bounds, _stated_bounds(queries, conditions)):
+            certain, possible = max(certain, low), min(possible, high)
     if certain > possible:  # the release contradicts itself
         return answer
-    factor, of_records = _factor(queries, own, expected)
+    factor, of_records = _factor(queries, conditions, expected)
     error *= max(factor, 1.0) if of_records else factor
     return (
         min(max(expected, certain), possible),
@@ -96,7 +190,12 @@ def _bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[flo
     if records:  # what is published unchanged belongs to the record, not to its candidates
         satisfied = int((queries.likelihoods(records) == 1.0).sum())
         low, high = low - (queries.records - satisfied), min(high, satisfied)
-    return max(math.ceil(low - ROUNDING), 0.0), math.floor(high + ROUNDING)
+    return _whole(low, high)
+
+
+def _whole(low: float, high: float) -> tuple[float, float]:
+    """Bounds of a whole number."""
+    return float(max(math.ceil(low - ROUNDING), 0)), float(math.floor(high + ROUNDING))
 
 
 def _stated_bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tuple[float, float]:

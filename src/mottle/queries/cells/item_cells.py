@@ -38,9 +38,9 @@ from mottle.release.item_totals import ItemTotals
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 EVEN = 0.5  # the probability of a flip for which all possible sets are equally likely
-_MAX_ALTERNATIVES = 12  # conditions on items that have to hold together
+MOST_CONDITIONS = 12  # conditions on items that have to hold together
 _MIN_FLIP = 1e-6  # lowest probability of a flip
-_BELOW_ONE = np.nextafter(1.0, 0.0)
+BELOW_ONE = np.nextafter(1.0, 0.0)
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -149,7 +149,7 @@ class ItemCells(CellDistribution):
             possible |= self.missing
         else:
             certain &= ~self.missing
-        shares = np.clip(expected, 0.0, _BELOW_ONE)
+        shares = np.clip(expected, 0.0, BELOW_ONE)
         shares[certain] = 1.0
         shares[~possible] = IMPOSSIBLE
         return shares
@@ -226,9 +226,14 @@ class ItemCells(CellDistribution):
         return 0.0, self.totals.least - 1.0 if self.totals.least else float(len(self.of_row))
 
     @cached_property
+    def rows(self) -> Int64Array:
+        """[cells]: how many records have each."""
+        return np.bincount(self.of_row, minlength=self.count)
+
+    @cached_property
     def weights(self) -> Float64Array:
         """[cells]: how many records have each, and a set."""
-        return np.bincount(self.of_row, minlength=self.count) * (1 - self._missing_chances)
+        return self.rows * (1 - self._missing_chances)
 
     @cached_property
     def tally(self) -> Tally:
@@ -465,10 +470,10 @@ class _ItemConditions(NamedTuple):
             if condition.values is not None:
                 some_of.append(_places(items, condition.values))
             none_of.append(_places(items, condition.excluded))
-        if len(some_of) > _MAX_ALTERNATIVES:
+        if len(some_of) > MOST_CONDITIONS:
             raise UsageError(
                 f"There are {len(some_of)} conditions on the items of column '{items.name}'.",
-                f"Use at most {_MAX_ALTERNATIVES} in one query.",
+                f"Use at most {MOST_CONDITIONS} in one query.",
             )
         return cls(
             some_of,
