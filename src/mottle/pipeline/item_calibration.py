@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from mottle.encoding.domain import Codes
 from mottle.graph.bit_voting import Votes
 from mottle.itemsets.data import ItemSets, Sets
 from mottle.queries.cells.from_set_columns import holding_of
@@ -23,6 +24,7 @@ from mottle.queries.cells.item_chances import ItemChances, Tally, far_ratio, fit
 from mottle.queries.cells.item_shares import ShareBounds
 from mottle.queries.conditions import Condition
 from mottle.queries.engine import Queries
+from mottle.release.data import ReleaseData
 from mottle.release.item_totals import MOST_TOGETHER, ItemTotals, factors_of
 from mottle.typing import BoolArray, Float64Array, Int64Array
 
@@ -59,6 +61,64 @@ def stated_totals(data: ItemSets, votes: Votes, least: int) -> ItemTotals:
     flipped = misreported / max(len(data.items), 1)
     cells = _cells(data, votes, totals, counts, wanted, flipped, bounds)
     queries = Queries((data.column,), (cells,), cells.of_row[None, :], shares=bounds)
+    return replace(totals, factors=_factors(queries, data, questions))
+
+
+Data = TypeVar("Data", bound=ReleaseData)
+
+
+def with_item_totals(release: Data, codes: Codes, least: int) -> Data:
+    """Return the release of a table, columns of sets with totals of their items.
+
+    Parameters
+    ----------
+    release : ReleaseData
+        The release, with a certificate.
+    codes : Codes
+        The codes of the original.
+    least : int
+        Fewest records that a total may count.
+
+    Returns
+    -------
+    ReleaseData
+        A release of the same class.
+    """
+    for place, domain in enumerate(codes.domains):
+        if not domain.form.has_items:
+            continue
+        lists = domain.items.sets.take(codes.matrix[:, place])
+        data = ItemSets(domain.items.names, lists.starts, lists.items, column=domain.name)
+        counts = np.bincount(data.items, minlength=data.universe)
+        totals = ItemTotals.of(data.names, counts, least)
+        release = _with_totals(release, domain.name, totals)
+        questions = _questions(data.sets(), counts, totals)
+        if questions:
+            column = next(one for one in release.columns if one.name == domain.name)
+            table = release.table.select([domain.name])
+            queries = Queries.of(ReleaseData(table, (column,), release.certified))
+            totals = replace(totals, factors=_factors(queries, data, questions))
+            release = _with_totals(release, domain.name, totals)
+    return release
+
+
+def _with_totals(release: Data, name: str, totals: ItemTotals) -> Data:
+    """The same release with other totals of a column."""
+    columns = tuple(
+        replace(one, item_totals=totals) if one.name == name else one for one in release.columns
+    )
+    fields = {one.name: one.field() for one in columns if one.name == name}
+    table = release.table
+    place = table.column_names.index(name)
+    table = table.set_column(place, fields[name], table.column(place))
+    return replace(release, stored=table, columns=columns)
+
+
+def _factors(
+    queries: Queries, data: ItemSets, questions: list[Int64Array]
+) -> tuple[tuple[float, ...], ...]:
+    """How far the answers to questions miss the truth, beside their errors."""
+    wanted = np.unique(np.concatenate(questions))
     names = data.names.take(pa.array(wanted)).to_pylist()
     name_of = dict(zip(wanted.tolist(), names, strict=True))
     answers = queries.counts(
@@ -69,13 +129,12 @@ def stated_totals(data: ItemSets, votes: Votes, least: int) -> ItemTotals:
     )
     true = _true_counts(data, questions)
     unknown = answers.possible > answers.certain
-    factors = factors_of(
+    return factors_of(
         np.array([len(items) for items in questions])[unknown],
         answers.expected[unknown],
         np.abs(answers.expected - true)[unknown],
         answers.error[unknown],
     )
-    return replace(totals, factors=factors)
 
 
 def _questions(sets: Sets, counts: Int64Array, totals: ItemTotals) -> list[Int64Array]:

@@ -70,7 +70,7 @@ def count_all_of(
         return None
     ((name, wanted),) = conditions.items()
     cells = queries.column(name)
-    if not isinstance(cells, ItemCells) or cells.chances is None or cells.missing.any():
+    if not isinstance(cells, ItemCells) or cells.chances is None:
         return None
     items = _all_of(cells, wanted)
     if items is None:
@@ -82,9 +82,9 @@ def count_all_of(
             for item in items
         ],
     )
-    rows, distance = cells.rows[naming], cells.distance[naming]
+    rows, distance, missing = cells.rows[naming], cells.distance[naming], cells.missing[naming]
     outside = np.zeros(len(naming), np.int64)
-    sure = np.ones(len(naming), np.bool_)
+    sure = ~missing
     held = {True: np.ones(len(naming)), False: np.ones(len(naming))}  # by the far one, and others
     parts = []
     for item in items:
@@ -98,12 +98,13 @@ def count_all_of(
             product *= np.where(doubtful, np.where(based, 1 - flips, flips), 1.0)
         parts.append(
             CellShares.of_item(
-                queries.shares, based, doubtful, cells.uncertain[naming], distance, ~sure & False
+                queries.shares, based, doubtful, cells.uncertain[naming], distance, missing
             )
         )
     possible = outside <= distance
     far_share = cells.chances.far_share
     likely = np.minimum(far_share * held[True] + (1 - far_share) * held[False], BELOW_ONE)
+    likely *= 1 - cells.missing_chances[naming]
     likely = np.where(sure, 1.0, np.where(possible, np.maximum(likely, 0.0), 0.0))
     shares = all_of(parts, len(naming))
     low = float(rows @ np.where(sure, 1.0, np.where(possible, shares.low, 0.0)))

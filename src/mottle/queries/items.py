@@ -290,16 +290,14 @@ def _single_counts(queries: Queries, cells: ItemCells) -> Estimates:
     possible = np.floor(possible + ROUNDING)
     stated = np.array([cells.total_bounds(item) for item in names]).T
     certain, possible = np.maximum(certain, stated[0]), np.minimum(possible, stated[1])
+    absurd = certain > possible  # the release contradicts itself: records taken singly
+    named = sure + _by_item(cells.doubtful_base, rows) + _by_item(cells.doubtful_rest, rows)
+    certain, possible = np.where(absurd, sure, certain), np.where(absurd, named, possible)
     error = np.sqrt(np.maximum(sums[3], 0.0))
     if cells.totals is not None:
         error *= [cells.totals.factor(1, float(count)) for count in expected]
-    width = np.maximum(possible - certain, 0.0)
-    return Estimates(
-        np.clip(expected, certain, np.maximum(possible, certain)),
-        certain,
-        possible,
-        np.minimum(error, width),
-    )
+    expected = np.clip(expected, certain, possible)
+    return Estimates(expected, certain, possible, np.minimum(error, possible - certain))
 
 
 def _by_item(holding: Holding, values: Float64Array, *, by_cell: bool = True) -> Float64Array:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
 from mottle.queries.cells.item_cells import Holding, ItemCells, Items
-from mottle.release.cell_text import PARTS, published_type, to_text
+from mottle.release.cell_text import PARTS, published_type, to_texts
 from mottle.typing import Int64Array
 
 
@@ -19,7 +19,10 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
         flags = pa.array(np.zeros(len(cells), np.bool_))
         fields = list(published_type(Form.WORLDS, cells.type.field(0).type))
         cells = pa.StructArray.from_arrays([*cells.flatten(), flags], fields=fields)
-    texts = pc.fill_null(to_text(cells, Form.WORLDS), "").dictionary_encode()
+    parts = [pc.fill_null(part, "") for part in to_texts(cells, Form.WORLDS)]
+    # With the length of the first part, no two cells have the same text, whatever items are called.
+    length = pc.cast(pc.utf8_length(parts[0]), pa.string())
+    texts = pc.binary_join_element_wise(length, *parts, "|").dictionary_encode()
     of_row = texts.indices.to_numpy().astype(np.int32)
     _, first = np.unique(of_row, return_index=True)
     base, uncertain, distance, missing = cells.take(pa.array(first)).flatten()
@@ -28,10 +31,15 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
     names = coded.dictionary.take(pc.sort_indices(coded.dictionary))
     numbers = np.asarray(pc.index_in(pa.concat_arrays([p for p, _ in listed]), value_set=names))
     in_base, doubtful = np.split(numbers.astype(np.int64), [len(listed[0][0])])
-    cell_of_base, cell_of_doubtful = (cell_of for _, cell_of in listed)
+    width = max(len(names), 1)
+    # Each item of a cell once, even in files of others.
+    (cell_of_base, in_base), (cell_of_doubtful, doubtful) = (
+        np.divmod(np.unique(cell_of * width + items), width)
+        for (_, cell_of), items in zip(listed, (in_base, doubtful), strict=True)
+    )
     known = np.isin(
-        cell_of_doubtful * max(len(names), 1) + doubtful,
-        cell_of_base * max(len(names), 1) + in_base,
+        cell_of_doubtful * width + doubtful,
+        cell_of_base * width + in_base,
     )
     universe, count = len(names), len(first)
     flags = pc.fill_null(missing, False).to_numpy(zero_copy_only=False)

@@ -141,11 +141,11 @@ class ItemCells(CellDistribution):
     def shares(self, conditions: Conditions) -> Float64Array:
         """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
         wanted = _ItemConditions.of(self.items, conditions)
-        expected = (1 - self._missing_chances) * self._expected(wanted)
+        expected = (1 - self.missing_chances) * self._expected(wanted)
         possible = self.known & self._possible(wanted)
         certain = ~self.known | self._certain(wanted)
         if wanted.missing:
-            expected += self._missing_chances
+            expected += self.missing_chances
             possible |= self.missing
         else:
             certain &= ~self.missing
@@ -233,7 +233,7 @@ class ItemCells(CellDistribution):
     @cached_property
     def weights(self) -> Float64Array:
         """[cells]: how many records have each, and a set."""
-        return self.rows * (1 - self._missing_chances)
+        return self.rows * (1 - self.missing_chances)
 
     @cached_property
     def tally(self) -> Tally:
@@ -252,7 +252,7 @@ class ItemCells(CellDistribution):
     def draw(self, random: np.random.Generator) -> pa.Array:
         """Draw a set from every record's cell; null for missing."""
         rows, universe = self.of_row, max(len(self.items.values), 1)
-        missing = random.random(len(rows)) < self._missing_chances[rows]
+        missing = random.random(len(rows)) < self.missing_chances[rows]
         uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
         row_of, items = _spread(self._doubtful_lists, rows)
         place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
@@ -316,8 +316,9 @@ class ItemCells(CellDistribution):
         ]
         if not wanted.known:
             parts.append(CellShares(np.zeros(self.count), np.zeros(self.count)))
-        known = np.where(self.missing, one, 1.0), np.where(self.missing, 1 - one, 1.0)
-        parts.append(CellShares(*(np.where(self.known, part, 0.0) for part in known)))
+        if not wanted.some_of:  # who holds an item has a set
+            known = np.where(self.missing, one, 1.0), np.where(self.missing, 1 - one, 1.0)
+            parts.append(CellShares(*(np.where(self.known, part, 0.0) for part in known)))
         low, high = (part.copy() for part in vars(all_of(parts, self.count)).values())
         if wanted.missing:
             low += np.where(self.missing, np.where(self.known, one, 1.0), 0.0)
@@ -337,7 +338,8 @@ class ItemCells(CellDistribution):
     # ------------------------------------------------------------------------- probabilities
 
     @cached_property
-    def _missing_chances(self) -> Float64Array:
+    def missing_chances(self) -> Float64Array:
+        """[cells]: how likely the set is missing."""
         possible = 1 / (2 + self.uncertain) if self.missing_chance is None else self.missing_chance
         return np.where(self.known, np.where(self.missing, possible, 0.0), 1.0)
 
