@@ -19,9 +19,10 @@ from mottle.encoding.domain import Codes
 from mottle.graph.bit_voting import Votes
 from mottle.itemsets.data import ItemSets, Sets
 from mottle.queries.cells.from_set_columns import holding_of
-from mottle.queries.cells.item_cells import ItemCells, Items
-from mottle.queries.cells.item_chances import ItemChances, Tally, far_ratio, fit_chances
-from mottle.queries.cells.item_shares import ShareBounds
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.chances import ItemChances, Tally, far_ratio, fit_chances
+from mottle.queries.cells.items.index import Items
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.conditions import Condition
 from mottle.queries.engine import Queries
 from mottle.release.data import ReleaseData
@@ -265,7 +266,7 @@ def _cells(
         uncertain=np.diff(votes.uncertain_starts),
         distance=votes.distance.astype(np.int64),
         flip=flip,
-        chances=ItemChances(within[wanted], without[wanted], far, bounds.least),
+        item_chances=ItemChances(within[wanted], without[wanted], far, bounds.least),
         totals=totals,
     )
 

@@ -23,7 +23,7 @@ from mottle.queries.aggregates import Summands, WeightedSummands
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
-from mottle.queries.cells.item_shares import ShareBounds
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
 from mottle.queries.estimate import Estimate, Estimates

@@ -2,7 +2,7 @@
 
 Bounds of single records add up to wide ones, because each uncertain record counts as 0 or 1. The
 graph says more: what is counted over originals is the sum of shares of candidates, and votes bound
-these shares (`mottle.queries.cells.item_shares`).
+these shares (`mottle.queries.cells.items.shares`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mottle.queries.cells.cells import IMPOSSIBLE
-from mottle.queries.cells.item_cells import BELOW_ONE, MOST_CONDITIONS, ItemCells
-from mottle.queries.cells.item_shares import CellShares, all_of
+from mottle.queries.cells.item_cells import BELOW_ONE, ItemCells
+from mottle.queries.cells.items.asked import MOST_CONDITIONS
+from mottle.queries.cells.items.shares import CellShares, all_of
 from mottle.queries.conditions import Conditions
 from mottle.typing import BoolArray, Int64Array
 
@@ -70,7 +71,7 @@ def count_all_of(
         return None
     ((name, wanted),) = conditions.items()
     cells = queries.column(name)
-    if not isinstance(cells, ItemCells) or cells.chances is None:
+    if not isinstance(cells, ItemCells) or cells.item_chances is None:
         return None
     items = _all_of(cells, wanted)
     if items is None:
@@ -92,9 +93,11 @@ def count_all_of(
         doubtful = ~based | _among(naming, cells.doubtful_base.naming(item))
         outside += ~based
         sure &= based & (~doubtful | (distance == 0))
-        flip = np.where(based, 1 - cells.chances.in_base[item], cells.chances.outside[item])
+        flip = np.where(
+            based, 1 - cells.item_chances.in_base[item], cells.item_chances.outside[item]
+        )
         for far, product in held.items():
-            flips = cells.chances.flips(flip, naming, far=far)
+            flips = cells.item_chances.flips(flip, naming, far=far)
             product *= np.where(doubtful, np.where(based, 1 - flips, flips), 1.0)
         parts.append(
             CellShares.of_item(
@@ -102,7 +105,7 @@ def count_all_of(
             )
         )
     possible = outside <= distance
-    far_share = cells.chances.far_share
+    far_share = cells.item_chances.far_share
     likely = np.minimum(far_share * held[True] + (1 - far_share) * held[False], BELOW_ONE)
     likely *= 1 - cells.missing_chances[naming]
     likely = np.where(sure, 1.0, np.where(possible, np.maximum(likely, 0.0), 0.0))

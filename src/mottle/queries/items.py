@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
-from mottle.queries.cells.item_cells import Holding, ItemCells
-from mottle.queries.cells.item_shares import CellShares
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.index import Holding
+from mottle.queries.cells.items.shares import CellShares
 from mottle.queries.conditions import Condition, Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate, Estimates
@@ -266,14 +267,14 @@ def _single_counts(queries: Queries, cells: ItemCells) -> Estimates:
     names = cells.items.values.to_pylist()
     if not names:
         return Estimates(*np.zeros((4, 0)))
-    if cells.chances is None or queries.shares is None or cells.missing.any():
+    if cells.item_chances is None or queries.shares is None or cells.missing.any():
         return queries.counts([{cells.name: (Condition(values=(item,)),)} for item in names])
     rows = np.bincount(cells.of_row, minlength=cells.count)
     sure = _by_item(cells.base, rows) - _by_item(cells.doubtful_base, rows)
     sums = np.stack([sure, sure, sure, np.zeros(len(names))])  # as of Estimates; the variance last
     for holding, chances, in_base in (
-        (cells.doubtful_base, cells.chances.in_base, True),
-        (cells.doubtful_rest, cells.chances.outside, False),
+        (cells.doubtful_base, cells.item_chances.in_base, True),
+        (cells.doubtful_rest, cells.item_chances.outside, False),
     ):
         naming = np.ones(len(holding.cells), np.bool_)
         uncertain, distance = cells.uncertain[holding.cells], cells.distance[holding.cells]

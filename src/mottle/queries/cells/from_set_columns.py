@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
-from mottle.queries.cells.item_cells import Holding, ItemCells, Items
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.index import Holding, Items
 from mottle.release.cell_text import PARTS, published_type, to_texts
 from mottle.typing import Int64Array
 

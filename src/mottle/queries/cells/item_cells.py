@@ -12,7 +12,7 @@ Everything else follows by inclusion and exclusion. The certificate states how m
 misreported, which gives p. Without it p = 1/2, for which all possible sets are equally likely; this
 is usually far too high, since most possible sets are as far from the base as they can be. Where the
 release states how many records hold each item, every item has chances of its own instead
-(`mottle.queries.cells.item_chances`).
+(`mottle.queries.cells.items.chances`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,88 +27,19 @@ import pyarrow.compute as pc
 from scipy.special import bdtr, bdtrik
 
 from mottle.encoding.set_columns import LISTS
-from mottle.errors import UsageError
-from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
-from mottle.queries.cells.item_chances import ItemChances, Tally, far_ratio, fit_chances
-from mottle.queries.cells.item_shares import CellShares, ShareBounds, all_of, one_of
+from mottle.queries.cells.items.asked import ItemConditions
+from mottle.queries.cells.items.chances import ItemChances, Tally, far_ratio, fit_chances
+from mottle.queries.cells.items.index import Holding, Items
+from mottle.queries.cells.items.shares import CellShares, ShareBounds, all_of, one_of
 from mottle.queries.conditions import Condition, Conditions
 from mottle.release.item_totals import ItemTotals
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 EVEN = 0.5  # the probability of a flip for which all possible sets are equally likely
-MOST_CONDITIONS = 12  # conditions on items that have to hold together
 _MIN_FLIP = 1e-6  # lowest probability of a flip
 BELOW_ONE = np.nextafter(1.0, 0.0)
 _TINY = np.finfo(np.float64).tiny
-
-
-@dataclass(frozen=True)
-class Items:
-    """The items of a column, instead of atoms: a record holds any number of them."""
-
-    name: str
-    values: pa.Array  # [items], sorted by text
-
-    missing_measure = 1.0
-
-    @property
-    def measure(self) -> Float64Array:
-        """Empty: items do not exclude one another, so they have no relative weights."""
-        return np.zeros(0)
-
-    prior = measure
-
-    def covered(self, conditions: Conditions) -> Covered:
-        """Raise: a set is not covered in part."""
-        raise self._refusal("cannot be added up")
-
-    def takes_missing(self, condition: Condition) -> bool:
-        """Return whether it does: only if the condition says so."""
-        return condition.missing
-
-    def numbers(self, conditions: Conditions) -> Numbers:
-        """Raise: sets are not numbers."""
-        raise self._refusal("cannot be added up")
-
-    def points(self) -> pa.Array:
-        """Raise: a record may hold several items, so groups by item would overlap."""
-        raise self._refusal("cannot be grouped by")
-
-    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """Return items by number."""
-        return self.values.take(pa.array(atoms))
-
-    def strangers(self, wanted: list[object]) -> list[object]:
-        """Return those of the wanted items that no cell names."""
-        return [item for item in wanted if str(item) not in self.place_of]
-
-    @cached_property
-    def place_of(self) -> dict[str, int]:
-        """The number of each item."""
-        return {item: place for place, item in enumerate(self.values.to_pylist())}
-
-    def _refusal(self, what: str) -> UsageError:
-        return UsageError(
-            f"Column '{self.name}' holds sets of items, which {what}.",
-            f"Count the records that hold an item: {{'{self.name}': ITEM}}.",
-        )
-
-
-class Holding(NamedTuple):
-    """For every item the distinct cells that name it: cells[starts[item]:starts[item + 1]]."""
-
-    starts: Int64Array
-    cells: Int64Array
-
-    def naming(self, item: int) -> Int64Array:
-        """Return the cells that name an item."""
-        return self.cells[self.starts[item] : self.starts[item + 1]]
-
-    def of(self, items: Int64Array, count: int) -> Int64Array:
-        """[cells]: how many of the given items each cell names."""
-        named = [self.cells[self.starts[item] : self.starts[item + 1]] for item in items]
-        return np.bincount(np.concatenate([np.empty(0, np.int64), *named]), minlength=count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,7 +55,7 @@ class ItemCells(CellDistribution):
     flip: float = EVEN  # the probability that an uncertain item differs from the base
     # Probability of a missing value where it is possible; None: as likely as one uncertain item.
     missing_chance: float | None = None
-    chances: ItemChances | None = None  # of every item, fitted to the totals that are stated
+    item_chances: ItemChances | None = None  # of every item, fitted to the totals that are stated
     totals: ItemTotals | None = None  # what the release states about its items
 
     @property
@@ -140,7 +70,7 @@ class ItemCells(CellDistribution):
 
     def shares(self, conditions: Conditions) -> Float64Array:
         """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
-        wanted = _ItemConditions.of(self.items, conditions)
+        wanted = ItemConditions.of(self.items, conditions)
         expected = (1 - self.missing_chances) * self._expected(wanted)
         possible = self.known & self._possible(wanted)
         certain = ~self.known | self._certain(wanted)
@@ -214,7 +144,7 @@ class ItemCells(CellDistribution):
             differing += np.bincount(holding.cells, of_item, minlength=self.count)
         far = far_ratio(np.maximum(self.distance, 0), differing, bounds.least)
         chances = ItemChances(within, without, far, bounds.least)
-        return replace(self, chances=chances, totals=totals)
+        return replace(self, item_chances=chances, totals=totals)
 
     def total_bounds(self, item: str) -> tuple[float, float]:
         """Return between which numbers of records hold an item, as the release states."""
@@ -244,7 +174,7 @@ class ItemCells(CellDistribution):
                 np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
                 self.weights[one.cells],
                 minlength=len(self.items.values),
-            )
+            ).astype(np.float64)
             for one in holdings
         )
         return Tally(base - within, within, outside)
@@ -256,7 +186,7 @@ class ItemCells(CellDistribution):
         uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
         row_of, items = _spread(self._doubtful_lists, rows)
         place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
-        if self.chances is None:
+        if self.item_chances is None:
             at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
             drawn = _binomial_quantile(
                 random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
@@ -264,7 +194,7 @@ class ItemCells(CellDistribution):
             flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
             shuffled = np.lexsort((random.random(len(items)), row_of))
         else:
-            differs = self._draw_differing(self.chances, row_of, items, place, random)
+            differs = self._draw_differing(self.item_chances, row_of, items, place, random)
             flips = np.minimum(np.bincount(row_of[differs], minlength=len(rows)), distance)
             shuffled = np.lexsort((random.random(len(items)), ~differs, row_of))
         flipped = shuffled[place < np.repeat(flips, uncertain)]
@@ -305,7 +235,7 @@ class ItemCells(CellDistribution):
 
     def candidate_shares(self, conditions: Conditions, bounds: ShareBounds) -> CellShares:
         """[cells]: between which shares of the candidates satisfy conditions."""
-        wanted = _ItemConditions.of(self.items, conditions)
+        wanted = ItemConditions.of(self.items, conditions)
         parts = [
             one_of([self._item_share(item, bounds) for item in items], self.count)
             for items in wanted.some_of
@@ -351,15 +281,15 @@ class ItemCells(CellDistribution):
     def _doubtful_lists(self) -> tuple[Int64Array, Int64Array]:
         return _by_cell(self.count, self.doubtful_base, self.doubtful_rest)
 
-    def _expected(self, wanted: _ItemConditions) -> Float64Array:
+    def _expected(self, wanted: ItemConditions) -> Float64Array:
         """[cells]: the probability that the set, if there is one, satisfies all conditions."""
         if not wanted.known:
             return np.zeros(self.count)
-        if self.chances is not None:
-            far = self.chances.far_share
-            return far * self._likely(wanted, self.chances, far=True) + (1 - far) * self._likely(
-                wanted, self.chances, far=False
-            )
+        if self.item_chances is not None:
+            far = self.item_chances.far_share
+            return far * self._likely(wanted, self.item_chances, far=True) + (
+                1 - far
+            ) * self._likely(wanted, self.item_chances, far=False)
         chance = np.zeros(self.count)
         for left_out in range(len(wanted.some_of) + 1):
             for chosen in combinations(wanted.some_of, left_out):
@@ -367,7 +297,7 @@ class ItemCells(CellDistribution):
                 chance += (-1) ** left_out * self._holds_none(none_of)
         return chance
 
-    def _likely(self, wanted: _ItemConditions, chances: ItemChances, *, far: bool) -> Float64Array:
+    def _likely(self, wanted: ItemConditions, chances: ItemChances, *, far: bool) -> Float64Array:
         """[cells]: how likely the far candidate, or another one, satisfies all conditions."""
         single = [items for items in wanted.some_of if len(items) == 1]
         several = [items for items in wanted.some_of if len(items) != 1]
@@ -420,14 +350,14 @@ class ItemCells(CellDistribution):
         rest = self.doubtful_rest.of(items, self.count) > 0
         return (self.base.of(items, self.count) > 0) | (rest & (self.distance > 0))
 
-    def _certain(self, wanted: _ItemConditions) -> BoolArray:
+    def _certain(self, wanted: ItemConditions) -> BoolArray:
         """[cells]: whether every possible set satisfies all conditions."""
         certain = np.full(self.count, wanted.known)
         for items in wanted.some_of:
             certain &= ~self._can_hold_none(items)
         return certain & ~self._can_hold_one(wanted.none_of)
 
-    def _possible(self, wanted: _ItemConditions) -> BoolArray:
+    def _possible(self, wanted: ItemConditions) -> BoolArray:
         """[cells]: whether some possible set satisfies all conditions.
 
         Exact, except for several lists of which one item each has to be held: the flips that they
@@ -450,45 +380,6 @@ class ItemCells(CellDistribution):
             possible &= free | (self.doubtful_rest.of(allowed, self.count) > 0)
             one_more |= ~free
         return possible & (out + added + one_more <= self.distance)
-
-
-class _ItemConditions(NamedTuple):
-    """All conditions on a set of items, combined."""
-
-    some_of: list[Int64Array]  # at least one item of each list is held
-    none_of: Int64Array  # none of these items is held
-    known: bool  # whether a set can satisfy the conditions
-    missing: bool  # whether a missing set satisfies them
-
-    @classmethod
-    def of(cls, items: Items, conditions: Conditions) -> _ItemConditions:
-        some_of, none_of = [], [np.empty(0, np.int64)]
-        for condition in conditions:
-            if condition.has_range:
-                raise UsageError(
-                    f"The sets of column '{items.name}' have no order.",
-                    f"Name items instead of a range: {{'{items.name}': ITEM}}.",
-                )
-            if condition.values is not None:
-                some_of.append(_places(items, condition.values))
-            none_of.append(_places(items, condition.excluded))
-        if len(some_of) > MOST_CONDITIONS:
-            raise UsageError(
-                f"There are {len(some_of)} conditions on the items of column '{items.name}'.",
-                f"Use at most {MOST_CONDITIONS} in one query.",
-            )
-        return cls(
-            some_of,
-            np.unique(np.concatenate(none_of)),
-            all(condition.known for condition in conditions),
-            all(condition.missing for condition in conditions),
-        )
-
-
-def _places(items: Items, wanted: tuple[object, ...]) -> Int64Array:
-    """Numbers of the wanted items, without those that no cell names: no record holds them."""
-    found = {items.place_of[str(item)] for item in wanted if str(item) in items.place_of}
-    return np.array(sorted(found), np.int64)
 
 
 def _at_most(successes: Int64Array, trials: Int64Array, chance: float) -> Float64Array:

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.cells.atoms import Values
-from mottle.queries.cells.item_cells import ItemCells, Items
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.index import Items
 from mottle.queries.conditions import Condition, Conditions
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate

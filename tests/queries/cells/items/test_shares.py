@@ -11,7 +11,7 @@ import pytest
 from mottle.encoding.domain import Form
 from mottle.queries import Condition
 from mottle.queries.cells.from_set_columns import cells_of_worlds
-from mottle.queries.cells.item_shares import ShareBounds
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.release.cell_text import published_type
 
 TYPE = published_type(Form.WORLDS, pa.list_(pa.string()))

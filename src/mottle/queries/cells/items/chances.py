@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mottle.queries.cells.item_shares import ShareBounds
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _STEPS = 50  # of a bisection
