@@ -8,12 +8,13 @@ true counts; answers follow from the votes. The adversary of every guarantee kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mottle.encoding.domain import Codes
 from mottle.graph.bit_voting import Votes
@@ -183,6 +184,22 @@ class _Entries(NamedTuple):
     doubtful: BoolArray
     based: BoolArray
 
+    def take(self, chosen: BoolArray) -> _Entries:
+        """Some of the entries."""
+        return _Entries(
+            self.row[chosen], self.item[chosen], self.doubtful[chosen], self.based[chosen]
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[_Entries]) -> _Entries:
+        """The entries of several parts."""
+        return cls(
+            np.concatenate([part.row for part in parts]),
+            np.concatenate([part.item for part in parts]),
+            np.concatenate([part.doubtful for part in parts]),
+            np.concatenate([part.based for part in parts]),
+        )
+
 
 def _blocks(votes: Votes, universe: int) -> Iterator[_Entries]:
     """The items that rows name, some rows at a time."""
@@ -225,7 +242,8 @@ def _cells(
         ):
             tally[place] += np.bincount(part.item[chosen], weights[part.row[chosen]], universe)
     flip = _flip(Tally(*tally), flipped)
-    listed = counts >= totals.least if totals.least else np.isin(counts, totals.counts)
+    named = pc.index_in(data.names, value_set=pa.array(totals.items, pa.string()))
+    listed = named.is_valid().to_numpy(zero_copy_only=False)
     stated = np.where(listed, counts, np.nan)
     most = totals.least - 1.0 if totals.least else np.inf
     within, without = fit_chances(Tally(*tally), stated, most, flip, bounds)
@@ -236,11 +254,11 @@ def _cells(
         flips = np.where(part.based, 1 - within[part.item], without[part.item]) * part.doubtful
         differing += np.bincount(part.row, flips, len(weights))
         chosen = is_wanted[part.item]
-        kept.append(_Entries(*(column[chosen] for column in part)))
-    entries = _Entries(*(np.concatenate(column) for column in zip(*kept, strict=True)))
-    place = np.searchsorted(wanted, entries.item)
+        kept.append(part.take(chosen))
+    entries = _Entries.together(kept)
+    places = np.searchsorted(wanted, entries.item)
     holdings = [
-        holding_of(place[chosen], entries.row[chosen], len(wanted))
+        holding_of(places[chosen], entries.row[chosen], len(wanted))
         for chosen in (
             entries.based,
             entries.based & entries.doubtful,

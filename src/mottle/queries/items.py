@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from numbers import Real
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from mottle.queries.conditions import Condition, Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate, Estimates
 from mottle.queries.item_answers import ROUNDING
-from mottle.typing import Float64Array
+from mottle.typing import Float64Array, Int64Array
 
 MOST_CANDIDATES = 20_000  # sets of items that are counted to find frequent ones
 MOST_ITEMS = 12  # of one question
@@ -105,7 +104,7 @@ def item_table(queries: Queries, column: str | None = None) -> pa.Table:
     """
     cells = queries.column(column_of_sets(queries, column))
     assert isinstance(cells, ItemCells)
-    based = _by_item(cells.base, np.bincount(cells.of_row, minlength=cells.count))
+    based = _by_item(cells.base, cells.rows)
     names = cells.items.values
     answers = _single_counts(queries, cells)
     return pa.table(
@@ -235,7 +234,7 @@ def _frequent(
     singles = _single_counts(queries, cells)
     likely = np.flatnonzero(singles.expected >= least)
     names = cells.items.values
-    level = [(str(names[int(place)].as_py()),) for place in likely]
+    level: list[tuple[str, ...]] = [(str(names[int(place)].as_py()),) for place in likely]
     found = {items: singles[int(place)] for items, place in zip(level, likely, strict=True)}
     for length in range(2, size + 1):
         known = set(level)
@@ -269,7 +268,7 @@ def _single_counts(queries: Queries, cells: ItemCells) -> Estimates:
         return Estimates(*np.zeros((4, 0)))
     if cells.item_chances is None or queries.shares is None or cells.missing.any():
         return queries.counts([{cells.name: (Condition(values=(item,)),)} for item in names])
-    rows = np.bincount(cells.of_row, minlength=cells.count)
+    rows = cells.rows
     sure = _by_item(cells.base, rows) - _by_item(cells.doubtful_base, rows)
     sums = np.stack([sure, sure, sure, np.zeros(len(names))])  # as of Estimates; the variance last
     for holding, chances, in_base in (
@@ -301,11 +300,14 @@ def _single_counts(queries: Queries, cells: ItemCells) -> Estimates:
     return Estimates(expected, certain, possible, np.minimum(error, possible - certain))
 
 
-def _by_item(holding: Holding, values: Float64Array, *, by_cell: bool = True) -> Float64Array:
+def _by_item(
+    holding: Holding, values: Float64Array | Int64Array, *, by_cell: bool = True
+) -> Float64Array:
     """[items]: the sum of values, given by cell or by entry, over the cells that name each."""
     entries = values[holding.cells] if by_cell else values
     ends = np.concatenate([[0.0], np.cumsum(entries)])
-    return np.asarray(ends[holding.starts[1:]] - ends[holding.starts[:-1]])
+    sums: Float64Array = ends[holding.starts[1:]] - ends[holding.starts[:-1]]
+    return sums
 
 
 def _where(name: str, items: Iterable[object], without: Iterable[object] = ()) -> Where:
@@ -323,13 +325,13 @@ def _where(name: str, items: Iterable[object], without: Iterable[object] = ()) -
     return {name: tuple(wanted)}
 
 
-def _share(value: float, option: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:
+def _share(value: object, option: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise UsageError(f"{value!r} is not a valid {option}.", "Give a share above 0, up to 1.")
     return float(value)
 
 
-def _size(value: int) -> int:
+def _size(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ITEMS:
         raise UsageError(
             f"{value!r} is not a valid number of items.", f"Give one from 1 to {MOST_ITEMS}."

@@ -24,6 +24,7 @@ class ItemConditions(NamedTuple):
 
     @classmethod
     def of(cls, items: Items, conditions: Conditions) -> ItemConditions:
+        """Combine conditions; raise `UsageError` for ranges, or if there are too many."""
         some_of, none_of = [], [np.empty(0, np.int64)]
         for condition in conditions:
             if condition.has_range:
