@@ -157,8 +157,7 @@ def _combined(
             certain, possible = max(certain, low), min(possible, high)
     if certain > possible:  # the release contradicts itself
         return answer
-    factor, of_records = _factor(queries, conditions, expected)
-    error *= max(factor, 1.0) if of_records else factor
+    error *= _factor(queries, conditions, expected)
     return (
         min(max(expected, certain), possible),
         certain,
@@ -222,17 +221,28 @@ def _stated_bounds(queries: Queries, conditions: Mapping[str, Conditions]) -> tu
     return (max(low, 0.0) if only_items else 0.0), high
 
 
-def _factor(
-    queries: Queries, conditions: Mapping[str, Conditions], expected: float
-) -> tuple[float, bool]:
-    """How much larger errors are than those of a model, and whether records' own values count."""
-    items, factor = 0, 1.0
+def states_errors(queries: Queries, conditions: Mapping[str, Conditions]) -> bool:
+    """Tell whether the totals of items state the error of a count.
+
+    They do if no other generalized column has a condition.
+    """
+    asked = [name for name in conditions if name in queries.names and name not in queries.unchanged]
+    return bool(asked) and all(
+        isinstance(cells, ItemCells) and cells.totals is not None and bool(cells.totals.factors)
+        for cells in map(queries.column, asked)
+    )
+
+
+def _factor(queries: Queries, conditions: Mapping[str, Conditions], expected: float) -> float:
+    """How much larger the error of a count is than that of the model."""
+    if not states_errors(queries, conditions):
+        return 1.0
+    factors = []
     for name, wanted in conditions.items():
         cells = queries.column(name)
-        if isinstance(cells, ItemCells):
-            named = [len(one.values or ()) + len(one.excluded) for one in wanted]
-            items = max(sum(named), 1)
-            if cells.totals is not None:
-                factor = max(cells.totals.factor(items, expected), factor if factor > 1 else 0.0)
-    others = any(not isinstance(queries.column(name), ItemCells) for name in conditions)
-    return factor, others
+        if isinstance(cells, ItemCells) and cells.totals is not None:
+            items = sum(len(one.values or ()) + len(one.excluded) for one in wanted)
+            factors.append(cells.totals.factor(max(items, 1), expected))
+    # Values that are published unchanged belong to the true record, which was drawn.
+    of_records = any(name in queries.unchanged for name in conditions)
+    return max(*factors, 1.0) if of_records else max(factors)
