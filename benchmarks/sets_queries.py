@@ -4,8 +4,8 @@
     python benchmarks/sets_queries.py large
 
 ``counts`` asks 10,000 questions about items and pairs of chess, pumsb and retail and writes
-benchmarks/results/sets-queries-DATA.md. ``large`` anonymizes a million baskets over 100,000 items, asks
-the release and writes benchmarks/results/sets-large.md.
+benchmarks/results/sets-queries-DATA.md. ``large`` anonymizes a million baskets over 100,000 items,
+asks the release and writes benchmarks/results/sets-large.md.
 """
 
 from __future__ import annotations
