@@ -37,6 +37,7 @@ from mottle.pipeline.certify import (
     warn_about_text,
 )
 from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.pipeline.item_calibration import with_item_totals
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
@@ -339,6 +340,8 @@ def anonymize(
         published.sensitive,
         reading=schema.reading,
     )
+    if over_time is None and records.least_total is not None and published.sensitive is None:
+        release = with_item_totals(release, codes, records.least_total)
     if settings.audit == "full":
         with clock.stage("audit"):
             original = table if demand.dummies else given

@@ -25,6 +25,7 @@ from mottle.queries.calibration import UNRELIABLE_COLUMN, AnswerKind, Calibratio
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
 from mottle.queries.estimate import Estimate, Estimates
@@ -33,6 +34,7 @@ from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.queries.fitting.sensitive_lift import apply_lift, sensitive_contexts
 from mottle.queries.group_by import all_groups
+from mottle.queries.item_answers import asks_items, count_all_of, narrowed
 from mottle.queries.stated_errors import state_counts, state_one
 from mottle.queries.two_tables import TwoTables
 from mottle.schema.model import Role
@@ -71,6 +73,11 @@ class Queries:
         The published column of sampling weights, as the certificate names it.
     tails : mapping of str to Tails
         Columns with open ends, and these.
+    shares : ShareBounds, optional
+        Between which shares of a record's candidates hold an item, as the certificate states how
+        many candidates records have; None where nothing is known of them.
+    unchanged : frozenset of str
+        Columns that are published as they are, which belong to the record itself.
     generalized : frozenset of str
         The columns whose cells may stand for several values.
     totals : mapping of str to TotalsByAtom
@@ -94,6 +101,8 @@ class Queries:
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
     survey_weight: str | None = None
     tails: Mapping[str, Tails] = field(default_factory=dict)
+    shares: ShareBounds | None = None
+    unchanged: frozenset[str] = frozenset()
     generalized: frozenset[str] = frozenset()
     totals: Mapping[str, TotalsByAtom] = field(default_factory=dict)
     calibration: Calibration | None = None
@@ -142,8 +151,8 @@ class Queries:
         if fit == FITS[0] and not isinstance(source, pa.Table):
             cells, plain = _fit_cells(cells, source)
         if not isinstance(source, pa.Table):
-            cells = [_calibrate_items(every, source) for every in cells]
-            plain = plain and [_calibrate_items(every, source) for every in plain]
+            cells = [_calibrate_items(every, source, fit) for every in cells]
+            plain = plain and [_calibrate_items(every, source, fit) for every in plain]
         described = {column.name: column for column in columns}
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
@@ -157,6 +166,8 @@ class Queries:
             unavailable=unavailable,
             survey_weight=_survey_weight(source, [every.name for every in cells]),
             tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
+            shares=None if isinstance(source, pa.Table) else _share_bounds(source),
+            unchanged=frozenset(column.name for column in columns if column.form is None),
             generalized=frozenset(column.name for column in columns if column.form is not None),
             totals={
                 every.name: totals
@@ -580,6 +591,9 @@ class Queries:
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""
+        quick = [count_all_of(self, conditions) for conditions in queries]
+        if all(found is not None for found in quick):
+            return np.array(quick, np.float64).T
         own = [self.split_conditions(conditions)[0] for conditions in queries]
         answers = np.empty((4, len(queries)))
         parts = parallel.over_blocks(
@@ -603,6 +617,8 @@ class Queries:
                 assert self.two_tables is not None
                 found = self.two_tables.count(self.likelihoods(own[query]) > 0, sensitive)
                 answers[:, query] = found.expected, found.certain, found.possible, found.error
+            if asks_items(self, conditions):
+                answers[:, query] = narrowed(self, conditions, tuple(answers[:, query].tolist()))
         return answers
 
     def _summands(self, column: str, where: Where | None) -> Summands:
@@ -723,12 +739,30 @@ def _fit_cells(
     return fitted, plain if is_lifted else None
 
 
-def _calibrate_items(cells: CellDistribution, release: ReleaseData) -> CellDistribution:
-    """Give sets of items the rate of misreported items that the certificate states."""
-    loss = None if release.certified is None else release.certified.ncp.get(cells.name)
-    if loss is None or not isinstance(cells, ItemCells):
+def _calibrate_items(
+    cells: CellDistribution, release: ReleaseData, fit: str = FITS[0]
+) -> CellDistribution:
+    """Give sets of items the rate of misreported items, and the totals, that a release states."""
+    if release.certified is None or not isinstance(cells, ItemCells):
         return cells
-    return cells.calibrated(float(loss), _degree(release))
+    loss = release.certified.ncp.get(cells.name, release.certified.flipped)
+    if loss is not None:
+        cells = cells.calibrated(float(loss), _degree(release))
+    totals = next(one.item_totals for one in release.columns if one.name == cells.name)
+    bounds = _share_bounds(release)
+    if fit != FITS[0] or totals is None or bounds is None:
+        return cells
+    return cells.fitted_to(totals, bounds)
+
+
+def _share_bounds(release: ReleaseData) -> ShareBounds | None:
+    """Between which shares of candidates hold an item; None if their number is not known."""
+    certified = release.certified
+    if certified is None or certified.degree.min < 1 or certified.rows != release.num_rows:
+        return None
+    if certified.history is not None and certified.history.release > 1:
+        return None  # its records stand for candidates of earlier releases too
+    return ShareBounds(certified.degree.min, certified.degree.max)
 
 
 def _degree(release: ReleaseData, *, highest: bool = False) -> int:

@@ -12,6 +12,7 @@ from mottle.queries.calibration import MANY_COLUMNS, NOT_CALIBRATED, AnswerKind,
 from mottle.queries.conditions import Conditions
 from mottle.queries.estimate import Estimate
 from mottle.queries.fitting.known_totals import TotalsByAtom
+from mottle.queries.item_answers import states_errors
 from mottle.typing import Float64Array
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ def state_counts(
         if stated is not None:
             answers[0, query] = min(max(stated, answers[1, query]), answers[2, query])
             answers[3, query] = 0.0
+            continue
+        if states_errors(queries, conditions):
+            (found[query],) = doubts(
+                answers[0, query : query + 1],
+                answers[3, query : query + 1],
+                answers[1, query : query + 1] == answers[2, query : query + 1],
+                "",
+            )
             continue
         known = sum(name in queries.generalized for name in conditions)
         by_columns.setdefault((known, known < len(conditions)), []).append(query)

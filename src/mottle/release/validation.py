@@ -92,6 +92,7 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
         "columns": any((facts.importance or 1.0) <= 0 for facts in certificate.columns),
         "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
         "error_rate": not 0 <= (certificate.error_rate or 0.0) <= MOST_ROWS,
+        "flipped": not 0 <= (certificate.flipped or 0.0) <= MOST_ROWS,
         "sensitive": any(
             entry.values < 0 or not 0 <= entry.largest_share <= 1 for entry in certificate.sensitive
         ),

@@ -12,7 +12,6 @@ from mottle.cli._option_groups import DATA, EFFORT, OUTPUT
 from mottle.cli._over_time_options import OverTimeOptions
 from mottle.cli.commands.base import (
     Command,
-    ReleaseFolder,
     check_method,
 )
 from mottle.cli.options.columns import ColumnOptions
@@ -104,9 +103,10 @@ class AnonymizeSets(Command):
     module: ClassVar[str] = "mottle.cli.anonymize_sets"
 
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="Transaction file, one set per line, or a table with --column or --record."
+            help="Transaction file, one set per line, or a table (also of a database) with --column"
+            " or --record."
         ),
     ]
     source: SetSourceOptions
@@ -116,8 +116,16 @@ class AnonymizeSets(Command):
         str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
     ] = "auto"
     effort: EffortOptions
-    output: ReleaseFolder
+    destination: DestinationOptions
     private: Private = None
+    no_totals: Annotated[
+        bool,
+        typer.Option(
+            "--no-totals",
+            help="Do not publish how many records hold each item (docs/queries.md).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
     measure: Annotated[
         bool,
         typer.Option(

@@ -151,8 +151,14 @@ class SetColumnOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class SetSourceOptions(SetColumnOptions):
-    """How sets are read from a file; see docs/sets.md."""
+    """How sets are read from a file or a database; see docs/sets.md."""
 
+    table: Annotated[
+        str | None, typer.Option(help="Table of a database to read: table or schema.table.")
+    ] = None
+    query: Annotated[str | None, typer.Option(help="SELECT statement to read from a database.")] = (
+        None
+    )
     separator: Annotated[
         str | None,
         typer.Option(help="Separator between items of a text.", show_default="blanks"),
