@@ -30,7 +30,7 @@ from mottle.pipeline.spine import Loss, Published, run
 from mottle.release.certificate import ColumnFacts, ReleaseKind, UnitFacts
 from mottle.release.links import Links
 from mottle.release.set_release import check_names, check_published, describe_columns, publish
-from mottle.schema.model import Role, Schema, Unit
+from mottle.schema.model import Objective, Role, Schema, Unit
 from mottle.utils.csprng import Secret
 
 __all__ = ["anonymize_sets"]
@@ -183,7 +183,7 @@ class SetRecords:
         """Find base sets, uncertain items and distances by bit voting."""
         return vote(graph, self.sets)
 
-    def loss(self, graph: Graph, covered: Votes) -> Loss:
+    def loss(self, graph: Graph, covered: Votes, objective: Objective | None) -> Loss:
         """Measure SET12's error rate."""
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)

@@ -29,10 +29,12 @@ from mottle.cli.options.output import (
     check_word,
 )
 from mottle.cli.options.single import (
+    OBJECTIVES,
     AnotherDraw,
     AsJson,
     Data,
     Encoding,
+    Objective,
     Overwrite,
     Private,
     Work,
@@ -59,6 +61,7 @@ class Anonymize(Command):
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
+    objective: Objective = None
     effort: EffortOptions
     audit: Annotated[
         str,
@@ -94,6 +97,8 @@ class Anonymize(Command):
                 "Choose k by 'mottle suggest' once, and give --k.",
             )
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("audit", self.audit, ("basic", "full"))
 
 

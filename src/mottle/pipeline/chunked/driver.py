@@ -91,7 +91,7 @@ class ChunkedRun:
     certificate: Certificate
 
 
-def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> None:
+def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> Settings:
     """Check that a table can be anonymized in chunks.
 
     Parameters
@@ -102,6 +102,11 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         What the release has to promise.
     settings : Settings
         The options of the run.
+
+    Returns
+    -------
+    Settings
+        The same options with the objective that the method follows.
 
     Raises
     ------
@@ -131,6 +136,7 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
             f"In chunks: {', '.join(chunked_methods(guarantee))}. Or leave out --memory and"
             " --engine.",
         )
+    return replace(settings, objective=chosen.check_objective(settings.objective))
 
 
 def chunked_methods(guarantee: Guarantee) -> list[str]:

@@ -1,0 +1,54 @@
+"""The mean loss of all records of a graph, for any objective."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mottle.encoding.domain import Codes
+from mottle.graph.model import Graph, is_complete, preimage
+from mottle.kernels.ncp_growth import Scales, box_loss, scales
+from mottle.schema.columns import Objective
+from mottle.typing import BoolArray, Int32Array
+from mottle.utils import parallel
+
+
+def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
+    """Measure the mean loss of the records by an objective. Cost O(n · degree · d)."""
+    ordered = np.ascontiguousarray(codes.matrix[graph.members])
+    total = 0.0
+    votes = any(domain.sets is not None for domain in codes.domains)
+    for degree in np.unique(graph.degrees) if votes else graph.degrees[:1]:
+        metric = scales(codes, int(degree), objective)
+        chosen = graph.degrees == degree if votes else np.ones(len(graph.degrees), np.bool_)
+        total += sum(
+            parallel.over_blocks(
+                lambda first, last, metric=metric, chosen=chosen: _sum_of_blocks(
+                    metric, graph, ordered, chosen, first, last
+                ),
+                graph.starts,
+            )
+        )
+    return total / graph.records
+
+
+@njit(cache=True, nogil=True)
+def _sum_of_blocks(
+    scales: Scales, graph: Graph, ordered: Int32Array, chosen: BoolArray, first: int, last: int
+) -> float:
+    """Sum the losses of the records of the chosen ones among blocks ``first .. last - 1``."""
+    marks = np.zeros(scales.position.size, np.int32)
+    total, mark = 0.0, 0
+    for block in range(first, last):
+        if not chosen[block]:
+            continue
+        start, degree = graph.starts[block], graph.degrees[block]
+        size = graph.starts[block + 1] - start
+        box = np.empty(degree, np.int32)
+        alike = size if is_complete(graph, block) else 1  # number of records with these preimages
+        for place in range(0, size, alike):
+            for layer in range(degree):
+                box[layer] = start + preimage(graph, block, place, layer)
+            mark += 1
+            total += alike * box_loss(scales, ordered, box, degree, marks, mark)
+    return total
