@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
     from mottle.risk import RiskReport, measure_risk
-    from mottle.schema.model import Column, Kind, Representation, Role, Schema
+    from mottle.schema.model import Column, Kind, Objective, Representation, Role, Schema
     from mottle.schema.reading import ReadOptions
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
@@ -77,6 +77,7 @@ _PLACES = {
     "LDiversity": "mottle.guarantees.l_diversity:LDiversity",
     "Links": "mottle.release.links:Links",
     "MottleError": "mottle.errors:MottleError",
+    "Objective": "mottle.schema.model:Objective",
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
@@ -142,6 +143,7 @@ __all__ = [
     "LDiversity",
     "Links",
     "MottleError",
+    "Objective",
     "PrivacyError",
     "Progress",
     "ReadOptions",

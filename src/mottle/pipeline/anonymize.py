@@ -301,7 +301,7 @@ def anonymize(
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),
-            *column_notes(codes.domains),
+            *column_notes(codes.domains, codes.records),
             *keyed_notes(schema, people),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
             *(() if over_time is None else over_time.notes()),

@@ -10,6 +10,7 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
+from mottle.encoding.listed_values import listed_values
 from mottle.encoding.numbers_as_text import numbers_as_text
 from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
@@ -367,8 +368,13 @@ def column_facts(
     return [*described, *(column.facts for column in columns if column.name not in known)]
 
 
-def column_notes(domains: Sequence[Domain]) -> list[str]:
-    """Note the columns that identify nobody and have no loss."""
+def column_notes(domains: Sequence[Domain], rows: int) -> list[str]:
+    """Note the columns that have no loss, or whose loss says little."""
+    return [*listed_values(domains, rows), *_constant_columns(domains)]
+
+
+def _constant_columns(domains: Sequence[Domain]) -> list[str]:
+    """Note the columns that identify nobody."""
     return [
         f"Column '{domain.name}' has the same value in all rows: it identifies nobody and loses"
         " nothing."

@@ -81,7 +81,11 @@ class Representation(StrEnum):
 
 
 class Objective(StrEnum):
-    """The loss that methods keep low where they have a choice (docs/measures.md)."""
+    """The loss that methods keep low where they have a choice (docs/measures.md).
+
+    >>> Objective("ncp") is Objective.NCP, Objective.DEFAULT
+    (True, <Objective.READING: 'reading'>)
+    """
 
     READING = "reading"  # what readers who know frequencies lose: Brier score, width of ranges
     NCP = "ncp"  # the normalized certainty penalty of the papers, whose mean is GCP

@@ -398,7 +398,7 @@ def _certify(
         sensitive=sensitive,
         protected=protected_values(codec.schema),
         survey_weight=codec.schema.survey_weight,
-        notes=(*survey.notes, *column_notes(codec.domains)),
+        notes=(*survey.notes, *column_notes(codec.domains, survey.rows)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
         if settings.totals
