@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mottle import Certificate
+from mottle import Certificate, methods
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -24,6 +24,11 @@ def require_data(name: str) -> Path:
     if not path.exists():
         sys.exit(f"This benchmark needs {name} in ../shared/data, which does not exist.")
     return path
+
+
+def by_ncp(method: str) -> str | None:
+    """The objective of the papers, for a method that follows one: losses are compared by GCP."""
+    return "ncp" if methods.get(method).follows_objective else None
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -11,7 +11,7 @@ records; means of three secrets.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from mottle.guarantees.base import Guarantee
 from mottle.queries.engine import Queries
 from mottle.schema.model import Objective
 
-ROWS, QUESTIONS, PASSES, SECRETS = 3_000, 150, 4, (1, 2, 3)
+ROWS, QUESTIONS, PASSES, SECRETS = 2_000, 100, 3, (1, 2, 3)
 WIDTHS = (1, 2, 3)  # λ
 SELECTIVITY = 0.1
 FITS = ("fitted", "uniform")
@@ -176,8 +176,8 @@ def mean(found: Sequence[Answers]) -> Answers:
     )
 
 
-def measured(table: Table) -> dict[str, dict[str, Answers]]:
-    """By guarantee and method."""
+def measured(table: Table) -> Iterator[dict[str, dict[str, Answers]]]:
+    """By guarantee and method, after each guarantee what has been measured so far."""
     rows = table.rows()
     exact = Queries.of(rows)
     found: dict[str, dict[str, Answers]] = {}
@@ -223,7 +223,7 @@ def measured(table: Table) -> dict[str, dict[str, Answers]]:
             )
             one = found[short][objective or method]
             print(short, objective or method, one.median, one.rmse, f"{one.gcp:.4f}", flush=True)
-    return found
+        yield found
 
 
 def shown(found: Mapping[str, Mapping[str, Answers]], measure: str, fit: str, digits: int) -> str:
@@ -256,18 +256,17 @@ def won(found: Mapping[str, Mapping[str, Answers]], objective: str, measure: str
 
 
 def page(name: str) -> None:
-    found = measured(TABLES[name])
+    """Measure a table; the page is written after every guarantee, so that none is lost."""
+    for found in measured(TABLES[name]):
+        write(name, found)
+
+
+def write(name: str, found: Mapping[str, Mapping[str, Answers]]) -> None:
+    names = list(max(found.values(), key=len))
     losses = [
-        [
-            short,
-            *(
-                f"{by[each].gcp:.4f}" if each in by else "-"
-                for each in max(found.values(), key=len)
-            ),
-        ]
+        [short, *(f"{by[each].gcp:.4f}" if each in by else "-" for each in names)]
         for short, by in found.items()
     ]
-    names = list(max(found.values(), key=len))
     counted = [
         [objective, won(found, objective, "median"), won(found, objective, "rmse")]
         for objective in map(str, Objective)

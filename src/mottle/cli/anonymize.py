@@ -138,6 +138,7 @@ def _guarantee(
         max_loss=budget,
         method=command.method,
         representation=command.representation,
+        objective=command.objective,
         progress=on_progress,
     )
     chosen = found.needed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numba import njit
 
@@ -16,19 +18,14 @@ from mottle.utils import parallel
 def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
     """Measure the mean loss of the records by an objective. Cost O(n · degree · d)."""
     ordered = np.ascontiguousarray(codes.matrix[graph.members])
-    total = 0.0
     votes = any(domain.sets is not None for domain in codes.domains)
-    for degree in np.unique(graph.degrees) if votes else graph.degrees[:1]:
-        metric = scales(codes, int(degree), objective)
+    # What a wrong vote costs depends on the degree; nothing else does.
+    degrees = np.unique(graph.degrees) if votes else graph.degrees[:1]
+    total = 0.0
+    for degree in degrees.tolist():
         chosen = graph.degrees == degree if votes else np.ones(len(graph.degrees), np.bool_)
-        total += sum(
-            parallel.over_blocks(
-                lambda first, last, metric=metric, chosen=chosen: _sum_of_blocks(
-                    metric, graph, ordered, chosen, first, last
-                ),
-                graph.starts,
-            )
-        )
+        sums = partial(_sum_of_blocks, scales(codes, degree, objective), graph, ordered, chosen)
+        total += sum(parallel.over_blocks(sums, graph.starts))
     return total / graph.records
 
 

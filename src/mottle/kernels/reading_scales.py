@@ -12,20 +12,25 @@ from mottle.kinds.forms.base import Form, TreeGrowth
 from mottle.schema.columns import Objective
 from mottle.typing import Float64Array, Int64Array
 
-RANGE_WEIGHT = (
-    3.0  # how much ranges count, as multiples of sets and nodes (benchmarks/objective.py)
-)
+RANGE_WEIGHT = 4.0  # how much ranges count beside sets and nodes; measured, see docs/measures.md
 LEAST_SPREAD = 0.01  # a column that hardly varies counts as if it varied so much
 _SCORES = {Objective.NCP: NCP, Objective.READING: BRIER, Objective.ENTROPY: LOGARITHM}
 
 
 def importance_of(codes: Codes, objective: Objective | None) -> Float64Array:
-    """[d]: how much the loss of each column counts, as shares of all."""
-    weights = [
-        domain.column.importance
-        * (RANGE_WEIGHT if domain.form.has_intervals and _score(domain, objective) != NCP else 1.0)
-        for domain in codes.domains
-    ]
+    """[d]: how much the loss of each column counts, as shares of all.
+
+    That is the importance that the schema gives it. Where readers are scored, a column counts more
+    the more it varies, by the square root of what a reader loses who knows frequencies alone.
+    """
+    weights = []
+    for column, domain in enumerate(codes.domains):
+        weight = domain.column.importance
+        if _score(domain, objective) != NCP and domain.form.has_intervals:
+            weight *= RANGE_WEIGHT
+        elif _score(domain, objective) != NCP and _is_scored(domain):
+            weight *= spread_of(shares_of(codes, column), logarithm=False) ** 0.5
+        weights.append(weight)
     return np.array(weights) / sum(weights)
 
 
@@ -49,7 +54,7 @@ def reading_of(
     with_tree = 0
     for column, domain in enumerate(codes.domains):
         chosen = _score(domain, objective)
-        if chosen != NCP and (domain.form.has_tree or domain.form is Form.SET):
+        if chosen != NCP and _is_scored(domain):
             shares = shares_of(codes, column)
             here = slice(offset[column], offset[column] + domain.size)
             score[column], share[here] = chosen, shares
@@ -77,6 +82,11 @@ def spread_of(shares: Float64Array, *, logarithm: bool) -> float:
     """What a reader loses who knows the frequencies alone: the unit of a column's loss."""
     lost = -shares @ np.log(shares) if logarithm else 1 - shares @ shares
     return max(float(lost), LEAST_SPREAD)
+
+
+def _is_scored(domain: Domain) -> bool:
+    """Whether readers guess at single values: of a set, or below a node."""
+    return domain.form.has_tree or domain.form is Form.SET
 
 
 def _score(domain: Domain, objective: Objective | None) -> int:

@@ -12,7 +12,7 @@ from mottle.release.certificate import AUDITS, OWNER_KEY
 from mottle.schema.model import Objective, Representation, Schema, parse_word
 from mottle.utils.option_values import check_key
 
-__all__ = ["Settings", "check_representation", "check_schema"]
+__all__ = ["Settings", "check_representation", "check_schema", "parse_objective"]
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class Settings:
             unsafe=unsafe_paper_randomization,
             audit=audit,
             keyed=key is not None,
-            objective=_objective(objective),
+            objective=parse_objective(objective),
         )
 
 
-def _objective(given: object) -> Objective | None:
+def parse_objective(given: object) -> Objective | None:
     """Return the objective that is meant; None for the default of the method."""
     known = [str(objective) for objective in Objective]
     if given is None or isinstance(given, Objective):

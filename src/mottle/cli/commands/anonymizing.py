@@ -170,12 +170,15 @@ class Suggest(Command):
     method: Annotated[
         str, typer.Option(help="The method that will run.", rich_help_panel=EFFORT)
     ] = "auto"
+    objective: Objective = None
     as_json: AsJson = False
 
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("parameter", self.vary, ("k", "l", "beta"))
 
 
