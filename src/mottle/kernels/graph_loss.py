@@ -26,7 +26,7 @@ def objective_loss(graph: Graph, codes: Codes, objective: Objective) -> float:
         chosen = graph.degrees == degree if votes else np.ones(len(graph.degrees), np.bool_)
         sums = partial(_sum_of_blocks, scales(codes, degree, objective), graph, ordered, chosen)
         total += sum(parallel.over_blocks(sums, graph.starts))
-    return total / graph.records
+    return max(total / graph.records, 0.0)  # rounding may leave less than 0 of exact cells
 
 
 @njit(cache=True, nogil=True)
