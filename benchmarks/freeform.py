@@ -22,7 +22,7 @@ from _shared import ROOT, by_ncp, markdown_table, report, require_data, seconds_
 
 import mottle
 from mottle.encoding.encode import encode
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.freeform import block_orders, match_in_blocks
 from mottle.methods.refinement import mean_loss
 from mottle.pipeline.progress import Progress

@@ -20,10 +20,9 @@ from mottle.kernels.ncp_growth import (
     add_growths,
     add_pulls,
     add_savings,
-    bit_scales,
     box_loss,
-    scales,
 )
+from mottle.kernels.scales import bit_scales, scales
 from mottle.kernels.vote_growth import PULL
 from mottle.loss.ncp import measure
 

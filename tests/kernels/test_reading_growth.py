@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes, Domain
-from mottle.kernels.ncp_growth import Scales, add_growths, add_savings, box_loss, scales
+from mottle.kernels.ncp_growth import Scales, add_growths, add_savings, box_loss
 from mottle.kernels.reading_scales import importance_of, shares_of, spread_of
+from mottle.kernels.scales import scales
 from mottle.schema.model import Objective
 
 READERS = st.sampled_from([Objective.READING, Objective.ENTROPY])

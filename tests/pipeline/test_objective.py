@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle import Column, KAnonymity, LDiversity, Objective, Role, Schema, UsageError
+from mottle import Column, DataError, KAnonymity, LDiversity, Objective, Role, Schema, UsageError
 from mottle.encoding.encode import encode
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kernels.graph_loss import objective_loss
-from mottle.kernels.ncp_growth import box_loss, scales
+from mottle.kernels.ncp_growth import box_loss
+from mottle.kernels.scales import scales
 from mottle.schema.model import Representation
 
 QI = ("age", "sex", "education", "origin", "workclass")
@@ -111,3 +112,11 @@ def test_cells_that_list_values_of_others_are_named_on_the_certificate() -> None
     )
     (note,) = [note for note in release.certificate.notes if "list exact values" in note]
     assert "'job' has 60 different values in 60 rows" in note
+
+
+def test_a_certificate_with_an_objective_that_does_not_exist_is_refused(tmp_path) -> None:
+    released("reading").save(tmp_path / "out")
+    file = tmp_path / "out" / "certificate.json"
+    file.write_text(file.read_text("utf-8").replace('"name": "reading"', '"name": "nothing"'))
+    with pytest.raises(DataError, match="entry 'objective'"):
+        mottle.read_release(tmp_path / "out")

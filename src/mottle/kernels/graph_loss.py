@@ -9,7 +9,8 @@ from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph, is_complete, preimage
-from mottle.kernels.ncp_growth import Scales, box_loss, scales
+from mottle.kernels.ncp_growth import Scales, box_loss
+from mottle.kernels.scales import scales
 from mottle.schema.columns import Objective
 from mottle.typing import BoolArray, Int32Array
 from mottle.utils import parallel

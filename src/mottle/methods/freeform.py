@@ -25,7 +25,8 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths
+from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.base import Arrangement, Chunking, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian

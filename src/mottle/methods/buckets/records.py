@@ -8,7 +8,8 @@ from typing import Protocol
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import Scales, scales
+from mottle.kernels.ncp_growth import Scales
+from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.buckets.profiles import profiles_by_release
 from mottle.methods.refinement import Orders
