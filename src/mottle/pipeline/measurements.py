@@ -36,6 +36,8 @@ class Measurements:
     # What invariant 6 measured; empty where nobody has several rows.
     people: dict[str, Any] = field(default_factory=dict)
     objective: float | None = None  # summed over records; None if the method followed none
+    # Records drawn for the calibration (`mottle.pipeline.calibration_sample`), of one part alone.
+    sample: str = ""
 
     @classmethod
     def of(
