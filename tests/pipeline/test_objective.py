@@ -8,6 +8,7 @@ import pytest
 
 import mottle
 from mottle import Column, DataError, KAnonymity, LDiversity, Objective, Role, Schema, UsageError
+from mottle.cli.options.single import OBJECTIVES
 from mottle.encoding.encode import encode
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kernels.graph_loss import objective_loss
@@ -120,3 +121,8 @@ def test_a_certificate_with_an_objective_that_does_not_exist_is_refused(tmp_path
     file.write_text(file.read_text("utf-8").replace('"name": "reading"', '"name": "nothing"'))
     with pytest.raises(DataError, match="entry 'objective'"):
         mottle.read_release(tmp_path / "out")
+
+
+def test_the_command_line_knows_all_objectives_and_the_default() -> None:
+    assert list(OBJECTIVES) == [str(objective) for objective in Objective]
+    assert OBJECTIVES[0] == Objective.DEFAULT
