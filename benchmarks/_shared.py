@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mottle import Certificate
+from mottle import Certificate, methods
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA_VARIABLE = "MOTTLE_BENCHMARK_DATA"  # where the data are, if not beside the project
@@ -28,6 +28,11 @@ def require_data(name: str) -> Path:
             " where the data are."
         )
     return path
+
+
+def by_ncp(method: str) -> str | None:
+    """The objective of the papers, for a method that follows one: losses are compared by GCP."""
+    return "ncp" if methods.get(method).follows_objective else None
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -348,6 +348,7 @@ def _publish(
         source.schema,
         guarantee,
         method=method,
+        objective="ncp" if chosen.follows_objective else None,
         effort=0,
         seed=seed,
         unsafe_paper_randomization=chosen.dummies is not None,

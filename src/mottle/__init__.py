@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
     from mottle.risk import RiskReport, measure_risk
-    from mottle.schema.model import Column, Kind, Representation, Role, Schema
+    from mottle.schema.model import Column, Kind, Objective, Representation, Role, Schema
     from mottle.schema.reading import ReadOptions
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
@@ -79,6 +79,7 @@ _PLACES = {
     "Links": "mottle.release.links:Links",
     "MaxDrop": "mottle.guarantees.max_drop:MaxDrop",
     "MottleError": "mottle.errors:MottleError",
+    "Objective": "mottle.schema.model:Objective",
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
@@ -145,6 +146,7 @@ __all__ = [
     "Links",
     "MaxDrop",
     "MottleError",
+    "Objective",
     "PrivacyError",
     "Progress",
     "ReadOptions",

@@ -28,6 +28,7 @@ def run(command: Suggest) -> None:
             vary=command.vary,
             method=command.method,
             representation=command.representation,
+            objective=command.objective,
             progress=on_progress,
         )
     if command.as_json:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.encode import encode_column
+from mottle.encoding.listed_values import listed_words, lists_exact_values
 from mottle.encoding.sensitive import MANY_VALUES
 from mottle.errors import DataError
 from mottle.inspection.notes import notes_on
@@ -18,6 +19,7 @@ from mottle.inspection.profile import Profile
 from mottle.inspection.reading import read_and_detect
 from mottle.inspection.roles import Proposal, choose_person, propose, propose_kind
 from mottle.inspection.singling_out import KnownColumns, group_sizes, hashes_of, singled_out
+from mottle.kinds.forms.base import Form
 from mottle.release.unchanged import unchanged_of, warnings_about
 from mottle.schema.model import Column, Kind, Representation, Role, Schema, Unit
 from mottle.schema.reading import ReadOptions
@@ -77,7 +79,7 @@ class Inspection:
     reading: ReadOptions  # how the table was read
     unit: Unit | None = None  # what one row is taken for, where identifying columns repeat
     notes: tuple[str, ...] = ()  # what was noticed in the table; no values of identifiers
-    warnings: tuple[str, ...] = ()  # about columns that would be published as they are; no values
+    warnings: tuple[str, ...] = ()  # about columns that say too much or too little; no values
 
     @property
     def quasi_identifiers(self) -> list[str]:
@@ -218,8 +220,20 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
         reading=read.options,
         unit=unit,
         notes=(*read.notes, *asking, *notes_on(found_profiles, roles, duplicates)),
-        warnings=() if unchanged is None else tuple(warnings_about(unchanged)),
+        warnings=(
+            *(() if unchanged is None else warnings_about(unchanged)),
+            *_listed_values(columns, table.num_rows),
+        ),
     )
+
+
+def _listed_values(columns: Sequence[InspectedColumn], rows: int) -> Iterator[str]:
+    """Warn of quasi-identifiers whose cells would list exact values of others."""
+    for column in columns:
+        if column.role is not Role.QUASI_IDENTIFYING or column.kind is None:
+            continue
+        if column.kind.form is Form.SET and lists_exact_values(column.distinct, rows):
+            yield listed_words(column.name, column.distinct, rows)
 
 
 def _unit(columns: Sequence[InspectedColumn]) -> tuple[Unit | None, list[str]]:

@@ -63,7 +63,7 @@ from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
-from mottle.schema.model import Representation, Role, Schema
+from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
 from mottle.utils.untrusted.memory import check_work
 
@@ -83,6 +83,7 @@ def anonymize(
     method: str = "auto",
     options: Mapping[str, object] | None = None,
     representation: Representation | str = Representation.RANGE,
+    objective: Objective | str | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -116,6 +117,10 @@ def anonymize(
         Constants of the method, such as ``{"centres": 64}``; ``mottle methods NAME`` lists them.
     representation : {"range", "set"}
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
+    objective : {"reading", "ncp", "entropy"}, optional
+        What `freeform` and `buckets` keep low (docs/measures.md): "reading", what readers who know
+        frequencies lose (the default); "ncp", the loss of the papers, whose mean is GCP; or
+        "entropy", the bits that cells leave open.
     walk : {"closed", "closed-printed", "backtracking"}
         How the true assignment is drawn: "closed" (SET12), "closed-printed" (SET12's Algorithm 1 as
         printed, slower) or "backtracking" (NH10). If the graph depends on sensitive values, its
@@ -198,9 +203,14 @@ def anonymize(
         unsafe_paper_randomization=unsafe_paper_randomization,
         audit=audit,
         key=key,
+        objective=objective,
     )
     chosen = _method(settings, guarantee)
-    settings = replace(settings, options=chosen.check_options(options or {}))
+    settings = replace(
+        settings,
+        options=chosen.check_options(options or {}),
+        objective=chosen.check_objective(settings.objective),
+    )
     wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
@@ -300,7 +310,7 @@ def anonymize(
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),
-            *column_notes(codes.domains),
+            *column_notes(codes.domains, codes.records),
             *keyed_notes(schema, people),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
             *(() if over_time is None else over_time.notes()),

@@ -38,7 +38,7 @@ from mottle.release.set_release import (
     publish,
 )
 from mottle.release.value_totals import least_total
-from mottle.schema.model import Role, Schema, Unit
+from mottle.schema.model import Objective, Role, Schema, Unit
 from mottle.utils.csprng import Secret
 
 __all__ = ["anonymize_sets"]
@@ -198,7 +198,7 @@ class SetRecords:
         """Find base sets, uncertain items and distances by bit voting."""
         return vote(graph, self.sets)
 
-    def loss(self, graph: Graph, covered: Votes) -> Loss:
+    def loss(self, graph: Graph, covered: Votes, objective: Objective | None) -> Loss:
         """Measure SET12's error rate."""
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)

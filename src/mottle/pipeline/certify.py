@@ -10,6 +10,7 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
+from mottle.encoding.listed_values import listed_values
 from mottle.encoding.numbers_as_text import numbers_as_text
 from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
@@ -31,6 +32,7 @@ from mottle.release.certificate import (
     HistoryFacts,
     Measured,
     MethodFacts,
+    ObjectiveFacts,
     ReleaseKind,
     RunParameters,
     SensitiveFacts,
@@ -152,6 +154,8 @@ def certify(
     is_table = kind is not ReleaseKind.SETS
     if is_table:
         entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
+        if total.objective is not None and isinstance(declared, Method):
+            entries["objective"] = _objective_facts(declared, settings, total)
     if engine is not None:
         entries["engine"] = engine
     if unchanged is not None:
@@ -224,6 +228,15 @@ def method_facts(
 def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
     """The method that arranged the records, with what it declares about its decisions."""
     return (SET_METHODS if kind is ReleaseKind.SETS else METHODS)[method.used]
+
+
+def _objective_facts(
+    method: Method, settings: Settings, total: Measurements
+) -> ObjectiveFacts | None:
+    """What the method kept low, and how low; None if 'auto' picked one that follows none."""
+    if not method.follows_objective or settings.objective is None or total.objective is None:
+        return None
+    return ObjectiveFacts(name=str(settings.objective), loss=total.objective / total.rows)
 
 
 def _nothing_promised(described: Mapping[str, Any]) -> dict[str, Any]:
@@ -346,6 +359,8 @@ def column_facts(
                 if domain.column.coarsening is not None:
                     facts["coarsening"] = domain.column.coarsening.facts
             facts["importance"] = column.importance
+            if column.objective is not None:
+                facts["objective"] = str(column.objective)
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
         if column.shift is not None:
@@ -355,8 +370,13 @@ def column_facts(
     return [*described, *(column.facts for column in columns if column.name not in known)]
 
 
-def column_notes(domains: Sequence[Domain]) -> list[str]:
-    """Note the columns that identify nobody and have no loss."""
+def column_notes(domains: Sequence[Domain], rows: int) -> list[str]:
+    """Note the columns that have no loss, or whose loss says little."""
+    return [*listed_values(domains, rows), *_constant_columns(domains)]
+
+
+def _constant_columns(domains: Sequence[Domain]) -> list[str]:
+    """Note the columns that identify nobody."""
     return [
         f"Column '{domain.name}' has the same value in all rows: it identifies nobody and loses"
         " nothing."

@@ -167,6 +167,13 @@ class RunParameters(_Facts):
     options: dict[str, int | float | str] = {}
 
 
+class ObjectiveFacts(_Facts):
+    """The loss that the method kept low, and its mean over all records."""
+
+    name: str  # "reading", "ncp" or "entropy"; columns may name another one
+    loss: float  # 0 where all cells are exact, about 1 where they say no more than the totals
+
+
 class EngineFacts(_Facts):
     """The engine that processed a table in chunks."""
 
@@ -187,6 +194,7 @@ class ColumnFacts(_Facts):
     separator: str | None = None
     coarsening: Mapping[str, Any] | None = None  # the rule by which values were made coarser
     importance: float | None = None  # how much its loss counts
+    objective: str | None = None  # the loss that was kept low in it; None: that of the run
     type: str | None = None
     shift: int | None = None  # dates: the most days by which they are moved
 
@@ -359,6 +367,7 @@ class Certificate(_Facts):
     sensitive_table: SensitiveTable | None = None
     gcp: float | None = None  # tables: global certainty penalty
     ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column
+    objective: ObjectiveFacts | None = None  # None: NCP alone, or the method follows none
     error_rate: float | None = None  # sets: misreported items per item held, mean over records
     flipped: float | None = None  # sets: the same over all records together
     degree: Degrees

@@ -15,6 +15,7 @@ from mottle.errors import DataError, MottleError
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
+from mottle.schema.columns import Objective
 from mottle.utils.arrow import check_numbers
 
 __all__ = ["check_cells", "check_certificate", "check_described", "check_release"]
@@ -91,6 +92,11 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
         "degree": not 0 <= certificate.degree.min <= certificate.degree.max <= MOST_ROWS,
         "columns": any((facts.importance or 1.0) <= 0 for facts in certificate.columns),
         "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
+        "objective": certificate.objective is not None
+        and (
+            certificate.objective.name not in list(Objective)
+            or not 0 <= certificate.objective.loss <= MOST_ROWS
+        ),
         "error_rate": not 0 <= (certificate.error_rate or 0.0) <= MOST_ROWS,
         "flipped": not 0 <= (certificate.flipped or 0.0) <= MOST_ROWS,
         "sensitive": any(

@@ -35,6 +35,7 @@ class ColumnReport:
     role: Role
     published_as: str
     loss: float | None  # NCP; None for columns published unchanged
+    exact: float | None  # share of cells with a single value; None likewise
     facts: tuple[tuple[str, str], ...]  # descriptions of measures, and their values
     widest: tuple[tuple[str, str], ...]  # the widest cells, and how many records have them
     chart: Markup | None
@@ -87,11 +88,12 @@ def describe(
     column = tally.column
     bars, chart = _charted(tally, original, degree)
     facts: list[tuple[str, str]] = []
+    exact = None
     widest: tuple[tuple[str, str], ...] = ()
     if column.form is not None and tally.records:
         widths = column.form.widths(tally.cells, column)
-        single = float(tally.counts[widths == 0].sum() / tally.records)
-        facts.append(("cells with a single value", percent(single)))
+        exact = float(tally.counts[widths == 0].sum() / tally.records)
+        facts.append(("cells with a single value", percent(exact)))
         facts.append(
             ("typical cell (median)", _width_in_words(_median(widths, tally.counts), column))
         )
@@ -104,6 +106,7 @@ def describe(
         role=column.role,
         published_as=_published_as(column),
         loss=loss if column.form is not None else None,
+        exact=exact,
         facts=tuple(facts),
         widest=widest,
         chart=chart,
@@ -154,6 +157,7 @@ def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
         role=Role.SENSITIVE,
         published_as="as it is, in a table of its own by group",
         loss=None,
+        exact=None,
         facts=(),
         widest=(),
         chart=chart,

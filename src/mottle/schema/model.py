@@ -17,6 +17,7 @@ from mottle.kinds.base import Kind as Kind
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.columns import OF_SURVEY_WEIGHTS, OLD_IMPORTANCE, article
 from mottle.schema.columns import Column as Column
+from mottle.schema.columns import Objective as Objective
 from mottle.schema.columns import PerPerson as PerPerson
 from mottle.schema.columns import Representation as Representation
 from mottle.schema.columns import Role as Role

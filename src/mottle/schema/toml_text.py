@@ -32,6 +32,8 @@ def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
         lines.append(f"separator = {quoted(column.separator)}")
     if column.representation is not None:
         lines.append(f"representation = {quoted(column.representation)}")
+    if column.objective is not None:
+        lines.append(f"objective = {quoted(column.objective)}")
     if column.breaks is not None:
         lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
     if column.bins is not None:

@@ -28,10 +28,12 @@ from mottle.cli.options.output import (
     check_word,
 )
 from mottle.cli.options.single import (
+    OBJECTIVES,
     AnotherDraw,
     AsJson,
     Data,
     Encoding,
+    Objective,
     Overwrite,
     Private,
     Work,
@@ -58,6 +60,7 @@ class Anonymize(Command):
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
+    objective: Objective = None
     effort: EffortOptions
     audit: Annotated[
         str,
@@ -93,6 +96,8 @@ class Anonymize(Command):
                 "Choose k by 'mottle suggest' once, and give --k.",
             )
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("audit", self.audit, ("basic", "full"))
 
 
@@ -198,12 +203,15 @@ class Suggest(Command):
     method: Annotated[
         str, typer.Option(help="The method that will run.", rich_help_panel=EFFORT)
     ] = "auto"
+    objective: Objective = None
     as_json: AsJson = False
 
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("parameter", self.vary, ("k", "l", "beta"))
 
 

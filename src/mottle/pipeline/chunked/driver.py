@@ -92,7 +92,7 @@ class ChunkedRun:
     certificate: Certificate
 
 
-def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> None:
+def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> Settings:
     """Check that a table can be anonymized in chunks.
 
     Parameters
@@ -103,6 +103,11 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         What the release has to promise.
     settings : Settings
         The options of the run.
+
+    Returns
+    -------
+    Settings
+        The same options with the objective that the method follows.
 
     Raises
     ------
@@ -133,6 +138,7 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
             f"In chunks: {', '.join(chunked_methods(guarantee))}. Or leave out --memory and"
             " --engine.",
         )
+    return replace(settings, objective=chosen.check_objective(settings.objective))
 
 
 def chunked_methods(guarantee: Guarantee) -> list[str]:
@@ -400,7 +406,7 @@ def _certify(
         sensitive=sensitive,
         protected=protected_values(codec.schema),
         survey_weight=codec.schema.survey_weight,
-        notes=(*survey.notes, *column_notes(codec.domains)),
+        notes=(*survey.notes, *column_notes(codec.domains, survey.rows)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
         if settings.totals

@@ -111,6 +111,7 @@ def anonymize(
     staging: str | Path,
     method: str = "auto",
     representation: str = "range",
+    objective: str | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -135,6 +136,8 @@ def anonymize(
         As for `mottle.anonymize_stream`.
     representation : {"range", "set"}
         As for `mottle.anonymize`.
+    objective : {"reading", "ncp", "entropy"}, optional
+        As for `mottle.anonymize`; frequencies are those of the whole table.
     walk : {"closed", "closed-printed", "backtracking"}
         As for `mottle.anonymize`.
     effort : float, optional
@@ -169,6 +172,7 @@ def anonymize(
         staging=staging,
         method=method,
         representation=representation,
+        objective=objective,
         walk=walk,
         effort=effort,
         seed=seed,
@@ -191,7 +195,7 @@ def anonymize_owned(
 ) -> SparkRelease:
     """Anonymize as `anonymize` does, with the owner's key if there is one."""
     settings = Settings.of(**options, key=owned)
-    check_chunked(schema, guarantee, settings)
+    settings = check_chunked(schema, guarantee, settings)
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
     folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
