@@ -27,7 +27,7 @@ from mottle.utils import parallel
 MOST_PARTS = 24  # of a column, unless rules need more
 MOST_PLACES = 3000  # parts of all columns together
 SAMPLE = 20_000  # records that lifts are fitted to, at most
-COPIES = 10_000  # records of which fewer are drawn several times while lifts are fitted
+COPIES = 40_000  # records of which fewer are drawn several times while lifts are fitted
 SWEEPS = 8  # draws of every column for each world
 _CHANCES = 1 << 24  # chances that are held at once
 _REDRAWS = 20  # of values that rules do not allow, for instance since numbers are rounded
@@ -95,9 +95,7 @@ class JointDraw:
             return drawn._continued(several, lifts, states, randoms, 2)
 
         lifts = Lifts.fitted(chances, offsets, continued)
-        return cls(
-            names, tuple(parts), tuple(rules), described, programs, lifts, records
-        )
+        return cls(names, tuple(parts), tuple(rules), described, programs, lifts, records)
 
     def draw(self, random: np.random.Generator) -> dict[str, pa.ChunkedArray]:
         """Draw the values of all records, by column."""
@@ -121,9 +119,7 @@ class JointDraw:
     def _states_of(self, rows: Int64Array, random: np.random.Generator) -> Int32Array:
         """The parts of some records, drawn anew."""
         chances = self._chances(rows)
-        return self._continued(
-            chances, self.lifts, None, _states(random, len(rows)), SWEEPS
-        )
+        return self._continued(chances, self.lifts, None, _states(random, len(rows)), SWEEPS)
 
     def _chances(self, rows: Int64Array) -> Float32Array:
         offsets = self.lifts.offsets
@@ -210,4 +206,6 @@ class JointDraw:
 
 def _states(random: np.random.Generator, records: int) -> UInt64Array:
     """A random number other than 0 for every record, with which its chain begins."""
-    return random.integers(1, 2**63, records, np.int64).astype(np.uint64) * np.uint64(2) + np.uint64(1)
+    return random.integers(1, 2**63, records, np.int64).astype(np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)

@@ -26,10 +26,11 @@ from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int
 from mottle.utils import parallel
 
 MOST_PAIRS = 200  # pairs of columns that are fitted: those with most association
-ROUNDS = 12  # of expectation maximization
+ROUNDS = 2  # of expectation maximization
 CORRECTIONS = 20  # of step 2
 _SCALINGS = 20
-_PRIOR = 3.0  # shrinkage: records as expected that are added to every count
+_PRIOR = 20.0  # shrinkage: records as expected that are added to every count
+_WEAK = 0.2  # Cramér's V of which half of the lift is believed
 _PACE = 0.6  # share of the first correction that is made at once; later ones less
 _LARGEST, _SMALLEST = 1e3, 1e-3  # lifts beyond are as good as certain
 
@@ -65,13 +66,12 @@ class Lifts:
         wanted, linked = _wanted(chances, offsets)
         single = chances.sum(axis=0, dtype=np.float64)
         lifts, factors = np.zeros_like(wanted), np.zeros(len(single))
+        mean_lifts, mean_factors = np.zeros_like(wanted), np.zeros(len(single))
         states = None
         records = len(chances)
         apart = _of_linked(linked, offsets)
         for number in range(CORRECTIONS):
-            current = cls(
-                offsets, linked, np.exp(lifts).astype(np.float32), np.exp(factors)
-            )
+            current = cls(offsets, linked, np.exp(lifts).astype(np.float32), np.exp(factors))
             states = drawn(current, states)
             counts = counted(states, offsets) * (records / len(states))
             pace = _PACE / (1 + number / 4)
@@ -83,7 +83,10 @@ class Lifts:
             found = np.diag(counts)
             factors += pace * np.log((single + 0.5) / (found + 0.5))
             factors = np.clip(factors, np.log(_SMALLEST), np.log(_LARGEST))
-        return cls(offsets, linked, np.exp(lifts).astype(np.float32), np.exp(factors))
+            if number >= CORRECTIONS // 2:  # their mean is less random than the last ones
+                mean_lifts += lifts / (CORRECTIONS - CORRECTIONS // 2)
+                mean_factors += factors / (CORRECTIONS - CORRECTIONS // 2)
+        return cls(offsets, linked, np.exp(mean_lifts).astype(np.float32), np.exp(mean_factors))
 
 
 def counted(states: Int32Array, offsets: Int64Array) -> Float64Array:
@@ -117,9 +120,7 @@ def _wanted(chances: Float32Array, offsets: Int64Array) -> tuple[Float64Array, B
     for _ in range(ROUNDS):
         counts[:] = 0.0
         parallel.over_blocks(
-            lambda first, last: pair_counts(
-                chances, lifts, offsets, pairs, first, last, counts
-            ),
+            lambda first, last: pair_counts(chances, lifts, offsets, pairs, first, last, counts),
             bounds,
         )
         for one, two in pairs:
@@ -128,8 +129,20 @@ def _wanted(chances: Float32Array, offsets: Int64Array) -> tuple[Float64Array, B
             lift = (counts[a, b] + prior[a, b]) / (expected[a, b] + prior[a, b])
             lifts[a, b] = np.clip(lift, _SMALLEST, _LARGEST)
             lifts[b, a] = lifts[a, b].T
-    upper = counts + counts.T
-    return upper, linked
+    for one, two in pairs:
+        a, b = slice(*offsets[one : one + 2]), slice(*offsets[two : two + 2])
+        trust = _trust(independent[a, b], expected[a, b])
+        counts[a, b] = trust * counts[a, b] + (1 - trust) * independent[a, b]
+    return counts + counts.T, linked
+
+
+def _trust(independent: Float64Array, expected: Float64Array) -> float:
+    """How much of a lift is believed: weak associations may come from how cells were formed."""
+    some = expected > 0
+    chi = ((independent - expected)[some] ** 2 / expected[some]).sum() / expected.sum()
+    least = min((expected.sum(axis=1) > 0).sum(), (expected.sum(axis=0) > 0).sum()) - 1
+    squared = chi / max(least, 1)  # Cramér's V, squared
+    return float(squared / (squared + _WEAK**2))
 
 
 def _most_associated(

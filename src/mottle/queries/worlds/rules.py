@@ -124,7 +124,9 @@ class Programs(NamedTuple):
     tied: BoolArray  # [rules, columns]: which columns a rule names
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], names: Sequence[str], truths: Sequence[BoolArray]) -> Programs:
+    def of(
+        cls, rules: Sequence[Rule], names: Sequence[str], truths: Sequence[BoolArray]
+    ) -> Programs:
         """Put rules together; ``truths`` are those of all comparisons, in order."""
         steps: list[int] = []
         starts, columns = [0], []
