@@ -4,8 +4,9 @@ Usage: python benchmarks/worlds.py [ROWS]; writes benchmarks/results/worlds.md. 
 released with k-anonymity by the default method, with three secrets, and two tables are sampled from
 each release. Numbers are compared in ten ranges of about equally many originals, other columns by
 their ten most frequent values and the rest. Cramér's V measures how strongly two columns are
-associated; "pairs of values" is the share of records that would have to change for the counts of all
-pairs of values to be those of the original (total variation), "values" the same for single columns.
+associated; "pairs of values" is the share of records that would have to change for the counts of
+all pairs of values to be those of the original (total variation), "values" the same for single
+columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rules that hold in every row of a table, proposed for the table ``[rules]`` of a mottle.toml.
 
-One comparison implies another: "if age < 15 then occupation is 'not in work'". A rule is proposed if
-enough rows satisfy its first part, none of them breaks the second, and many would if the columns had
-nothing to do with each other: what the values of a single column imply is no rule.
+One comparison implies another: "if age < 15 then occupation is 'not in work'". A rule is proposed
+if enough rows satisfy its first part, none of them breaks the second, and many would if the columns
+had nothing to do with each other: what the values of a single column imply is no rule.
 """
 
 from __future__ import annotations

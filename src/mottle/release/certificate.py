@@ -2,7 +2,8 @@
 
 It says what kind of release a folder holds, what is promised, how the release was made, what was
 measured and checked, and the checksums of the files. It holds no cell value other than those that
-the owner wrote into rules. The JSON Schema of its file, ``certificate.json``, ships with the package as ``certificate.schema.json``.
+the owner wrote into rules. The JSON Schema of its file, ``certificate.json``, ships with the
+package as ``certificate.schema.json``.
 """
 
 from __future__ import annotations

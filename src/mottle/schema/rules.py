@@ -6,19 +6,19 @@ A rule is text in a small language, the table ``[rules]`` of mottle.toml:
     pupils = "if school is not missing then age between 5 and 25"
 
 A comparison names one column and what its value is compared with: ``<  <=  >  >=  =  !=``, ``is``
-and ``is not`` a value, ``is missing``, ``in (…)``, ``not in (…)``, ``between … and …``. Comparisons are
-combined by ``and``, ``or`` and parentheses. A missing value satisfies ``is missing`` and no other
-comparison. Texts and dates stand in single quotes, names of columns that are not plain words in double
-quotes or backquotes.
+and ``is not`` a value, ``is missing``, ``in (…)``, ``not in (…)``, ``between … and …``. Comparisons
+are combined by ``and``, ``or`` and parentheses. A missing value satisfies ``is missing`` and no
+other comparison. Texts and dates stand in single quotes, names of columns that are not plain words
+in double quotes or backquotes.
 
-Rules are also part of what is published, so a release that was received holds some of them: they are
+Rules are also part of what is published, so a release that was received may hold some: they are
 parsed with limits, and nothing in them is executed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -262,7 +262,7 @@ class _Parser:
             raise self._error("the rule should end")
         return Parsed(tuple(self.comparisons), tuple(self.program))
 
-    def _tokens(self, text: str) -> Any:
+    def _tokens(self, text: str) -> Iterator[_Token]:
         at = 0
         while True:
             found = _TOKEN.match(text, at)

@@ -1,9 +1,9 @@
 """Kernels that draw the parts of all records: a chain of draws, one column after another.
 
 A state is the part of every column of every record. A column's part is drawn given those of the
-other columns: by its chance in the record's own cell, its factor, and the lifts of the pairs that it
-forms with them; parts with which a rule would not hold have no chance. Columns that are tied by rules
-are now and then drawn again together, since one at a time they could not always move.
+other columns: by its chance in the record's own cell, its factor, and the lifts of the pairs that
+it forms with them; parts with which a rule would not hold have no chance. Columns that are tied by
+rules are now and then drawn again together, since one at a time they could not always move.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mottle.typing import (
 )
 from mottle.utils.xorshift import fraction
 
-_TRIES = 200  # sweeps until a record has to obey the rules
+_TRIES = 50  # sweeps until a record has to obey the rules
 _BREACH = 1e-4  # how much less likely a state is for each rule that does not hold, at first
 
 
@@ -50,7 +50,7 @@ def _holds(
             before = stack & one
             bit = (before & last) if step == -1 else (before | last)
             stack = (stack & ~one) | bit
-    return (stack & one) == one
+    return bool((stack & one) == one)
 
 
 @njit(cache=True, nogil=True)
@@ -100,11 +100,10 @@ def begin(
     last: int,
     states: Int32Array,
 ) -> int:
-    """Draw column by column, then until all rules hold; returns how many records found no way."""
+    """Draw column by column, then until all rules hold; returns 1 if a record found no way."""
     number = len(offsets) - 1
     weights = np.empty(np.max(np.diff(offsets)))
     random = np.empty(1, np.uint64)
-    lost = 0
     for row in range(first, last):
         random[0] = randoms[row]
         state = states[row]
@@ -132,9 +131,9 @@ def begin(
                         total += weights[part]
                 state[column] = _draw(weights, size, total, random)
         if tries == _TRIES and _broken(-1, state, steps, starts, columns, truths, tied) > 0:
-            lost += 1
+            return 1
         randoms[row] = random[0]
-    return lost
+    return 0
 
 
 @njit(cache=True, nogil=True)

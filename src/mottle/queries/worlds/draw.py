@@ -21,7 +21,7 @@ from mottle.queries.worlds.parts import ColumnParts
 from mottle.queries.worlds.rules import Programs, broken, condition_of
 from mottle.release.column import PublishedColumn
 from mottle.schema.rules import Rule
-from mottle.typing import Float32Array, Int32Array, Int64Array, UInt64Array
+from mottle.typing import BoolArray, Float32Array, Int32Array, Int64Array, UInt64Array
 from mottle.utils import parallel
 
 MOST_PARTS = 24  # of a column, unless rules need more
@@ -63,7 +63,7 @@ class JointDraw:
                 conditions[comparison.column].append((number, place))
         most = max(2, min(MOST_PARTS, MOST_PLACES // max(len(cells), 1)))
         parts = []
-        truths = {}
+        truths: dict[tuple[int, int], BoolArray] = {}
         for every in cells:
             wanted = [
                 condition_of(rules[number].comparisons[place])
@@ -88,6 +88,8 @@ class JointDraw:
         if records > most_rows:
             rows = np.sort(random.choice(records, most_rows, replace=False))
         chances = drawn._chances(rows)
+        if rules:
+            drawn._continued(chances, drawn.lifts, None, _states(random, len(rows)), 0)
         several = np.tile(chances, (max(min(COPIES, most_rows) // len(rows), 1), 1))
         randoms = _states(random, len(several))
 
@@ -151,8 +153,8 @@ class JointDraw:
             )
             if lost:
                 raise DataError(
-                    f"For {lost:,} records no values were found in their cells that obey the"
-                    " rules of the release.",
+                    "There are records in whose cells no values were found that obey the rules of"
+                    " the release.",
                     "The rules contradict each other or the cells: the release was changed, or"
                     " its rules do not belong to it.",
                 )

@@ -1,13 +1,16 @@
 """Fit how much more often two values occur in one record than their frequencies say.
 
-The cells of a record say in which parts of two columns its values may lie. The *lift* of two parts is
-the number of records that have both, divided by the number to be expected if the columns were
+The cells of a record say in which parts of two columns its values may lie. The *lift* of two parts
+is the number of records that have both, divided by the number to be expected if the columns were
 independent. It is fitted in two steps, on a sample of the records if there are many.
 
-1. For every pair of columns by itself, by expectation maximization: distribute every record over the
-   pairs of parts that its cells hold, in proportion to its own chances and the lifts; count; compute
-   the lifts anew. Few records are weak evidence, so lifts are shrunk towards 1. The counts are then
-   scaled to what the columns have by themselves (iterative proportional fitting).
+1. For every pair of columns by itself, by expectation maximization: distribute every record over
+   the pairs of parts that its cells hold, in proportion to its own chances and the lifts; count;
+   compute the lifts anew. Few records are weak evidence, so lifts are shrunk towards 1. The counts
+   are then scaled to what the columns have by themselves (iterative proportional fitting). A method
+   generalizes unusual records more than usual ones, so cells that hold several values are less
+   associated than exact ones: iteration stops early, and weak associations are believed in part
+   (benchmarks/worlds.py).
 2. Lifts of several pairs together would count associations twice that one column passes on to
    another. So worlds are drawn with all lifts (`mottle.queries.worlds.chains`), their pairs are
    counted, and lifts and factors of single parts are corrected until the counts are those of step 1

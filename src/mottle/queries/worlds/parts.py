@@ -1,8 +1,8 @@
 """The values of a column in a few parts, which are drawn first; values inside a part follow.
 
-Parts are runs of neighbouring atoms (`mottle.queries.cells.atoms`), so that the values of a cell that
-lie in one part are neighbours too. A comparison of a rule is true for all values of a part or for
-none: intervals that it divides are divided first.
+Parts are runs of neighbouring atoms (`mottle.queries.cells.atoms`), so that the values of a cell
+that lie in one part are neighbours too. A comparison of a rule is true for all values of a part or
+for none: intervals that it divides are divided first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +67,7 @@ class ColumnParts:
 
     def chances(self, rows: Int64Array) -> Float32Array:
         """[rows, parts]: how likely the value of each record is in each part; 0 if it cannot be."""
-        cells, of_row = np.unique(self.cells.of_row[rows], return_inverse=True)
+        cells, of_row = np.unique(self.cells.of_row[rows].astype(np.int64), return_inverse=True)
         source = self.cells
         bounds = self._bounds(cells)
         sums = self._sums
@@ -117,7 +118,8 @@ class ColumnParts:
         source = self.cells
         first, last = source.first[cells], source.last[cells]
         if source.slots is None:
-            return np.clip(self.cuts[None, :], first[:, None], last[:, None])
+            bounds: Int64Array = np.clip(self.cuts[None, :], first[:, None], last[:, None])
+            return bounds
         return _slot_bounds(source.slots, first, last, self.cuts)
 
     def _occurring(self, cells: Int64Array, bounds: Int64Array) -> Int64Array:
@@ -136,7 +138,7 @@ class ColumnParts:
         begin, end = source.first[cells], source.last[cells]
         some = sizes > 0
         held = (some & (first == begin)).astype(np.int64)
-        held += some & (last == end) & (end - begin > 1)
+        held += (some & (last == end) & (end - begin > 1)).astype(np.int64)
         return held
 
 
@@ -162,8 +164,8 @@ def _expected(cells: CellDistribution) -> Float64Array:
     by_slot = np.maximum(np.cumsum(steps)[:slots], 0.0) * cells.slot_weights
     if cells.slots is None:
         return by_slot
-    summed: Float64Array = np.bincount(cells.slots, by_slot, minlength=len(cells.atoms.measure))
-    return summed
+    summed = np.bincount(cells.slots, by_slot, minlength=len(cells.atoms.measure))
+    return summed.astype(np.float64)
 
 
 def _cut_evenly(expected: Float64Array, runs: Int64Array, most: int) -> Int64Array:
@@ -173,7 +175,7 @@ def _cut_evenly(expected: Float64Array, runs: Int64Array, most: int) -> Int64Arr
     array([0, 1, 2, 4])
     """
     upto = np.concatenate([[0.0], np.cumsum(expected)])
-    heap = [(-(upto[b] - upto[a]), a, b) for a, b in zip(runs[:-1], runs[1:], strict=True)]
+    heap = [(-(upto[b] - upto[a]), a, b) for a, b in pairwise(runs.tolist())]
     heapq.heapify(heap)
     done: list[int] = []
     while heap and len(heap) + len(done) < most:

@@ -129,7 +129,7 @@ class Programs(NamedTuple):
     ) -> Programs:
         """Put rules together; ``truths`` are those of all comparisons, in order."""
         steps: list[int] = []
-        starts, columns = [0], []
+        starts, columns = [0], list[int]()
         tied = np.zeros((len(rules), len(names)), np.bool_)
         for number, rule in enumerate(rules):
             first = len(columns)
@@ -156,5 +156,5 @@ class Programs(NamedTuple):
         if work > MOST_WORK:
             raise DataError(
                 "The rules of the release are too long to be evaluated for every record.",
-                "Draw without them: the papers' uniform assumption does not need less time.",
+                "A release that mottle made has no such rules: ask where it comes from.",
             )
