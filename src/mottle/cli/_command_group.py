@@ -60,6 +60,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Report",
         "Write the report of a release again; with --original, the owner's internal one.",
     ),
+    "verify": (
+        "Verify",
+        "Check the files of RELEASE and its signature; with ORIGINAL and links, every cell.",
+    ),
+    "sign": ("Sign", "Sign the files of RELEASE with an SSH key."),
     "compare": (
         "Compare",
         "Run methods under every guarantee and write compare.csv and compare.html.",

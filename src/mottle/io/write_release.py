@@ -40,6 +40,7 @@ SENSITIVE_PARQUET, SENSITIVE_CSV = "sensitive.parquet", "sensitive.csv"
 REPORT = "report.html"
 # The certificate is last: its presence means that the other files are complete.
 FILES = (PARQUET, CSV, SENSITIVE_PARQUET, SENSITIVE_CSV, REPORT, CERTIFICATE)
+LIST, SIGNATURE = "files.sha256", "files.sha256.sig"  # see `mottle.io.signature`
 Page = Callable[[Certificate], str]  # makes HTML from the certificate as it is written
 ROWS_PER_GROUP = 1 << 17
 _MOST_BYTES = 1 << 28  # of a certificate
@@ -102,6 +103,7 @@ def save_release(
         check_private_path(path, folder, overwrite=overwrite)
     without = [] if release.sensitive is not None else [SENSITIVE_PARQUET, SENSITIVE_CSV]
     without += [] if report is not None else [REPORT]
+    without += [LIST, SIGNATURE]  # of the release that is replaced
     with publication(
         folder,
         [name for name in FILES if name not in without],
@@ -223,7 +225,7 @@ def check_paths(
 
 def recover_release(folder: Path, owner: Iterable[Path]) -> None:
     """Finish what a killed run has begun with a release and the owner's files."""
-    recover(folder, FILES)
+    recover(folder, (*FILES, LIST, SIGNATURE))
     recover_owner_files(owner, str(resolved(folder)), lambda: release_in(folder))
 
 

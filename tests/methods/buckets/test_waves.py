@@ -61,6 +61,14 @@ def test_small_tables_have_no_wave():
         assert taken.any() == has_wave
 
 
+def test_low_caps_leave_no_table_of_some_thousand_records_uncut():
+    for records in (5_000, 10_000, 20_000):
+        counts = np.full(40, records // 40)
+        for diversity in (2, 3, 5, 10):
+            demand = demand_for(counts, np.full(40, 1 / diversity))
+            assert wave_counts(demand, counts, diversity).sum() >= waves._FEWEST
+
+
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(0, 10**6))
 def test_ranks_count_records_with_the_same_value_in_random_order(values, seed):
     values = np.array(values, np.int32)

@@ -45,8 +45,8 @@ def cell_texts(cells: pa.Array, rule: Coarsening) -> pa.Array:
     if pa.types.is_null(lowest.type):
         return pa.array([""] * len(cells), pa.string())
     bottom, top = rule.tail_values(lowest.type, "")
-    low = _low_texts(lowest, rule, bottom)
-    high = _high_texts(highest, rule, bottom, top)
+    low = low_texts(lowest, rule, bottom)
+    high = high_texts(highest, rule, bottom, top)
     single = pc.equal(low, high)
     ranges = pc.if_else(single, low, pc.binary_join_element_wise(low, high, BETWEEN))
     nothing = pa.scalar(False)
@@ -103,7 +103,8 @@ def _has_steps(value_type: pa.DataType, rule: Coarsening) -> bool:
     return pa.types.is_floating(value_type) and (rule.snap is not None or rule.breaks is not None)
 
 
-def _low_texts(ends: pa.Array, rule: Coarsening, bottom: pa.Scalar | None) -> pa.Array:
+def low_texts(ends: pa.Array, rule: Coarsening, bottom: pa.Scalar | None) -> pa.Array:
+    """Lower ends of ranges as text."""
     if pa.types.is_date(ends.type):
         return _day_texts(ends, rule, 0)
     texts = value_text(ends)
@@ -113,9 +114,10 @@ def _low_texts(ends: pa.Array, rule: Coarsening, bottom: pa.Scalar | None) -> pa
     return pc.if_else(pc.fill_null(after, False), f">{value_text(pa.array([bottom]))[0]}", texts)
 
 
-def _high_texts(
+def high_texts(
     ends: pa.Array, rule: Coarsening, bottom: pa.Scalar | None, top: pa.Scalar | None
 ) -> pa.Array:
+    """Upper ends of ranges as text."""
     if pa.types.is_date(ends.type):
         return _day_texts(ends, rule, 1)
     texts = value_text(ends)

@@ -31,14 +31,18 @@ def wave_counts(
     ``counts``: number of records of each value; ``most``: limit on the records of the wave.
     """
     values = values_of(demand)
-    share = _share(counts_by_code(counts, values), values, int(counts.sum()))
+    records, fewest = int(counts.sum()), max(_FEWEST, _FEWEST_PER_BUCKET * buckets)
+    share = _share(counts_by_code(counts, values), values, records)
+    enough = (fewest + np.count_nonzero(counts)) / records  # rounding takes one of every value
+    if enough <= _LARGEST_SHARE:
+        share = max(share, enough)
     if most is not None:
-        share = min(share, most / counts.sum())
+        share = min(share, most / records)
     taken: Int64Array = np.floor(counts * share).astype(np.int64)
     for part in (taken, counts - taken):
         if np.any(counts_by_code(part, values) > allowed(demand.caps, int(part.sum()))):
             return np.zeros(len(counts), np.int64)
-    if taken.sum() < max(_FEWEST, _FEWEST_PER_BUCKET * buckets):
+    if taken.sum() < fewest:
         return np.zeros(len(counts), np.int64)
     return taken
 
