@@ -102,6 +102,8 @@ class Rule(BaseModel):
 
     @model_validator(mode="after")
     def _parse(self) -> Rule:
+        if not self.name.isprintable():
+            raise ValueError("the name of a rule has characters that cannot be shown")
         self._parsed = _Parser(self.name, self.text).parse()
         return self
 
@@ -188,8 +190,8 @@ def rules_of(texts: Mapping[str, str]) -> tuple[Rule, ...]:
     if len(texts) > MOST_RULES:
         raise ValueError(f"there are more than {MOST_RULES} rules")
     for name, text in texts.items():
-        if not 0 < len(name) <= 100:
-            raise ValueError("the name of a rule has between 1 and 100 characters")
+        if not 0 < len(name) <= 100 or not name.isprintable():
+            raise ValueError("the name of a rule has between 1 and 100 characters, all printable")
         if not 0 < len(text) <= LONGEST_RULE:
             raise ValueError(f"rule '{name}' has no text, or more than {LONGEST_RULE:,} characters")
         _Parser(name, text).parse()
@@ -208,7 +210,7 @@ def check_columns(rules: Sequence[Rule], names: Sequence[str]) -> None:
 
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?(?![\w.]))
+    r"""\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?(?![\w.]))
     |'(?P<text>(?:[^']|'')*)'
     |"(?P<quoted>(?:[^"]|"")+)"
     |`(?P<backquoted>(?:[^`]|``)+)`
@@ -277,7 +279,8 @@ class _Parser:
                         f"rule '{self.name}', character {place}: the number is too long"
                     )
                 number = Decimal(value)
-                value = int(number) if number == number.to_integral_value() else number
+                whole = abs(number) < 2**63 and number == number.to_integral_value()
+                value = int(number) if whole else number
             elif sort == "text":
                 value = value.replace("''", "'")
             elif sort in ("quoted", "backquoted"):

@@ -81,7 +81,7 @@ class JointDraw:
         drawn = cls(
             names, tuple(parts), tuple(rules), described, programs, Lifts.none(offsets), records
         )
-        if not pairs or len(cells) < 2:
+        if not pairs or len(cells) < 2 or not records:
             return drawn
         most_rows = max(min(SAMPLE, _CHANCES // int(offsets[-1])), 1)
         rows = np.arange(records)
@@ -115,7 +115,7 @@ class JointDraw:
 
     def _chunks(self) -> Iterator[Int64Array]:
         size = max(_CHANCES // max(int(self.lifts.offsets[-1]), 1), 1)
-        for first in range(0, self.records, size):
+        for first in range(0, max(self.records, 1), size):
             yield np.arange(first, min(first + size, self.records))
 
     def _states_of(self, rows: Int64Array, random: np.random.Generator) -> Int32Array:
