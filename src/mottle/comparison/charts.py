@@ -123,7 +123,7 @@ def _reach(shares: Sequence[float], *, zero: bool) -> tuple[float, float]:
     Without zero, differences of less than a tenth would fill the whole chart and seem large.
 
     >>> _reach([0.9412, 0.9443], zero=False), _reach([0.021, 0.38], zero=True)
-    ((0.85, 1.0), (0.0, 0.4))
+    ((0.8, 0.95), (0.0, 0.4))
     """
     lowest, highest = (0.0 if zero else min(shares)), max(shares)
     step = 0.05 if highest - lowest > _SHORTEST or not zero else highest / 4 or 0.05

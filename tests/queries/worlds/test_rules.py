@@ -124,7 +124,7 @@ def test_hostile_rules_end_with_an_error_in_bounded_work(release: Release, name:
 def test_rules_that_do_not_fit_the_columns_are_named(
     release: Release, rules: dict[str, str]
 ) -> None:
-    with pytest.raises(MottleError, match=r"'r'|column"):
+    with pytest.raises(MottleError, match=r"'r'|does not fit its column"):
         with_rules(release, rules).sample(1, seed=1)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mottle.errors import DataError
+from mottle.errors import DataError, UsageError
 from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.worlds.chains import begin, sweep
 from mottle.queries.worlds.lifts import Lifts
@@ -69,7 +69,13 @@ class JointDraw:
                 condition_of(rules[number].comparisons[place])
                 for number, place in conditions[every.name]
             ]
-            parts.append(ColumnParts.of(every, wanted, most))
+            try:
+                parts.append(ColumnParts.of(every, wanted, most))
+            except UsageError as error:
+                raise DataError(
+                    f"A rule of the release does not fit its column: {error.problem}",
+                    "The release was changed, or its rules do not belong to it.",
+                ) from None
             truths |= dict(zip(conditions[every.name], parts[-1].truths, strict=True))
         sizes = np.array([one.count for one in parts], np.int64)
         if sizes.sum() > 2 * MOST_PLACES:

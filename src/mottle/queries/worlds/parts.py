@@ -137,7 +137,7 @@ class ColumnParts:
             return np.zeros_like(sizes)
         begin, end = source.first[cells], source.last[cells]
         some = sizes > 0
-        held = (some & (first == begin)).astype(np.int64)
+        held: Int64Array = (some & (first == begin)).astype(np.int64)
         held += (some & (last == end) & (end - begin > 1)).astype(np.int64)
         return held
 
