@@ -37,6 +37,15 @@ TABLES = {
 }
 ROWS = 10_000
 CLASSES = 10
+HEADER = (
+    "table",
+    "k",
+    "drawn",
+    "error of V",
+    "pairs of values",
+    "values",
+    "error of V, sensitive",
+)
 DRAWS = {"column by column": False, "jointly": True}
 
 
@@ -117,14 +126,11 @@ def measured(name: str, k: int, rows: int) -> list[list[object]]:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    header = (
-        "table", "k", "drawn", "error of V", "pairs of values", "values", "error of V, sensitive"
-    )  # fmt: skip
     lines = [line for name in TABLES for k in (5, 10) for line in measured(name, k, rows)]
     report(
         "worlds",
         "Associations in sampled tables",
-        [f"{rows:,} rows of each table; means over three secrets.", markdown_table(header, lines)],
+        [f"{rows:,} rows of each table; means over three secrets.", markdown_table(HEADER, lines)],
     )
 
 

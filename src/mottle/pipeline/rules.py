@@ -6,6 +6,7 @@ is a function of what the adversary of every guarantee knows (docs/guarantees.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,12 @@ from mottle.queries.worlds.rules import check_column, truth_of
 from mottle.release.column import PublishedColumn
 from mottle.schema.model import Schema
 from mottle.schema.rules import check_columns
+
+_BROKEN = "Rules do not hold: "
+_REMEDY = (
+    "Correct the rows or the rules, or leave these rules out: only a rule without exception is"
+    " published."
+)
 
 
 def check_rules(schema: Schema, domains: Sequence[Domain]) -> None:
@@ -81,11 +88,18 @@ def check_rules_hold(schema: Schema, codes: Codes) -> None:
         if rows:
             problems.append(f"rule '{rule.name}' is broken by {rows:,} of {codes.records:,} rows")
     if problems:
-        raise DataError(
-            f"Rules do not hold: {'; '.join(problems)}.",
-            "Correct the rows or the rules, or leave these rules out: only a rule without exception"
-            " is published.",
-        )
+        raise DataError(f"{_BROKEN}{'; '.join(problems)}.", _REMEDY)
+
+
+def broken_rules_in(text: str) -> DataError | None:
+    """Return the error of `check_rules_hold` that another process passed on as text, if any.
+
+    >>> error = broken_rules_in("worker: Rules do not hold: rule 'r' is broken by 2 of 9 rows.")
+    >>> error.problem
+    "Rules do not hold: rule 'r' is broken by 2 of 9 rows."
+    """
+    found = re.search(rf"{_BROKEN}rule .*? rows\.", text)
+    return None if found is None else DataError(found[0], _REMEDY)
 
 
 def _values(domain: Domain) -> Values:
