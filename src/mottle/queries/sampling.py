@@ -69,9 +69,11 @@ def sample(
 
 def _joint(
     queries: Queries, release: ReleaseData, random: np.random.Generator, pairs: bool
-) -> JointDraw:
+) -> JointDraw | None:
     """The quasi-identifiers that are drawn jointly: all generalized ones except sets of items."""
     rules = () if release.certified is None else release.certified.rules
+    if not rules and not pairs:
+        return None
     described = {column.name: column for column in release.columns}
     check_columns(rules, list(described))
     for rule in rules:
@@ -87,10 +89,10 @@ def _joint(
 
 
 def _draw_table(
-    queries: Queries, release: ReleaseData, joint: JointDraw, random: np.random.Generator
+    queries: Queries, release: ReleaseData, joint: JointDraw | None, random: np.random.Generator
 ) -> pa.Table:
     arrays = {}
-    drawn = joint.draw(random)
+    drawn = {} if joint is None else joint.draw(random)
     for column in release.columns:
         if column.form is None:
             arrays[column.name] = release.table.column(column.name)

@@ -107,6 +107,8 @@ class JointDraw:
 
     def draw(self, random: np.random.Generator) -> dict[str, pa.ChunkedArray]:
         """Draw the values of all records, by column."""
+        if not self.parts:  # nothing is generalized
+            return {}
         chunks: dict[str, list[pa.Array]] = {name: [] for name in self.names}
         for rows in self._chunks():
             states = self._states_of(rows, random)
