@@ -67,6 +67,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/sensitive.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/adversaries.py
+	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/databases.py
 	$(BIN)/python benchmarks/doors.py files
 	$(BIN)/python benchmarks/scale.py

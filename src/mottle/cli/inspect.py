@@ -69,6 +69,12 @@ def show_inspection(found: Inspection, console: Console, title: str) -> None:
     for column in found.columns:
         if column.advice:
             _say(console, column.advice)
+    if found.rules:
+        _say(
+            console,
+            f"{len(found.rules)} rules hold in every row; the file proposes them in comments below"
+            " the columns.",
+        )
     for note in found.notes:
         _say(console, f"Note: {note}")
     for warning in found.warnings:

@@ -107,7 +107,7 @@ def _draw_world(release: ReleaseData, queries: Queries) -> pa.Table:
     if queries.records > MOST_ROWS:
         release = release.slice(0, MOST_ROWS)
         queries = Queries.of(release)
-    return sample(queries, release, 1, 0)[0]
+    return sample(queries, release, 1, 0, pairs=False)[0]
 
 
 def _has_values(world: pa.Table, name: str) -> bool:

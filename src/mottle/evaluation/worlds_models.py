@@ -16,7 +16,7 @@ from mottle.evaluation.design import Design, numbers_of, texts_of
 from mottle.io.read_table import as_table
 from mottle.queries._literals import is_numeric
 from mottle.queries.conditions import check_column
-from mottle.queries.engine import Queries
+from mottle.queries.engine import FITS, Queries
 from mottle.queries.sampling import Pooled, combine, sample
 from mottle.release.data import ReleaseData
 from mottle.typing import Float64Array
@@ -63,7 +63,8 @@ class _WorldsModel:
             raise UsageError(
                 f"A {type(X).__name__} is not a release.", "Fit on mottle.read_release(FOLDER)."
             )
-        worlds = sample(Queries.of(X, self.fit_cells), X, self.m, self.seed)
+        queries = Queries.of(X, self.fit_cells)
+        worlds = sample(queries, X, self.m, self.seed, pairs=self.fit_cells == FITS[0])
         columns = worlds[0].column_names
         check_column(y, columns)
         features = list(columns if self.features is None else self.features)

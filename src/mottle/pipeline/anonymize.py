@@ -43,6 +43,7 @@ from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
+from mottle.pipeline.rules import check_rules, check_rules_hold
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
@@ -281,6 +282,8 @@ def anonymize(
             table = add_dummies(table, schema, tiebreak[: demand.dummies])
         codes = encode(table, schema, settings.representation)
         warn_about_text(schema, codes.domains)
+        check_rules(schema, codes.domains)
+        check_rules_hold(schema, codes)
         records = TableRecords(
             method=chosen,
             table=table,
@@ -307,6 +310,7 @@ def anonymize(
         sensitive=sensitive,
         protected=protected_values(schema),
         survey_weight=schema.survey_weight,
+        rules=schema.rules,
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),

@@ -43,6 +43,7 @@ from mottle.release.formula_guard import GUARD
 from mottle.release.unchanged import certified, warnings_about
 from mottle.release.unit_words import about_rows
 from mottle.schema.model import Role, Schema, Unit
+from mottle.schema.rules import Rule
 from mottle.utils.dependence import Dependence
 
 _log = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ def certify(
     sensitive: Sequence[SensitiveValues],
     protected: str | None,
     survey_weight: str | None = None,
+    rules: Sequence[Rule] = (),
     notes: Sequence[str],
     seconds: Mapping[str, float],
     least_total: int | None = None,
@@ -110,6 +112,8 @@ def certify(
         none, so that no note on them is needed.
     survey_weight : str, optional
         The column of sampling weights.
+    rules : sequence of Rule
+        What the quasi-identifiers of all rows obey, after `mottle.pipeline.rules.check_rules`.
     notes : sequence of str
         What a reader should know in addition; no cell values.
     seconds : mapping of str to float
@@ -164,6 +168,8 @@ def certify(
         entries["history"] = history
     if survey_weight is not None:
         entries["survey_weight"] = survey_weight
+    if rules:
+        entries["rules"] = tuple(rules)
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW

@@ -21,7 +21,7 @@ from mottle.io.write_release import save_release
 from mottle.pipeline.item_questions import ItemQuestions
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
-from mottle.queries.engine import Queries
+from mottle.queries.engine import FITS, Queries
 from mottle.queries.estimate import Estimate
 from mottle.queries.frames import frame
 from mottle.queries.sampling import sample
@@ -368,7 +368,7 @@ class Release(ItemQuestions, _Saved):
         list of pa.Table
             Tables with the columns of the original, in its types.
         """
-        return sample(self.queries(fit), self, m, seed)
+        return sample(self.queries(fit), self, m, seed, pairs=fit == FITS[0])
 
     def to_arrow(self, cells: str = "struct") -> pa.Table:
         """Return the release as an Arrow table.

@@ -1,8 +1,9 @@
 """The certificate of a release: one frozen, versioned model, read by attribute everywhere.
 
 It says what kind of release a folder holds, what is promised, how the release was made, what was
-measured and checked, and the checksums of the files. It holds no cell value. The JSON Schema of
-its file, ``certificate.json``, ships with the package as ``certificate.schema.json``.
+measured and checked, and the checksums of the files. It holds no cell value other than those that
+the owner wrote into rules. The JSON Schema of its file, ``certificate.json``, ships with the
+package as ``certificate.schema.json``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role, Unit
+from mottle.schema.rules import MOST_RULES, Rule
 from mottle.utils.untrusted.text import parse_json
 
 __all__ = [
@@ -361,6 +363,8 @@ class Certificate(_Facts):
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
     survey_weight: str | None = None  # the column of sampling weights, if there is one
+    # What the quasi-identifiers of every row obey, as the owner stated it and the run checked.
+    rules: tuple[Rule, ...] = Field(default=(), max_length=MOST_RULES)
     sensitive: tuple[SensitiveFacts, ...] = ()
     unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
     history: HistoryFacts | None = None  # None: not a release over time

@@ -134,12 +134,14 @@ def schema_of(release: ReleaseData) -> Schema:
             columns=before,
             per_person=PerPerson.AGGREGATE,
             survey_weight=release.certificate.survey_weight,
+            rules=release.certificate.rules,
         )
     rows = unit is not None and unit.protects is Unit.ROW
     return Schema(
         columns=tuple(columns),
         unit=Unit.ROW if rows else None,
         survey_weight=release.certificate.survey_weight,
+        rules=release.certificate.rules,
     )
 
 

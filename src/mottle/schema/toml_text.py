@@ -6,6 +6,7 @@ import json
 import os
 import re
 import textwrap
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mottle.errors import SchemaError
 from mottle.kinds.base import Kind as Kind
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.columns import Column
+from mottle.schema.rules import Rule
 
 
 def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
@@ -58,6 +60,14 @@ def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
         lines.append(f"cells = {quoted(column.cells)}")
     lines.append("")
     return lines
+
+
+def rule_lines(rules: Sequence[Rule]) -> list[str]:
+    """Return the lines of the table ``[rules]``; none without rules."""
+    if not rules:
+        return []
+    lines = ["[rules]  # what every row obeys; published with the release"]
+    return [*lines, *(f"{toml_key(rule.name)} = {quoted(rule.text)}" for rule in rules), ""]
 
 
 def hierarchy_file(column: Column, folder: Path) -> str:
@@ -109,4 +119,5 @@ _TOML_HEADER = """\
 #       together by --group-cap COLUMN=0.5
 # [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
 #       --decimal, --thousands, --date-format, --sheet, --header-row
+# [rules]: what every row obeys: children = "if age < 15 then occupation is 'none'"
 """

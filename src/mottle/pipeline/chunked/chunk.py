@@ -41,6 +41,7 @@ from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.rules import check_rules_hold
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
@@ -276,6 +277,7 @@ class ChunkedPlan:
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
         schema = self.codec.schema
+        check_rules_hold(schema, codes)
         method = methods.get(self.method)
         part = run(
             TableRecords(method, self._unchanged(rows), schema, codes, codes, demand),

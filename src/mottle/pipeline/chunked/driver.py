@@ -38,6 +38,7 @@ from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
+from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
@@ -216,6 +217,7 @@ def drive(
         )
         warn_about(survey.unchanged, schema.survey_weight)
         warn_about_text(schema, codec.domains)
+        check_rules(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
@@ -406,6 +408,7 @@ def _certify(
         sensitive=sensitive,
         protected=protected_values(codec.schema),
         survey_weight=codec.schema.survey_weight,
+        rules=codec.schema.rules,
         notes=(*survey.notes, *column_notes(codec.domains, survey.rows)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))

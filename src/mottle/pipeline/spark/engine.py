@@ -39,6 +39,7 @@ from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
+from mottle.pipeline.rules import broken_rules_in
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
 from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
@@ -350,6 +351,8 @@ class SparkEngine:
             for error in (CutError, ChunkShareError):
                 if error.__name__ in str(failed):  # workers can only pass text on
                     raise error from failed
+            if (refused := broken_rules_in(str(failed))) is not None:
+                raise refused from None
             raise
         for wave in self.waves:
             self.published = self.published.union(wave)
