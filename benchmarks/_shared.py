@@ -14,7 +14,8 @@ from pathlib import Path
 from mottle import Certificate
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data"
+DATA_VARIABLE = "MOTTLE_BENCHMARK_DATA"  # where the data are, if not beside the project
+DATA = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data"))
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -22,7 +23,10 @@ def require_data(name: str) -> Path:
     """The path of a data file; exits if it does not exist."""
     path = DATA / name
     if not path.exists():
-        sys.exit(f"This benchmark needs {name} in ../shared/data, which does not exist.")
+        sys.exit(
+            f"This benchmark needs {name} in {DATA}, which does not exist; {DATA_VARIABLE} says"
+            " where the data are."
+        )
     return path
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mottle.guarantees.k_anonymity import KAnonymity
     from mottle.guarantees.known_records import KnownRecords
     from mottle.guarantees.l_diversity import LDiversity
+    from mottle.guarantees.max_drop import MaxDrop
     from mottle.guarantees.recursive_diversity import RecursiveDiversity
     from mottle.hierarchy.tree import Hierarchy
     from mottle.inspection import inspect
@@ -76,6 +77,7 @@ _PLACES = {
     "KnownRecords": "mottle.guarantees.known_records:KnownRecords",
     "LDiversity": "mottle.guarantees.l_diversity:LDiversity",
     "Links": "mottle.release.links:Links",
+    "MaxDrop": "mottle.guarantees.max_drop:MaxDrop",
     "MottleError": "mottle.errors:MottleError",
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
@@ -141,6 +143,7 @@ __all__ = [
     "KnownRecords",
     "LDiversity",
     "Links",
+    "MaxDrop",
     "MottleError",
     "PrivacyError",
     "Progress",

@@ -61,6 +61,18 @@ def test_measures_and_json_are_printed_when_asked_for(baskets: Path, tmp_path: P
     }
 
 
+def test_counts_are_measured_on_as_many_items_as_asked_for(baskets: Path, tmp_path: Path) -> None:
+    common = ("anonymize-sets", baskets, "-k", "2", "--seed", "1", "--json", "-o")
+    found = []
+    for number, items in enumerate([(), ("--measured-items", "2,4"), ("--measured-items", "1,1")]):
+        result = mottle_command(*common, tmp_path / str(number), "--measure", *items)
+        found.append(json.loads(result.output[result.output.index("{") :])["measured"])
+    assert found[0] == found[1]
+    assert found[1]["query_error_absent"] != found[2]["query_error_absent"]
+    for wrong in (("--measured-items", "2,4"), ("--measure", "--measured-items", "2")):
+        refused(mottle_command(*common, tmp_path / "wrong", *wrong), 2, "--measured-items")
+
+
 def test_labels_of_a_table_are_protected(tmp_path: Path) -> None:
     rows = [f"{'a;b' if row % 3 else 'c'},job {row % 5}" for row in range(40)]
     (tmp_path / "visits.csv").write_text("\n".join(["visited,job", *rows]) + "\n")

@@ -10,7 +10,7 @@ import pyreadstat
 import pytest
 
 import mottle
-from mottle import Hierarchy, Release, StorageError, UsageError
+from mottle import DataError, Hierarchy, Release, StorageError, UsageError
 from mottle.io.export import export_release
 
 
@@ -75,3 +75,27 @@ def test_hierarchies_are_labels(tmp_path: Path, places: Hierarchy) -> None:
     export_release(release, tmp_path / "release.dta")
     found = mottle.read_table(tmp_path / "release.dta", allow_generalized=True)
     assert found.column("place").to_pylist() == release.to_text().column("place").to_pylist()
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xlsx"])
+def test_names_that_a_format_does_not_allow_are_changed(tmp_path: Path, suffix: str) -> None:
+    """Reserved words, long names that differ at their end, control characters."""
+    names = ["if", "ALL", "str8", "x" * 300, "n" * 31 + "ä", "n" * 31 + "ö", "\x1b[2J", "<b>", "_n"]
+    table = pa.table({name: ["a", "b"] * 4 for name in names} | {"large": [1e149, 1.0] * 4})
+    schema = mottle.Schema.of(quasi_identifying=names, rest="insensitive")
+    release = mottle.anonymize(table, schema, mottle.KAnonymity(2), seed=1)
+    path = tmp_path / f"release.{suffix}"
+    export_release(release, path)
+    found = mottle.read_table(path, allow_generalized=True)
+    texts = release.to_text()
+    for name, column in zip(found.column_names, texts.column_names, strict=True):
+        assert found.column(name).to_pylist() == texts.column(column).to_pylist() or name == "large"
+
+
+def test_numbers_that_stata_does_not_have_are_refused(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2] * 4, "b": [float("inf"), 1.0] * 4})
+    schema = mottle.Schema.of(quasi_identifying=["a"], rest="insensitive")
+    release = mottle.anonymize(table, schema, mottle.KAnonymity(2), seed=1)
+    with pytest.raises(DataError, match="cannot hold"):
+        export_release(release, tmp_path / "release.dta")
+    assert not list(tmp_path.iterdir())

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
 from rich.logging import RichHandler
 
+from mottle.cli._console import Console
 from mottle.errors import MottleError
 from mottle.utils.redaction import redacted
 

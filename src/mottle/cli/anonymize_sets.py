@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
+from mottle.cli._console import print_json
 from mottle.cli._progress import progress_bar
 from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
@@ -66,11 +67,13 @@ def run(command: AnonymizeSets) -> None:
             report=not reports.no_report,
             internal=reports.internal(sets, str(command.data), command.typed),
         )
-        measured = compare_sets(sets, release) if command.measure else None
+        measured = None
+        if command.measure:
+            measured = compare_sets(sets, release, **command.items_of_counts)
     if command.as_json:
         more = {} if measured is None else {"measured": asdict(measured)}
         shown = certificate.to_dict() | more
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     out.print(_result(command, certificate, measured, time.perf_counter() - began))
     for note in certificate.notes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from mottle.audit import AuditReport, EarlierRelease, Finding
+from mottle.cli._console import Console, print_json
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
 from mottle.io.link_file import LinkFile
@@ -38,7 +38,7 @@ def run(command: Audit) -> None:
         same=command.earlier.same,
     )
     if command.as_json:
-        print(report.to_json())
+        print_json(report.to_json())
     else:
         show_report(report, Console(), command.release.name)
     if not report.passed:

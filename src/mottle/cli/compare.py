@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 import pyarrow.csv
 from rich import box
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli.commands import Compare
 from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
@@ -55,7 +55,7 @@ def run(command: Compare) -> None:
             (stage / HTML).write_text(comparison_html(found), encoding="utf-8")
     if command.as_json:
         lines = [asdict(line) for line in found.lines]
-        print(json.dumps(lines, indent=2, ensure_ascii=False))
+        print_json(json.dumps(lines, indent=2, ensure_ascii=False))
         return
     show_comparison(found, Console())
     Console().print(f"Wrote {output / CSV} and {output / HTML}.", highlight=False, soft_wrap=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
+from mottle.cli._console import Console
 from mottle.cli.commands import Export
 from mottle.io.export import export_release
 from mottle.pipeline.release import read_release

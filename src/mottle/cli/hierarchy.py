@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
+from mottle.cli._console import print_json, print_text
 from mottle.cli._progress import err
 from mottle.cli._terminal import out
 from mottle.cli.commands import Hierarchy as Command
@@ -189,7 +190,7 @@ def _edit(command: Command) -> None:
     before = Hierarchy.read(command.file)
     outline = formats.FORMATS["outline"]
     if command.changes is None:
-        print(outline.write(before.rows()), end="")
+        print_text(outline.write(before.rows()))
         err.print(
             "Save this text, edit it, and apply it with 'mottle hierarchy edit FILE --with TEXT'.",
             highlight=False,
@@ -238,7 +239,7 @@ def lint(
     findings = validation.lint(_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]
     if as_json:
-        print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
+        print_json(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
     else:
         for found in findings:
             label = "" if found.label is None else f" Label: {found.label!r}"

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli._terminal import out, print_command
 from mottle.cli.commands import Inspect
 from mottle.inspection import MAY_BE_KNOWN, Inspection, inspect
@@ -43,7 +43,7 @@ def run(command: Inspect) -> None:
         (stage / output.name).write_text(found.to_toml(), encoding="utf-8")
     if command.as_json:
         facts = {**found.to_dict(), "schema": str(output)}
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     show_inspection(found, out, source.title(command.data))
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from mottle import methods
+from mottle.cli._console import print_json
 from mottle.cli._terminal import out
 from mottle.cli.commands import Methods
 from mottle.methods import DecidesBy, Method
@@ -31,7 +32,7 @@ def run(command: Methods) -> None:
             SET_METHODS.get_named(command.name) if command.sets else methods.get(command.name)
         )
         if command.as_json:
-            print(json.dumps(_described(method), indent=2, ensure_ascii=False))
+            print_json(json.dumps(_described(method), indent=2, ensure_ascii=False))
         else:
             _show(method)
         return

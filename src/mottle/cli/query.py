@@ -6,9 +6,9 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json, print_text
 from mottle.cli.commands import Query
 from mottle.io.read_table import read_table
 from mottle.pipeline.release import read_release
@@ -18,7 +18,7 @@ from mottle.queries.sql.answer import notes
 from mottle.queries.sql.plain import cell_macros
 from mottle.release.formula_guard import guarded_table
 
-_ENDINGS = ("_low", "_high", "_error")
+_ENDINGS = ("_low", "_high", "_error", "_reliable")
 _SHOWN = 1000  # rows of an answer on a terminal
 
 
@@ -39,9 +39,9 @@ def run(command: Query) -> None:
         for note in notes(release.queries(command.fit), command.sql, tables):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
     if command.as_json:
-        print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
+        print_json(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
     elif command.as_csv:
-        print(_csv(answer), end="")
+        print_text(_csv(answer))
     else:
         out = Console()
         show_answer(answer if command.plain else _for_people(answer), out)
@@ -51,7 +51,8 @@ def run(command: Query) -> None:
 
 _LEGENDS = {
     fit: f"Expected ± standard error, if {likely}; the true value is between the bounds"
-    " in any case."
+    " in any case. Answers marked by a question mark are unreliable: the error is above a third of"
+    " the answer, or not calibrated."
     for fit, likely in (
         (FITS[0], "the values in a cell are as likely as the whole release says"),
         (FITS[1], "all values in a cell are equally likely"),
@@ -64,14 +65,16 @@ def _for_people(answer: pa.Table) -> pa.Table:
     names = answer.column_names
     columns: dict[str, list[str]] = {}
     for name in names:
-        parts = [f"{name}{part}" for part in ("", "_low", "_high", "_error")]
+        parts = [f"{name}{part}" for part in ("", *_ENDINGS)]
         if all(part in names for part in parts):
             values = [answer.column(part).to_pylist() for part in parts]
             columns[name] = [
-                " ± ".join(with_error(one, error)) for one, _, _, error in zip(*values, strict=True)
+                f"{' ± '.join(with_error(one, error))}{'' if reliable else ' ?'}"
+                for one, _, _, error, reliable in zip(*values, strict=True)
             ]
             columns[f"{name} between"] = [
-                f"{_text(low)} and {_text(high)}" for _, low, high, _ in zip(*values, strict=True)
+                f"{_text(low)} and {_text(high)}"
+                for _, low, high, _, _ in zip(*values, strict=True)
             ]
         elif not any(name == f"{label}{part}" for label in columns for part in _ENDINGS):
             columns[name] = [_text(cell) for cell in answer.column(name).to_pylist()]

@@ -136,7 +136,8 @@ def _add(answers: Iterable[Estimates]) -> Estimates:
 def _slice(answers: Estimates, queries: slice) -> Estimates:
     """The answers to some of the queries."""
     parts = (answers.expected, answers.certain, answers.possible, answers.error)
-    return Estimates(*(part[queries] for part in parts))
+    expected, certain, possible, error = (part[queries] for part in parts)
+    return Estimates(expected, certain, possible, error)
 
 
 def summarize_answers(

@@ -7,7 +7,8 @@ value labels, whose text is the cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,12 @@ _LONGEST_CELL = 32_767  # characters of a cell of a workbook
 _LONGEST_LABEL = {"spss": 120, "stata": 32_000}  # bytes
 _LONGEST_TEXT = {"spss": 32_767, "stata": 2_045}  # bytes of a text variable
 _MOST_LABELS = 10_000
-_LONGEST_NAME = {"spss": 64, "stata": 32}
+_LONGEST_NAME = {"spss": 64, "stata": 31}  # a list of labels is called as its variable
+_LONGEST_TITLE = {"spss": 255, "stata": 80}  # characters of the label of a variable
+_RESERVED = (  # by SPSS or Stata, in any case
+    *("all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"),
+    *("byte", "double", "float", "if", "in", "int", "long", "strl", "using"),
+)
 
 
 @dataclass(frozen=True)
@@ -182,24 +188,40 @@ def _as_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _write_spss(variables: list[_Variable], rows: int, path: Path) -> None:
     facts = _Statistics.of(variables, "spss")
-    SPSS.package.load().write_sav(
-        facts.frame,
-        str(path),
-        column_labels=facts.labels,
-        variable_value_labels=facts.codes,
-        variable_measure=facts.measures,
-        compress=path.suffix.lower() == ".zsav",
-    )
+    package = SPSS.package.load()
+    with _refusing(package):
+        package.write_sav(
+            facts.frame,
+            str(path),
+            column_labels=facts.labels,
+            variable_value_labels=facts.codes,
+            variable_measure=facts.measures,
+            compress=path.suffix.lower() == ".zsav",
+        )
 
 
 def _write_stata(variables: list[_Variable], rows: int, path: Path) -> None:
     facts = _Statistics.of(variables, "stata")
-    STATA.package.load().write_dta(
-        facts.frame,
-        str(path),
-        column_labels=facts.labels,
-        variable_value_labels=facts.codes,
-    )
+    package = STATA.package.load()
+    with _refusing(package):
+        package.write_dta(
+            facts.frame,
+            str(path),
+            column_labels=facts.labels,
+            variable_value_labels=facts.codes,
+        )
+
+
+@contextmanager
+def _refusing(package: Any) -> Iterator[None]:
+    """Report what a format cannot hold: floats beyond its range, days before its calendar."""
+    try:
+        yield
+    except (package.ReadstatError, package.PyreadstatError, OverflowError):
+        raise DataError(
+            "The release has values that the file cannot hold, such as numbers beyond its range.",
+            "Use release.csv or release.parquet.",
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -229,7 +251,7 @@ class _Statistics:
                     _check_length(values, variable.name, program)
             columns[name] = values
         measures = {name: variable.measure for name, variable in zip(names, variables, strict=True)}
-        labels = [variable.name for variable in variables]
+        labels = [variable.name[: _LONGEST_TITLE[program]] for variable in variables]
         return cls(_frame(columns), labels, codes, measures)
 
 
@@ -274,13 +296,18 @@ def _names(names: list[str], longest: int) -> list[str]:
     allowed: list[str] = []
     for name in names:
         plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-        plain = (plain if plain[:1].isalpha() else f"v_{plain}")[:longest]
+        free = plain[:1].isalpha() and not _is_reserved(plain.lower())
+        plain = (plain if free else f"v_{plain}")[:longest]
         number, unique = 2, plain
         while unique.lower() in (other.lower() for other in allowed):
             unique = f"{plain[: longest - 4]}_{number}"
             number += 1
         allowed.append(unique)
     return allowed
+
+
+def _is_reserved(name: str) -> bool:
+    return name in _RESERVED or (name.startswith("str") and name[3:].isdecimal())
 
 
 def _frame(columns: dict[str, pa.ChunkedArray]) -> Any:

@@ -26,6 +26,7 @@ from mottle.io.owner_key import owner_key
 from mottle.io.read_table import as_table
 from mottle.methods.base import Method
 from mottle.methods.het.dummy_records import add_dummies, dummies_notice
+from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.certify import (
     certify,
     column_facts,
@@ -307,6 +308,18 @@ def anonymize(
         ),
         history=None if over_time is None else over_time.facts,
     )
+    if records.least_total is not None and published.sensitive is None and not demand.dummies:
+        with clock.stage("calibrate"):
+            drawn = CalibrationSample.of(
+                published.table.select([domain.name for domain in codes.domains]),
+                part.links.graph,
+                part.links.position_of_row,
+                codes.matrix,
+                MOST_RECORDS,
+                secret,
+            )
+            found = drawn.calibrate(certificate, published.columns, codes.domains)
+        certificate = certificate.with_calibration(found).with_changes(seconds=dict(clock.seconds))
     check_pseudonyms(schema, published.table)
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)

@@ -298,7 +298,9 @@ def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) 
     if any(part.belief_growth is not None for part in guarantee.parts):
         return []
     grouped = {
-        values.columns for values in guarantee.attributes(sensitive) if 0 not in values.levels
+        values.columns
+        for values in guarantee.attributes(sensitive)
+        if 0 not in values.levels and not values.apart
     }
     return [
         f"Column '{values.columns[0]}' has {len(values.counts):,} different values, each bounded"

@@ -35,6 +35,8 @@ class Measurements:
     facts: dict[str, Any]  # facts about the method's decisions
     # What invariant 6 measured; empty where nobody has several rows.
     people: dict[str, Any] = field(default_factory=dict)
+    # Records drawn for the calibration (`mottle.pipeline.calibration_sample`), of one part alone.
+    sample: str = ""
 
     @classmethod
     def of(

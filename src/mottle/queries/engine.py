@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands, WeightedSummands
+from mottle.queries.calibration import UNRELIABLE_COLUMN, AnswerKind, Calibration
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
@@ -31,6 +33,7 @@ from mottle.queries.fitting.known_totals import TotalsByAtom
 from mottle.queries.fitting.marginals import fit_marginal
 from mottle.queries.fitting.sensitive_lift import apply_lift, sensitive_contexts
 from mottle.queries.group_by import all_groups
+from mottle.queries.stated_errors import state_counts, state_one
 from mottle.queries.two_tables import TwoTables
 from mottle.schema.model import Role
 from mottle.typing import Float64Array, Int32Array, Int64Array
@@ -68,6 +71,14 @@ class Queries:
         The published column of sampling weights, as the certificate names it.
     tails : mapping of str to Tails
         Columns with open ends, and these.
+    generalized : frozenset of str
+        The columns whose cells may stand for several values.
+    totals : mapping of str to TotalsByAtom
+        How often values occur, for the columns of which the release states it.
+    calibration : Calibration, optional
+        How far answers are off, as the release states it.
+    without_lift : tuple of CellDistribution, optional
+        The cells as they are fitted without looking at sensitive values.
 
     Examples
     --------
@@ -83,6 +94,10 @@ class Queries:
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
     survey_weight: str | None = None
     tails: Mapping[str, Tails] = field(default_factory=dict)
+    generalized: frozenset[str] = frozenset()
+    totals: Mapping[str, TotalsByAtom] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    without_lift: tuple[CellDistribution, ...] | None = None
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -123,10 +138,13 @@ class Queries:
                 cells.append(cells_of(table.column(column.name), column))
             except UsageError as error:  # the release does not carry its order or hierarchy
                 unavailable[column.name] = error
+        plain: list[CellDistribution] | None = None
         if fit == FITS[0] and not isinstance(source, pa.Table):
-            cells = _fit_cells(cells, source)
+            cells, plain = _fit_cells(cells, source)
         if not isinstance(source, pa.Table):
             cells = [_calibrate_items(every, source) for every in cells]
+            plain = plain and [_calibrate_items(every, source) for every in plain]
+        described = {column.name: column for column in columns}
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
             codes[place] = every.of_row
@@ -139,12 +157,46 @@ class Queries:
             unavailable=unavailable,
             survey_weight=_survey_weight(source, [every.name for every in cells]),
             tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
+            generalized=frozenset(column.name for column in columns if column.form is not None),
+            totals={
+                every.name: totals
+                for every in cells
+                if not isinstance(every, ItemCells)
+                and fit == FITS[0]
+                and (totals := TotalsByAtom.of(every, described[every.name])) is not None
+            },
+            calibration=_calibration(source, fit),
+            without_lift=None if plain is None else tuple(plain),
+        )
+
+    @cached_property
+    def unlifted(self) -> Queries:
+        """The same, without the fit to sensitive values; itself if there is none."""
+        if self.without_lift is None:
+            return self
+        codes = np.array([every.of_row for every in self.without_lift], np.int32)
+        return replace(
+            self,
+            cells=tuple(
+                replace(every, of_row=own)
+                for every, own in zip(self.without_lift, codes, strict=True)
+            ),
+            codes=codes,
+            without_lift=None,
         )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that can be queried."""
         return self.names if self.two_tables is None else (*self.names, *self.two_tables.columns)
+
+    @property
+    def unreliable_columns(self) -> tuple[str, ...]:
+        """Columns whose cells are so wide that counts with conditions on them are typically off."""
+        if self.calibration is None:
+            return ()
+        errors = self.calibration.facts.columns
+        return tuple(name for name in self.names if errors.get(name, 0.0) > UNRELIABLE_COLUMN)
 
     @property
     def records(self) -> int:
@@ -291,6 +343,24 @@ class Queries:
         array([2., 3.])
         """
         queries = [self.parse_where(where) for where in wheres]
+        answers = self.raw_counts(queries)
+        doubts = state_counts(self, queries, answers)
+        expected, certain, possible, error = answers
+        return Estimates(expected, certain, possible, error, doubts)
+
+    def raw_counts(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
+        """Compute many counts, with the error that follows from cells alone.
+
+        Parameters
+        ----------
+        queries : sequence of mapping of str to tuple of Condition
+            Conditions by column, as `parse_where` returns them.
+
+        Returns
+        -------
+        float64[4, queries]
+            Rows expected, certain, possible and error.
+        """
         answers = np.empty((4, len(queries)))
         batch: list[Mapping[str, Conditions]] = []
         first, size = 0, 0
@@ -300,7 +370,7 @@ class Queries:
             if size > _MAX_SHARES or number == len(queries):
                 answers[:, first:number] = self._count_batch(batch)
                 batch, first, size = [], number, 0
-        return Estimates(*answers)
+        return answers
 
     def total(
         self, column: str, where: Where | None = None, *, weight: str | None = None
@@ -331,9 +401,7 @@ class Queries:
         >>> Queries.of(pa.table({"age": [20, 30, 40]})).total("age", {"age": (25, None)}).expected
         70.0
         """
-        if weight is not None:
-            return self._weighted(column, where, weight).total()
-        return self._summands(column, where).total()
+        return self._stated(AnswerKind.SUM, column, where, weight)
 
     def average(
         self, column: str, where: Where | None = None, *, weight: str | None = None
@@ -369,9 +437,7 @@ class Queries:
         >>> Queries.of(table).average("age", weight="pw").expected
         22.5
         """
-        if weight is not None:
-            return self._weighted(column, where, weight).average()
-        return self._summands(column, where).average()
+        return self._stated(AnswerKind.AVERAGE, column, where, weight)
 
     def group_by(
         self,
@@ -491,8 +557,26 @@ class Queries:
         return own, {name: wanted for name, wanted in conditions.items() if name not in own}
 
     def _count(self, conditions: Mapping[str, Conditions]) -> Estimate:
-        expected, certain, possible, error = self._count_batch([conditions])[:, 0].tolist()
-        return Estimate(expected, certain, possible, error)
+        answers = self._count_batch([conditions])
+        (doubt,) = state_counts(self, [conditions], answers)
+        expected, certain, possible, error = answers[:, 0].tolist()
+        return Estimate(expected, certain, possible, error, doubt)
+
+    def _stated(
+        self, kind: AnswerKind, column: str, where: Where | None, weight: str | None
+    ) -> Estimate:
+        """A sum or an average with the error that holds."""
+
+        def answer(queries: Queries) -> Estimate:
+            summands: Summands | WeightedSummands
+            if weight is not None:
+                summands = queries._weighted(column, where, weight)
+            else:
+                summands = queries._summands(column, where)
+            return summands.total() if kind is AnswerKind.SUM else summands.average()
+
+        columns = {column, *self.parse_where(where), *([] if weight is None else [weight])}
+        return state_one(self, kind, columns, answer(self), answer)
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""
@@ -591,8 +675,22 @@ def _survey_weight(source: ReleaseData | pa.Table, names: Sequence[str]) -> str 
     return name if name in names else None
 
 
-def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:
-    """Fit every column's distribution; lift it by sensitive values where totals are published."""
+def _calibration(source: ReleaseData | pa.Table, fit: str) -> Calibration | None:
+    """The factors that the certificate states; they are for fitted values alone."""
+    if isinstance(source, pa.Table) or source.certified is None or fit != FITS[0]:
+        return None
+    stated = source.certified.calibration
+    of_these = stated is not None and source.table.num_rows == source.certified.rows
+    return Calibration(stated) if stated is not None and of_these else None
+
+
+def _fit_cells(
+    cells: Sequence[CellDistribution], release: ReleaseData
+) -> tuple[list[CellDistribution], list[CellDistribution] | None]:
+    """Fit every column's distribution; lift it by sensitive values where totals are published.
+
+    Also returns the distributions without lift, None if they are the same.
+    """
     described = {column.name: column for column in release.columns}
     sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
     contexts = sensitive_contexts(sensitive, release.table.num_rows)
@@ -602,11 +700,12 @@ def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[
         None if release.certified is None else release.certified.degree,
         release.table.num_rows,
     )
-    fitted = []
+    fitted, plain = [], []
     for every in cells:
         column = described[every.name]
         if column.form is None or isinstance(every, ItemCells):
             fitted.append(every)
+            plain.append(every)
             continue
         totals = TotalsByAtom.of(every, column)
         if guessed is not None:
@@ -617,8 +716,11 @@ def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[
             one = _degree(release, highest=totals is not None)
             degrees = np.full(len(every.first), one)
         better = fit_marginal(every, degrees, totals)
-        fitted.append(better if totals is None else apply_lift(better, contexts))
-    return fitted
+        plain.append(better)
+        is_liftable = totals is not None and contexts.any()
+        fitted.append(apply_lift(better, contexts) if is_liftable else better)
+    is_lifted = any(one is not other for one, other in zip(fitted, plain, strict=True))
+    return fitted, plain if is_lifted else None
 
 
 def _calibrate_items(cells: CellDistribution, release: ReleaseData) -> CellDistribution:

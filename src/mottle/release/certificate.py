@@ -27,6 +27,7 @@ __all__ = [
     "FORMAT",
     "OWNER_KEY",
     "AuditSummary",
+    "CalibrationFacts",
     "Certificate",
     "Check",
     "ColumnFacts",
@@ -205,7 +206,8 @@ class SensitiveFacts(_Facts):
     values: int  # different values, or groups
     largest_share: float
     binned: str | None = None
-    levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
+    # Groups: their levels, 1 is right above the values; empty for a value and all others.
+    levels: tuple[int, ...] | None = None
     alone: int | None = None  # groups: how many hold one value only
     cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
@@ -257,6 +259,25 @@ class Degrees(_Facts):
     min: int
     max: int
     records: tuple[tuple[int, int], ...] = ()  # (degree, number of records that have it)
+
+
+class CalibrationFacts(_Facts):
+    """How far answers about quasi-identifiers are off, compared with the error that cells suggest.
+
+    A function of published cells and of quasi-identifiers; nothing about sensitive values or links.
+    Entry i of a list is for answers that depend on i + 1 quasi-identifiers.
+    """
+
+    records: int  # of the release on which the questions were asked
+    questions: int  # that were asked per number of quasi-identifiers, at most
+    # (a, b): a count with standard error s by cells has the error √((a·s)² + (b·s²)²), times the
+    # root mean square of the factors of its columns if there are several.
+    counts: tuple[tuple[float, float], ...]
+    column_factors: Mapping[str, float]
+    sums: tuple[float, ...]  # factors
+    averages: tuple[float, ...]  # factors
+    coefficients: float | None = None  # factor for regressions on sampled worlds; None: not known
+    columns: Mapping[str, float]  # median relative error of counts with a condition on it
 
 
 class Measured(_OpenFacts):
@@ -341,6 +362,7 @@ class Certificate(_Facts):
     error_rate: float | None = None  # sets: misreported items per item held, mean over records
     flipped: float | None = None  # sets: the same over all records together
     degree: Degrees
+    calibration: CalibrationFacts | None = None  # None: not measured
     seed: int | None = None
     checks: tuple[Check, ...]
     audit: AuditSummary | None = None
@@ -374,6 +396,21 @@ class Certificate(_Facts):
             The changed copy; this object does not change.
         """
         return self.model_copy(update=changes)
+
+    def with_calibration(self, calibration: CalibrationFacts | None) -> Self:
+        """Return a copy that states how far answers are off.
+
+        Parameters
+        ----------
+        calibration : CalibrationFacts or None
+            What was measured; None: nothing, and this certificate is returned.
+
+        Returns
+        -------
+        Certificate
+            The changed copy.
+        """
+        return self if calibration is None else self.with_changes(calibration=calibration)
 
     def to_json(self) -> str:
         """Return the text of ``certificate.json``.

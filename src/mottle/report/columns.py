@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Form
 from mottle.evaluation.cell_counts import Tally, tallies
+from mottle.queries.calibration import UNRELIABLE_COLUMN
 from mottle.release.cell_text import to_text
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
@@ -57,7 +58,23 @@ def describe_columns(
         found = [column for column in found if column.name not in release.sensitive.column_names]
         apart = _apart(release.sensitive)
         found += [_describe_apart(tally, before.get(name)) for name, tally in apart.items()]
-    return found
+    stated = release.certificate.calibration
+    errors = {} if stated is None else stated.columns
+    return [
+        replace(column, facts=(*column.facts, _accuracy(errors[column.name])))
+        if column.name in errors
+        else column
+        for column in found
+    ]
+
+
+def _accuracy(error: float) -> tuple[str, str]:
+    """How far counts are off that have a condition on the column, as its owner measured it."""
+    doubt = " – unreliable" if error > UNRELIABLE_COLUMN else ""
+    return (
+        "typical error of counts with a condition on it and on another",
+        f"{percent(error)}{doubt}",
+    )
 
 
 def describe(

@@ -90,7 +90,7 @@ def schema_comments(certificate: Certificate) -> dict[str, str]:
     return {
         name: "its groups of similar values are not part of a release: add a hierarchy or groups"
         for entry in certificate.sensitive
-        if entry.levels is not None
+        if entry.levels
         for name in entry.columns
     }
 

@@ -126,6 +126,15 @@ class AnonymizeSets(Command):
             rich_help_panel=OUTPUT,
         ),
     ] = False
+    measured_items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IN,EX",
+            help="Items that a count of --measure asks for, and that another excludes.",
+            show_default="2,4",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     reports: ReportOptions
     overwrite: Overwrite = False
     another_draw: AnotherDraw = False
@@ -135,6 +144,22 @@ class AnonymizeSets(Command):
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         check_method(self.method, sets=True)
+        if self.measured_items is not None and not self.measure:
+            raise UsageError("--measured-items belongs to --measure.", "Add --measure.")
+        _ = self.items_of_counts
+
+    @property
+    def items_of_counts(self) -> dict[str, int]:
+        """How many items a count asks for and how many it excludes, if given."""
+        if self.measured_items is None:
+            return {}
+        words = self.measured_items.split(",")
+        if len(words) != 2 or not all(word.strip().isdecimal() and int(word) for word in words):
+            raise UsageError(
+                "--measured-items takes two whole numbers of at least 1.",
+                "Write --measured-items 3,4.",
+            )
+        return {"present": int(words[0]), "absent": int(words[1])}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,7 @@ _PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its va
 _MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
 _BORDERS = (b"\n", b",", b";", b"\t", b"|")
 _XZ = ".xz"  # which pyarrow does not know
+_MOST_FOR_XZ = 1 << 28  # bytes of memory for decompressing; xz -9 takes a quarter of it
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ}
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
@@ -112,23 +113,53 @@ def open_bytes(path: Path) -> pa.NativeFile:
 
 
 class _Xz(io.RawIOBase):
-    """The content of a file that is compressed by xz; damage is an OSError, as in other files."""
+    """The content of a file that is compressed by xz; damage is an OSError, as in other files.
+
+    A file says itself how much memory it takes to decompress it; `lzma.open` would obey.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = lzma.LZMAFile(path)  # noqa: SIM115 - closed with this object
+        self._file = open(path, "rb")  # noqa: SIM115 - closed with this object
+        self._part = _xz_part()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        try:
-            return self._file.read(size)
-        except (lzma.LZMAError, EOFError):
-            raise OSError("damaged") from None
+        """Read as many bytes as are asked for, fewer only at the end."""
+        blocks = []
+        while size and (block := self._block(size if size > 0 else _BLOCK_BYTES)):
+            blocks.append(block)
+            size -= len(block) if size > 0 else 0
+        return b"".join(blocks)
+
+    def _block(self, most: int) -> bytes:
+        """The next bytes; none at the end."""
+        block = b""
+        while not block:
+            arrived = b""
+            if self._part.eof:  # files may have several parts, with zeros between them
+                arrived = self._part.unused_data.lstrip(b"\0")
+                while not arrived and (piece := self._file.read(_BLOCK_BYTES)):
+                    arrived = piece.lstrip(b"\0")
+                if not arrived:
+                    break
+                self._part = _xz_part()
+            elif self._part.needs_input and not (arrived := self._file.read(_BLOCK_BYTES)):
+                raise OSError("damaged")
+            try:
+                block = self._part.decompress(arrived, most)
+            except lzma.LZMAError:
+                raise OSError("damaged") from None
+        return block
 
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def _xz_part() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_FOR_XZ)
 
 
 def check_size(path: Path) -> None:
@@ -169,8 +200,8 @@ def whole_content(path: Path) -> bytes:
     bytes
         The content.
     """
-    with open_bytes(path) as stream:
-        return bytes(stream.read())
+    with open_bytes(path) as stream:  # whose size is not known if it is compressed
+        return b"".join(iter(lambda: bytes(stream.read(_BLOCK_BYTES)), b""))
 
 
 def utf8_sample(path: Path, encoding: str | None) -> Sample | None:

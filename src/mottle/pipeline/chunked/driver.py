@@ -24,6 +24,7 @@ from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.partitioned.decision import WaveRelease, decide
 from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RowShare
 from mottle.methods.buckets.tiers import edges_per_record
+from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.pipeline.certify import (
     certify,
     column_facts,
@@ -237,9 +238,15 @@ def drive(
     with clock.stage("chunks"):
         parts = engine.publish(plan)
     facts = engine.facts(plan)
-    return ChunkedRun(
-        plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
-    )
+    certificate = _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
+    if settings.totals:
+        with clock.stage("calibrate"):
+            drawn = CalibrationSample.joined(
+                [CalibrationSample.from_text(part.sample) for part in parts]
+            )
+            found = drawn.calibrate(certificate, plan.columns, codec.domains)
+        certificate = certificate.with_calibration(found)
+    return ChunkedRun(plan, parts, certificate)
 
 
 def _check_unit(

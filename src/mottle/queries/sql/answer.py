@@ -27,12 +27,13 @@ from mottle.queries.group_by.all_groups import PARTS, grouping_sets
 from mottle.queries.sql.parse import Answered, Key, SelectQuery, parse_query
 from mottle.queries.sql.translate import as_conjunction, unsupported
 
+_UNRELIABLE = "see the notes"
 MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
 Where = Mapping[str, Conditions]
 
 
 def query(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
-    """Answer a query: each count, sum or average with ``_low``, ``_high`` and ``_error``."""
+    """Answer a query: each count, sum or average with bounds, error and whether it is reliable."""
     select = parse_query(sql, queries.columns, tables)
     answer = _kernel_answer(queries, select)
     if answer is None:
@@ -92,8 +93,10 @@ def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
     table = grouping_sets(queries, groups, subsets, dict(where))
     columns = {name: table.column(name) for name in groups}
     counts = [
-        Estimate(*(float(value) for value in row))
-        for row in zip(*(table.column(part).to_pylist() for part in PARTS), strict=True)
+        Estimate(expected, certain, possible, error, "" if reliable else _UNRELIABLE)
+        for expected, certain, possible, error, reliable in zip(
+            *(table.column(part).to_pylist() for part in PARTS), strict=True
+        )
     ]
     for item, own in zip(select.answered, wheres, strict=True):
         is_count = item.aggregate == Aggregate("count")
@@ -241,11 +244,15 @@ def _labels(queries: Queries, key: Key, values: Sequence[Any]) -> pa.Array:
 
 
 def _columns(item: Answered, answers: Sequence[Estimate]) -> dict[str, Any]:
-    """The four columns of an aggregate."""
+    """The five columns of an aggregate."""
+    *numbers, reliable = item.columns
     parts = ("expected", "certain", "possible", "error")
     return {
-        name: pa.array([float(getattr(answer, part)) for answer in answers], pa.float64())
-        for name, part in zip(item.columns, parts, strict=True)
+        **{
+            name: pa.array([float(getattr(answer, part)) for answer in answers], pa.float64())
+            for name, part in zip(numbers, parts, strict=True)
+        },
+        reliable: pa.array([answer.reliable for answer in answers], pa.bool_()),
     }
 
 
