@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands, WeightedSummands
@@ -28,26 +27,29 @@ from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
+from mottle.queries.counting import add_up, multiply
 from mottle.queries.estimate import Estimate, Estimates
-from mottle.queries.fitting.degrees import guess_degrees, split_cells_by_degree
 from mottle.queries.fitting.known_totals import TotalsByAtom
-from mottle.queries.fitting.marginals import fit_marginal
-from mottle.queries.fitting.sensitive_lift import apply_lift, sensitive_contexts
+from mottle.queries.fitting.release_cells import FITS as FITS
+from mottle.queries.fitting.release_cells import (
+    calibrate_items,
+    fit_cells,
+    share_bounds,
+    stated_calibration,
+    weight_column,
+)
 from mottle.queries.group_by import all_groups
 from mottle.queries.item_answers import asks_items, count_all_of, narrowed
 from mottle.queries.stated_errors import state_counts, state_one
 from mottle.queries.two_tables import TwoTables
-from mottle.schema.model import Role
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
-FITS = ("fitted", "uniform")  # how values inside a cell are weighted; the first is the default
 _NOT_MISSING = (Condition(),)
 _MAX_SHARES = 1 << 22  # shares of cells that are held in memory for one batch of queries
-_BLOCK_RECORDS = 512  # records that the counting kernel takes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +151,10 @@ class Queries:
                 unavailable[column.name] = error
         plain: list[CellDistribution] | None = None
         if fit == FITS[0] and not isinstance(source, pa.Table):
-            cells, plain = _fit_cells(cells, source)
+            cells, plain = fit_cells(cells, source)
         if not isinstance(source, pa.Table):
-            cells = [_calibrate_items(every, source, fit) for every in cells]
-            plain = plain and [_calibrate_items(every, source, fit) for every in plain]
+            cells = [calibrate_items(every, source, fit) for every in cells]
+            plain = plain and [calibrate_items(every, source, fit) for every in plain]
         described = {column.name: column for column in columns}
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
@@ -164,9 +166,9 @@ class Queries:
             codes=codes,
             two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
             unavailable=unavailable,
-            survey_weight=_survey_weight(source, [every.name for every in cells]),
+            survey_weight=weight_column(source, [every.name for every in cells]),
             tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
-            shares=None if isinstance(source, pa.Table) else _share_bounds(source),
+            shares=None if isinstance(source, pa.Table) else share_bounds(source),
             unchanged=frozenset(column.name for column in columns if column.form is None),
             generalized=frozenset(column.name for column in columns if column.form is not None),
             totals={
@@ -176,7 +178,7 @@ class Queries:
                 and fit == FITS[0]
                 and (totals := TotalsByAtom.of(every, described[every.name])) is not None
             },
-            calibration=_calibration(source, fit),
+            calibration=stated_calibration(source, fit),
             without_lift=None if plain is None else tuple(plain),
         )
 
@@ -537,7 +539,7 @@ class Queries:
         places, starts, shares = self._shares(own)
         likely = np.empty(self.records)
         parallel.over_rows(
-            lambda first, last: _multiply(self.codes, places, starts, shares, first, last, likely),
+            lambda first, last: multiply(self.codes, places, starts, shares, first, last, likely),
             self.records,
         )
         if sensitive:
@@ -606,7 +608,7 @@ class Queries:
         places, starts, shares = (np.concatenate(part) for part in zip(*looked_up, strict=True))
         starts += np.repeat(before[:-1], np.diff(widths))
         parallel.over_blocks(
-            lambda first, last: _add_up(
+            lambda first, last: add_up(
                 self.codes, widths, places, starts, shares, first, last, answers
             ),
             np.arange(len(queries) + 1),
@@ -681,156 +683,3 @@ class Queries:
         ]
         starts = np.cumsum([0, *(len(part) for part in shares)])[:-1].astype(np.int64)
         return places, starts, np.concatenate([np.empty(0), *shares])
-
-
-def _survey_weight(source: ReleaseData | pa.Table, names: Sequence[str]) -> str | None:
-    """The column of sampling weights that the certificate names, if it is published."""
-    if isinstance(source, pa.Table) or source.certified is None:
-        return None
-    name = source.certified.survey_weight
-    return name if name in names else None
-
-
-def _calibration(source: ReleaseData | pa.Table, fit: str) -> Calibration | None:
-    """The factors that the certificate states; they are for fitted values alone."""
-    if isinstance(source, pa.Table) or source.certified is None or fit != FITS[0]:
-        return None
-    stated = source.certified.calibration
-    of_these = stated is not None and source.table.num_rows == source.certified.rows
-    return Calibration(stated) if stated is not None and of_these else None
-
-
-def _fit_cells(
-    cells: Sequence[CellDistribution], release: ReleaseData
-) -> tuple[list[CellDistribution], list[CellDistribution] | None]:
-    """Fit every column's distribution; lift it by sensitive values where totals are published.
-
-    Also returns the distributions without lift, None if they are the same.
-    """
-    described = {column.name: column for column in release.columns}
-    sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
-    contexts = sensitive_contexts(sensitive, release.table.num_rows)
-    generalized = [every for every in cells if described[every.name].form is not None]
-    guessed = guess_degrees(
-        generalized,
-        None if release.certified is None else release.certified.degree,
-        release.table.num_rows,
-    )
-    fitted, plain = [], []
-    for every in cells:
-        column = described[every.name]
-        if column.form is None or isinstance(every, ItemCells):
-            fitted.append(every)
-            plain.append(every)
-            continue
-        totals = TotalsByAtom.of(every, column)
-        if guessed is not None:
-            every, degrees = split_cells_by_degree(every, guessed)
-        else:
-            # With totals, the largest degree bounds the chance of every value that is known to
-            # occur from below, and the totals determine the rest.
-            one = _degree(release, highest=totals is not None)
-            degrees = np.full(len(every.first), one)
-        better = fit_marginal(every, degrees, totals)
-        plain.append(better)
-        is_liftable = totals is not None and contexts.any()
-        fitted.append(apply_lift(better, contexts) if is_liftable else better)
-    is_lifted = any(one is not other for one, other in zip(fitted, plain, strict=True))
-    return fitted, plain if is_lifted else None
-
-
-def _calibrate_items(
-    cells: CellDistribution, release: ReleaseData, fit: str = FITS[0]
-) -> CellDistribution:
-    """Give sets of items the rate of misreported items, and the totals, that a release states."""
-    if release.certified is None or not isinstance(cells, ItemCells):
-        return cells
-    loss = release.certified.ncp.get(cells.name, release.certified.flipped)
-    if loss is not None:
-        cells = cells.calibrated(float(loss), _degree(release))
-    totals = next(one.item_totals for one in release.columns if one.name == cells.name)
-    bounds = _share_bounds(release)
-    if fit != FITS[0] or totals is None or bounds is None:
-        return cells
-    return cells.fitted_to(totals, bounds)
-
-
-def _share_bounds(release: ReleaseData) -> ShareBounds | None:
-    """Between which shares of candidates hold an item; None if their number is not known."""
-    certified = release.certified
-    if certified is None or certified.degree.min < 1 or certified.rows != release.num_rows:
-        return None
-    if certified.history is not None and certified.history.release > 1:
-        return None  # its records stand for candidates of earlier releases too
-    return ShareBounds(certified.degree.min, certified.degree.max)
-
-
-def _degree(release: ReleaseData, *, highest: bool = False) -> int:
-    """The lowest or highest number of originals per record that the certificate states."""
-    if release.certified is None:
-        return 0
-    return release.certified.degree.max if highest else release.certified.degree.min
-
-
-@njit(cache=True, nogil=True)
-def _add_up(
-    codes: Int32Array,
-    widths: Int64Array,
-    places: Int64Array,
-    starts: Int64Array,
-    shares: Float64Array,
-    first: int,
-    last: int,
-    answers: Float64Array,
-) -> None:
-    """Answer queries ``first .. last - 1`` by one pass over the records for each.
-
-    Records are processed in blocks of a few hundred and column by column, without a branch, which
-    is several times faster than leaving a record at the first column that rules it out.
-    """
-    likely, least = np.empty(_BLOCK_RECORDS), np.empty(_BLOCK_RECORDS)
-    for query in range(first, last):
-        expected, squares, certain, possible = 0.0, 0.0, 0, 0
-        for begin in range(0, codes.shape[1], _BLOCK_RECORDS):
-            rows = min(_BLOCK_RECORDS, codes.shape[1] - begin)
-            likely[:rows] = 1.0
-            least[:rows] = 1.0
-            for at in range(widths[query], widths[query + 1]):
-                column = codes[places[at], begin : begin + rows]
-                table = shares[starts[at] :]
-                for row in range(rows):
-                    share = table[column[row]]
-                    likely[row] *= share
-                    least[row] = min(least[row], share)
-            for row in range(rows):
-                satisfied = likely[row] if least[row] >= 0.0 else 0.0
-                expected += satisfied
-                squares += satisfied * satisfied
-                certain += satisfied == 1.0
-                possible += least[row] >= 0.0
-        answers[0, query] = expected
-        answers[1, query] = certain
-        answers[2, query] = possible
-        answers[3, query] = np.sqrt(max(expected - squares, 0.0))
-
-
-@njit(cache=True, nogil=True)
-def _multiply(
-    codes: Int32Array,
-    places: Int64Array,
-    starts: Int64Array,
-    shares: Float64Array,
-    first: int,
-    last: int,
-    likely: Float64Array,
-) -> None:
-    """Compute the likelihoods of records ``first .. last - 1`` for `Queries.likelihoods`."""
-    for row in range(first, last):
-        product = 1.0
-        for at in range(len(places)):
-            share = shares[starts[at] + codes[places[at], row]]
-            if share < 0.0:
-                product = -1.0
-                break
-            product *= share
-        likely[row] = product
