@@ -269,7 +269,7 @@ def anonymize(
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
     """Identify the command of an interrupted run; the input's content is compared later."""
     columns = described_columns(schema, [column.name for column in schema.columns])
-    stated = [schema.rest, schema.unit]
+    stated = [schema.rest, schema.unit, schema.rules]
     words = [__version__, named, columns, stated, repr(guarantee), repr(options)]
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 
