@@ -164,14 +164,14 @@ def test_cuts_and_first_waves_are_the_same_after_an_interruption(tmp_path: Path)
             engine.anonymize(
                 data,
                 schema,
-                LDiversity(3),
+                LDiversity(5),
                 tmp_path / "a",
                 progress=interrupt_at("chunks", share),
                 **run,
             )
-    certificate = engine.anonymize(data, schema, LDiversity(3), tmp_path / "a", **run).certificate
+    certificate = engine.anonymize(data, schema, LDiversity(5), tmp_path / "a", **run).certificate
     assert certificate.method.wave > 0
-    engine.anonymize(data, schema, LDiversity(3), tmp_path / "b", **run)
+    engine.anonymize(data, schema, LDiversity(5), tmp_path / "b", **run)
     one, two = (mottle.read_release(tmp_path / name).table for name in "ab")
     assert one.equals(two)
 
