@@ -73,6 +73,7 @@ bench: $(DEVELOP) $(KERNELS)
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/classic.py
 	$(BIN)/python benchmarks/queries.py
+	$(BIN)/python benchmarks/objective.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/one_k.py
 	$(BIN)/python benchmarks/startup.py
