@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mottle import Certificate
+from mottle import Certificate, methods
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data"
+DATA_VARIABLE = "MOTTLE_BENCHMARK_DATA"  # where the data are, if not beside the project
+DATA = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data"))
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -22,8 +23,16 @@ def require_data(name: str) -> Path:
     """The path of a data file; exits if it does not exist."""
     path = DATA / name
     if not path.exists():
-        sys.exit(f"This benchmark needs {name} in ../shared/data, which does not exist.")
+        sys.exit(
+            f"This benchmark needs {name} in {DATA}, which does not exist; {DATA_VARIABLE} says"
+            " where the data are."
+        )
     return path
+
+
+def by_ncp(method: str) -> str | None:
+    """The objective of the papers, for a method that follows one: losses are compared by GCP."""
+    return "ncp" if methods.get(method).follows_objective else None
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

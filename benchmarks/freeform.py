@@ -18,11 +18,11 @@ import altair as alt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from _rivals import ARX_GLOBAL, ARX_LOCAL, run_rival
-from _shared import ROOT, markdown_table, report, require_data, seconds_of_anonymizing
+from _shared import ROOT, by_ncp, markdown_table, report, require_data, seconds_of_anonymizing
 
 import mottle
 from mottle.encoding.encode import encode
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.freeform import block_orders, match_in_blocks
 from mottle.methods.refinement import mean_loss
 from mottle.pipeline.progress import Progress
@@ -54,7 +54,14 @@ def run(table: pa.Table, k: int, method: str, effort: float | None = None) -> Ru
             curve.append((time.perf_counter() - began, progress.gcp))
 
     release = mottle.anonymize(
-        table, schema, mottle.KAnonymity(k), method=method, effort=effort, seed=1, progress=note
+        table,
+        schema,
+        mottle.KAnonymity(k),
+        method=method,
+        objective=by_ncp(method),
+        effort=effort,
+        seed=1,
+        progress=note,
     )
     return Run(release.gcp or 0.0, seconds_of_anonymizing(release.certificate), curve)
 

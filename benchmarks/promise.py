@@ -31,7 +31,6 @@ from mottle.graph.model import Graph
 from mottle.guarantees.base import Guarantee
 from mottle.guarantees.demand import Demand, allowed
 from mottle.methods import MethodContext
-from mottle.methods.buckets.association import Association
 from mottle.methods.buckets.buckets import (
     Blocks,
     CutTiers,
@@ -40,10 +39,8 @@ from mottle.methods.buckets.buckets import (
     cut_tiers,
     tiers_for,
 )
-from mottle.methods.buckets.cut_columns import codes_of, cut_columns
 from mottle.methods.buckets.records import TableRecords
 from mottle.methods.buckets.tree import CutError
-from mottle.methods.buckets.waves import published_tables
 from mottle.schema.model import Representation
 from mottle.typing import Int32Array, Int64Array
 from mottle.utils.csprng import Secret
@@ -76,10 +73,12 @@ DECISION = (
     " decisions tell more than that, per release. Without a bound on known records, not refined."
 )
 ASSUMED = (
-    "He knows everybody's quasi-identifiers and the graph, and fits a regression of values on"
-    " quasi-identifiers to the release, weighing the permutations of every table by it (the"
-    " deFinetti attack). The caps do not bound him. For comparison: a regression fitted to the true"
-    " table, without any release; and the cap. By how many others one known record may give away:"
+    "The adversary `association` of the audit (docs/audit.md): he knows everybody's"
+    " quasi-identifiers and the graph, and fits a regression of values on quasi-identifiers to the"
+    " release (the deFinetti attack). The caps do not bound him. `buckets` by how many others one"
+    " known record may give away, and other methods of the same ℓ; not refined, one secret. For"
+    " comparison: a regression on the true values of other people, without any release; and the"
+    " cap."
 )
 
 
@@ -247,32 +246,23 @@ def damage() -> None:
 
 def association() -> None:
     """Somebody who assumes that similar people have similar values, and knows the graph."""
-    bounds = (1, 3, 7, 15, 63, UNBOUNDED)
+    bounds, others = (1, 3, 7, 15, 63, UNBOUNDED), ("anatomy", "mondrian", "nh")
     rows = []
-    for case in CASES[:3]:
-        title, name, number, qi, sensitive, guarantee = case
+    for title, name, number, qi, sensitive, guarantee in CASES[:3]:
         table = table_of(name, number)
         schema = Schema.of(quasi_identifying=qi, sensitive=[sensitive], rest="identifying")
-        records, demand = coded(case)
-        columns = cut_columns(records.matrix, records.metric(2))
-        codes = codes_of(columns, records.matrix)
-        unknown = Association.unknown(columns, codes, demand.counts)
-        own = unknown.class_of[demand.values]
-        cells = []
-        for bound in bounds:
-            release = release_of(table, schema, guarantee & KnownRecords(bound), 1)
-            tables = list(published_tables(release.links.graph, release.links.truth, demand.values))
-            _, evidence = unknown.fitted_to_wave(codes, tables)
-            order = np.concatenate([each.rows for each in tables])
-            cells.append(f"{(evidence.held.argmax(axis=1) == own[order]).mean():.2f}")
-        alone = unknown.fitted_to_nodes(
-            None,
-            unknown.indices(codes),
-            np.arange(len(own), dtype=np.int32),
-            np.eye(len(demand.counts), dtype=np.int64)[demand.values],
-        )
-        guess = alone.predicted(alone.indices(codes)).argmax(axis=1)
-        rows.append([title, *cells, f"{(guess == own).mean():.2f}", f"{demand.caps.max():.2f}"])
+        releases = [release_of(table, schema, guarantee & KnownRecords(b), 1) for b in bounds]
+        releases += [
+            mottle.anonymize(table, schema, guarantee, method=method, effort=0, seed=1)
+            for method in others
+        ]
+        found = [
+            release.audit(table, adversaries=["association"]).findings[0] for release in releases
+        ]
+        alone = found[0].details["right_by_regression_on_others"]
+        cap = found[0].details["cap_of_guesses"]
+        cells = [f"{each.achieved:.2f}" for each in found]
+        rows.append([title, *cells, f"{alone:.2f}", f"{cap:.2f}"])
         print(rows[-1], flush=True)
         names = [f"{bound:,}" for bound in bounds[:-1]]
         report(
@@ -280,7 +270,9 @@ def association() -> None:
             "Right guesses of somebody who assumes that similar people have similar values",
             [
                 ASSUMED,
-                markdown_table(["", *names, "no bound", "true regression", "cap"], rows),
+                markdown_table(
+                    ["", *names, "no bound", *others, "regression on others", "cap"], rows
+                ),
             ],
             "promise.py association",
         )

@@ -1,7 +1,8 @@
 """Accuracy of queries by the defaults and under the papers' uniform assumption, speed, learning.
 
-Usage: python benchmarks/queries.py [bounds|likeness|diversity|matches|speed|learning]; all of them
-without an argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
+Usage: python benchmarks/queries.py
+[bounds|likeness|diversity|matches|speed|learning|coverage|regressions]; all of them without an
+argument; each writes benchmarks/results/queries-<part>.md. CENSUS is the first rows
 of census_acs in codes (age and education as numbers, the others as categories), COIL2000 the five
 columns of HET. Every release is queried in two ways: as by default (values weighted by what the
 release says), and under the papers' uniform assumption. Errors are median relative errors of random
@@ -21,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from _coverage import coverage_by_table, regressions_by_table
 from _privbayes import epsilon_of, privbayes
 from _shared import markdown_table, report, require_data
 
@@ -488,7 +490,25 @@ def learning() -> None:
     report("queries-learning", "Learning from releases", sections, "queries.py learning")
 
 
-PARTS = {part.__name__: part for part in (bounds, likeness, diversity, matches, speed, learning)}
+def coverage() -> None:
+    """How often stated 95 % intervals hold the truth; written after every table."""
+    for sections in coverage_by_table():
+        report("queries-coverage", "How often intervals hold", sections, "queries.py coverage")
+
+
+def regressions() -> None:
+    """How often pooled intervals hold the coefficients of the original."""
+    for sections in regressions_by_table():
+        report("queries-regressions", "Pooled regressions", sections, "queries.py regressions")
+
+
+PARTS = {
+    part.__name__: part
+    for part in (
+        *(bounds, likeness, diversity, matches, speed, learning),
+        *(coverage, regressions),
+    )
+}
 
 
 if __name__ == "__main__":

@@ -100,9 +100,11 @@ def suggestions(people: pa.Table) -> Iterator[list[object]]:
     schema = mottle.Schema.of(quasi_identifying=columns)
     for budget in BUDGETS:
         began = time.perf_counter()
-        found = mottle.suggest(table, schema, max_loss=budget)
+        found = mottle.suggest(table, schema, max_loss=budget, objective="ncp")
         took = time.perf_counter() - began
-        release = mottle.anonymize(table, schema, found.needed, seed=1, effort=SECONDS)
+        release = mottle.anonymize(
+            table, schema, found.needed, objective="ncp", seed=1, effort=SECONDS
+        )
         own = [each for each in found.previews if each.method == found.method]
         yield [
             f"{budget:.0%}",

@@ -1,9 +1,10 @@
 """Run figures of the papers, draw them and write docs/reproduction.md.
 
-    python -m benchmarks.reproduce [FIGURE ...] [--quick | --page | --list] [--renew]
+    python -m benchmarks.reproduce [FIGURE ...] [--quick | --page | --list] [--renew] [--jobs N]
 
 A FIGURE is the name of one (NH10-11), of a paper (NH10), or "experiments"; without any, all are
-run. Points that are known already are not run again: after a break, the same command goes on.
+run. Points that are known already are not run again: after a break, the same command goes on, also
+on another machine that has the files in benchmarks/results/reproduce.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from collections.abc import Sequence
 from benchmarks.reproduce.figure import Figure
 from benchmarks.reproduce.page import PAPERS, WORDS, write_page
 from benchmarks.reproduce.registry import FIGURES
-from benchmarks.reproduce.run import Run, trial
-from benchmarks.reproduce.store import KEPT, Store, forget
+from benchmarks.reproduce.run import Run, planned_seconds, trial
+from benchmarks.reproduce.store import KEPT, Store, forget, key_of
+
+PROCESSES = 2  # seconds are those of a process, so that two do not disturb each other's
 
 
 def selected(names: Sequence[str]) -> list[Figure]:
@@ -41,14 +44,30 @@ def selected(names: Sequence[str]) -> list[Figure]:
 
 
 def listed(figures: Sequence[Figure], store: Store) -> None:
-    """Print all figures with the points that are known and the time that is planned."""
+    """Print all figures, those that take least time first: points known, time left of the plan."""
+    planned = planned_seconds(FIGURES)
+    waiting: set[str] = set()
+    lines = []
     for figure in figures:
+        jobs = {key_of(p.job) for p in figure.points if store.outcome(p.job) is None}
         known = sum(store.outcome(point.job) is not None for point in figure.points)
-        print(
-            f"{figure.id:24} {known:4} of {len(figure.points):4} points,"
-            f" {figure.minutes:5.1f} minutes planned: {figure.title}"
+        minutes = sum(planned[job] for job in jobs) / 60
+        spent = sum(each.cost for p in figure.points if (each := store.outcome(p.job))) / 60
+        lines.append(
+            (
+                minutes,
+                f"{figure.id:20} {known:4} of {len(figure.points):4} points,"
+                f" {spent:5.1f} minutes spent, {minutes:5.1f} left: {figure.title}",
+            )
         )
-    print(f"All: {sum(figure.minutes for figure in figures) / 60:.1f} hours planned.")
+        waiting |= jobs
+    for _, line in sorted(lines):
+        print(line)
+    hours = sum(planned[job] for job in waiting) / 3600
+    print(
+        f"Left, what figures share counted once: {hours:.1f} hours of one processor,"
+        f" {hours / PROCESSES:.1f} in {PROCESSES} processes."
+    )
 
 
 def tried(figures: Sequence[Figure]) -> None:
@@ -75,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--renew", action="store_true", help="also run points made with earlier sources"
     )
+    parser.add_argument(
+        "--jobs", type=int, default=PROCESSES, help=f"processes; {PROCESSES} by default"
+    )
     given = parser.parse_args(arguments)
     figures = selected(given.figures)
     if given.quick:
@@ -87,7 +109,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.page:
         forget(KEPT, FIGURES)
         try:
-            Run(figures, store, lambda line: print(line, flush=True), renew=given.renew).go()
+            Run(
+                figures,
+                store,
+                lambda line: print(line, flush=True),
+                renew=given.renew,
+                processes=given.jobs,
+            ).go()
         except KeyboardInterrupt:
             print("Stopped. The same command goes on where it stopped.")
     write_page(FIGURES, store)

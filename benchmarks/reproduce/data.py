@@ -42,7 +42,7 @@ ADULT = (  # FAST07: eight quasi-identifiers, two of them numbers
 NUMBERS = ("age", "education", "education-num")
 ALL = 295_243  # rows of the CENSUS substitute
 OCCUPATIONS = 50
-FOLDER_VARIABLE = "MOTTLE_BENCHMARK_DATA"
+FOLDER_VARIABLE = _shared.DATA_VARIABLE
 
 
 @dataclass(frozen=True)

@@ -296,6 +296,7 @@ FIGURES = [
                 rows=ROWS,
                 columns=7,
                 level=2,
+                fitted=True,
             ),
             *sweep(
                 "cube",
@@ -490,6 +491,7 @@ EXPERIMENTS = [
             rows=ROWS,
             columns=7,
             level=2,
+            fitted=True,
         ),
         minutes=3,
         claims=[

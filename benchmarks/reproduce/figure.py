@@ -88,7 +88,7 @@ class Figure:
     x_title: str
     panels: Sequence[Panel]
     points: Sequence[Point]
-    minutes: float  # of two cores, for the whole figure; what is shared with others not counted
+    minutes: float  # of one processor, for the whole figure; what is shared with others not counted
     claims: Sequence[Claim] = ()
     # The paper's numbers, where it prints them: (group, series, x) to numbers.
     printed: Mapping[tuple[str, str, X], Numbers] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class Outcome:
 
     numbers: Numbers | None
     note: str = ""  # "method not available", the message of an error
-    cost: float = 0.0  # seconds that the measurement took
+    cost: float = 0.0  # processor seconds that the measurement took
     code: str = ""  # fingerprint of the sources that it was made with
 
 

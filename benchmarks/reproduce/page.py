@@ -26,8 +26,9 @@ our words, and whether they hold in our data. HKA15 has no figure. Only NH10 pri
 they stand in brackets after ours, and as dashed lines in the charts. Where a claim does not
 hold, an experiment shows why; the experiments stand after the figures of their paper.
 
-Loss is GCP. Seconds are those of arranging and drawing, on another machine and in another
-language than the paper's: only their growth and order can be compared. CENSUS is a substitute
+Loss is GCP. Seconds are processor seconds of arranging and drawing, of all threads together, on
+another machine and in another language than the paper's: only their growth and order can be
+compared, and other work on the machine does not count. CENSUS is a substitute
 of 295,243 rows with the same attributes; the original has 500,000."""
 
 

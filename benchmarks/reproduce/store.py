@@ -1,10 +1,12 @@
 """The kept points: one JSON file per figure, so that runs go on where they ended.
 
-A point is found by its job: the function that measures it, the function's revision and its
-settings. A job that changes is another job; a function that measures otherwise gets another
-revision in `REVISIONS`. Each point also carries a fingerprint of the sources that it was made
-with. It stays valid when these change, because most changes concern other things; the page says
-how many points are older than the sources, and ``--renew`` makes them anew.
+A point is found by its job: the function that measures it, the revisions of function and method,
+and the settings. A job that changes is another job. A function that measures otherwise gets another
+number in `REVISIONS`, a method whose releases change on purpose one in `METHOD_REVISIONS`; points
+with earlier numbers are not used any more. Each point also carries a fingerprint of the sources
+that it was made with. It stays valid when these change, because most changes concern other things;
+the page says how many points are older than the sources, and ``--renew`` makes them anew. Nothing
+of a point depends on the machine but its processor seconds, so a run may go on on another one.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ REVISIONS = {
     "sets": 1,
     "walk": 1,
 }
+# Raised, from 1, when a method gives other releases than before for the same settings.
+METHOD_REVISIONS: dict[str, int] = {}
 _SOURCES = (
     "assignment",
     "encoding",
@@ -50,7 +54,9 @@ _SOURCES = (
 
 def key_of(job: Job) -> str:
     """The text under which a job is kept."""
-    return f"{REVISIONS[job.work]} {job.key}"
+    of_method = METHOD_REVISIONS.get(str(job.settings.get("method")), 1)
+    revision = f"{REVISIONS[job.work]}" + (f".{of_method}" if of_method > 1 else "")
+    return f"{revision} {job.key}"
 
 
 @cache

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mottle.guarantees.k_anonymity import KAnonymity
     from mottle.guarantees.known_records import KnownRecords
     from mottle.guarantees.l_diversity import LDiversity
+    from mottle.guarantees.max_drop import MaxDrop
     from mottle.guarantees.recursive_diversity import RecursiveDiversity
     from mottle.hierarchy.tree import Hierarchy
     from mottle.inspection import inspect
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from mottle.release.certificate import Certificate
     from mottle.release.links import Links
     from mottle.risk import RiskReport, measure_risk
-    from mottle.schema.model import Column, Kind, Representation, Role, Schema
+    from mottle.schema.model import Column, Kind, Objective, Representation, Role, Schema
     from mottle.schema.reading import ReadOptions
 
 # Where each public name is defined: "module:attribute", or "module" for a module.
@@ -76,7 +77,9 @@ _PLACES = {
     "KnownRecords": "mottle.guarantees.known_records:KnownRecords",
     "LDiversity": "mottle.guarantees.l_diversity:LDiversity",
     "Links": "mottle.release.links:Links",
+    "MaxDrop": "mottle.guarantees.max_drop:MaxDrop",
     "MottleError": "mottle.errors:MottleError",
+    "Objective": "mottle.schema.model:Objective",
     "PrivacyError": "mottle.errors:PrivacyError",
     "Progress": "mottle.pipeline.progress:Progress",
     "Release": "mottle.pipeline.release:Release",
@@ -141,7 +144,9 @@ __all__ = [
     "KnownRecords",
     "LDiversity",
     "Links",
+    "MaxDrop",
     "MottleError",
+    "Objective",
     "PrivacyError",
     "Progress",
     "ReadOptions",

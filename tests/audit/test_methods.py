@@ -10,7 +10,7 @@ from mottle import KAnonymity, LDiversity, Schema, anonymize, methods
 SCHEMA = Schema.of(
     quasi_identifying=["age", "sex", "origin"], sensitive=["diagnosis"], rest="insensitive"
 )
-ADVERSARIES = ["linkage", "assignments", "sensitive", "algorithm", "order", "links"]
+ADVERSARIES = ["linkage", "assignments", "sensitive", "algorithm", "association", "order", "links"]
 ALIKE = ("het-sortgreedy", "het-hungarian")  # as het-greedy but for the rule of matching
 METHODS = [
     name

@@ -194,7 +194,7 @@ def test_a_full_audit_of_a_run_is_the_audit_of_its_release(crowd):
     report = release.audit(crowd)
     assert audit == public_audit(report, "full")
     assert release.audited.findings == report.findings
-    assert "audit" in release.certificate.seconds
+    assert "audit" not in release.certificate.seconds  # it depends on the true assignment
     json.loads(release.certificate.to_json())
 
 

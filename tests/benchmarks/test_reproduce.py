@@ -14,8 +14,14 @@ from benchmarks.reproduce.data import FOLDER_VARIABLE
 from benchmarks.reproduce.figure import Claim, Figure, Found, Job, Outcome, Panel, Point
 from benchmarks.reproduce.page import PAGE, page_of, write_page
 from benchmarks.reproduce.registry import FIGURES
-from benchmarks.reproduce.run import Run, measure
-from benchmarks.reproduce.store import REVISIONS, Store, fingerprint, key_of
+from benchmarks.reproduce.run import Run, measure, planned_seconds
+from benchmarks.reproduce.store import (
+    METHOD_REVISIONS,
+    REVISIONS,
+    Store,
+    fingerprint,
+    key_of,
+)
 from benchmarks.reproduce.sweeps import sweep
 from benchmarks.reproduce.work import WORK, check_jobs
 
@@ -75,8 +81,30 @@ def test_explanations_name_figures_that_exist() -> None:
         assert figure.claims, figure.id
 
 
-def test_all_figures_fit_into_six_hours() -> None:
-    assert sum(figure.minutes for figure in FIGURES) < 360
+def test_all_figures_fit_into_three_hours_of_two_processes() -> None:
+    assert sum(planned_seconds(FIGURES).values()) / 2 < 3 * 3600
+
+
+def test_figures_that_take_least_time_come_first_and_share_their_points(data, tmp_path) -> None:
+    dear = small_figure(minutes=9)
+    cheap = small_figure(id="NH10-10", points=dear.points[:1], minutes=1)
+    said: list[str] = []
+    Run([dear, cheap], Store.read(tmp_path), said.append, warms_up=False).go()
+    assert [line.split()[1] for line in said] == ["NH10-10", *["NH10-9"] * 3]
+    assert len(Store.read(tmp_path).outcomes) == 4
+
+
+def test_two_processes_measure_what_one_does(data, tmp_path) -> None:
+    figure = small_figure(panels=[Panel("", "loss")])
+    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
+    Run([figure], one, lambda line: None, warms_up=False).go()
+    Run([figure], two, lambda line: None, warms_up=False, processes=2).go()
+    losses = [
+        {job: outcome.numbers["loss"] for job, outcome in store.outcomes.items()}
+        for store in (one, two)
+    ]
+    assert losses[0] == losses[1]
+    assert Store.read(tmp_path / "two").outcomes.keys() == one.outcomes.keys()
 
 
 def test_figures_are_selected_by_name_paper_and_kind(capsys) -> None:
@@ -173,6 +201,18 @@ def test_points_of_other_figures_are_taken_over_and_old_ones_renewed(data, tmp_p
     assert codes == {fingerprint()}
 
 
+def test_points_of_earlier_revisions_are_not_used(monkeypatch, tmp_path) -> None:
+    figure = small_figure()
+    store = Store(tmp_path)
+    for point in figure.points:
+        store.keep(point.job, Outcome({"loss": 0.5, "seconds": 1.0}))
+    monkeypatch.setitem(METHOD_REVISIONS, "hilbert", 2)
+    known = {point.series for point in figure.points if store.outcome(point.job) is not None}
+    assert known == {"NH"}
+    monkeypatch.setitem(REVISIONS, "generalize", 1 + REVISIONS["generalize"])
+    assert all(store.outcome(point.job) is None for point in figure.points)
+
+
 def test_what_is_not_available_is_not_kept(data, tmp_path) -> None:
     job = Job("generalize", {"data": "census", "rows": 200, "method": "no-such-method", "k": 2})
     figure = small_figure(points=[Point("NH", 2, job)])
@@ -240,7 +280,7 @@ def test_the_page_is_made_of_kept_points(tmp_path) -> None:
     assert "Because of [NH10 Fig. 13](#nh10-fig-13)." in page
     assert "8.85e-05 (8.85e-05)" in page
     assert "No number: HR at 100,000: It refuses." in page
-    assert "1 of 12 points were made with earlier sources" in page
+    assert "1 of 15 points were made with earlier sources" in page
     assert "### NH10 Fig. 13" in page
     assert "Not run yet." in page
     svg = (tmp_path / "images" / "nh10-9.svg").read_text("utf-8")

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -59,6 +60,18 @@ def test_measures_and_json_are_printed_when_asked_for(baskets: Path, tmp_path: P
         "item_frequency_error",
         "pair_support_error",
     }
+
+
+def test_counts_are_measured_on_as_many_items_as_asked_for(baskets: Path, tmp_path: Path) -> None:
+    common = ("anonymize-sets", baskets, "-k", "2", "--seed", "1", "--json", "-o")
+    found = []
+    for number, items in enumerate([(), ("--measured-items", "2,4"), ("--measured-items", "1,1")]):
+        result = mottle_command(*common, tmp_path / str(number), "--measure", *items)
+        found.append(json.loads(result.output[result.output.index("{") :])["measured"])
+    assert found[0] == found[1]
+    assert found[1]["query_error_present"] != found[2]["query_error_present"]
+    for wrong in (("--measured-items", "2,4"), ("--measure", "--measured-items", "2")):
+        refused(mottle_command(*common, tmp_path / "wrong", *wrong), 2, "--measured-items")
 
 
 def test_labels_of_a_table_are_protected(tmp_path: Path) -> None:
@@ -143,3 +156,46 @@ def test_only_files_that_were_written_are_listed(baskets: Path, tmp_path: Path) 
     run = ("anonymize-sets", baskets, "-k", "2", "-o", tmp_path / "out")
     assert "report.html" in mottle_command(*run).output
     assert "report.html" not in mottle_command(*run, "--overwrite", "--no-report").output
+
+
+def test_a_release_of_sets_is_queried_sampled_and_exported(baskets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = mottle_command("anonymize-sets", baskets, "-k", "2", "-o", out, "--no-report")
+    assert made.exit_code == 0, made.output
+    sql = "SELECT count(*) FROM release WHERE contains(items, 'milk') AND contains(items, 'tea')"
+    answer = json.loads(mottle_command("query", out, sql, "--json").output)[0]
+    assert answer["count_low"] <= 2 <= answer["count_high"]
+    listed = mottle_command("query", out, "--rules", "--support", "0.1", "--confidence", "0.1")
+    assert listed.exit_code == 0, listed.output
+    assert "confidence" in listed.output
+    found = json.loads(mottle_command("query", out, "--itemsets", "--json").output)
+    assert {"items", "support_low", "support_high"} <= set(found[0])
+    refused(mottle_command("query", out, sql, "--rules"), 2, "without SQL")
+    drawn = mottle_command("sample", out, "-o", tmp_path / "worlds", "-m", "1")
+    assert drawn.exit_code == 0, drawn.output
+    assert len((tmp_path / "worlds" / "sample-1.csv").read_text().splitlines()) == len(LINES) + 1
+    exported = mottle_command("export", out, "-o", tmp_path / "sets.xlsx")
+    assert exported.exit_code == 0, exported.output
+
+
+def test_sets_are_read_from_and_written_to_a_database(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as shop:
+        shop.execute("CREATE TABLE sales (basket INTEGER, article VARCHAR)")
+        shop.executemany(
+            "INSERT INTO sales VALUES (?, ?)",
+            [(number, item) for number, line in enumerate(LINES) for item in line.split()],
+        )
+    url = f"duckdb:///{tmp_path}/shop.duckdb"
+    source = ("--table", "sales", "--record", "basket", "--item", "article")
+    to = ("--to", url, "--to-table", "open")
+    made = mottle_command("anonymize-sets", url, *source, "-k", "2", *to, "--no-totals")
+    assert made.exit_code == 0, made.output
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as shop:
+        cells = shop.sql("SELECT items FROM open").fetchall()
+        assert {"base", "uncertain", "distance"} == set(cells[0][0])
+        assert len(cells) == len(LINES) - 1  # an empty basket has no row of sales
+    refused(
+        mottle_command("anonymize-sets", "x.dat", "--table", "t", "-k", "2", "-o", tmp_path / "o"),
+        2,
+        "--table is for databases",
+    )

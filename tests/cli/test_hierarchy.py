@@ -73,6 +73,22 @@ def test_a_hierarchy_is_shown_edited_and_converted(data: Path, tmp_path: Path) -
     assert Hierarchy.read(other) == Hierarchy.read(file)
 
 
+def test_the_table_is_read_as_the_schema_says(tmp_path: Path) -> None:
+    data, schema, file = tmp_path / "d.csv", tmp_path / "mottle.toml", tmp_path / "h.csv"
+    data.write_text("bmi;born\n18,5;01.02.2024\n31,25;k.A.\n", encoding="utf-8")
+    columns = '[columns.bmi]\nrole = "quasi-identifying"\n'
+    reading = '[read]\nmissing = ["k.A."]\ndecimal = ","\ndate_format = ["dd.mm.yyyy"]\n'
+    schema.write_text(f'rest = "insensitive"\n{columns}{reading}', encoding="utf-8")
+    start = ("hierarchy", "new", file, "--data", data, "--schema", schema, "--overwrite")
+    made = mottle_command(*start, "--column", "bmi", "--by", "intervals", "--breaks", "25")
+    assert made.exit_code == 0, made.output
+    assert Hierarchy.read(file).leaves_under("25+") == ("31.25",)
+    checked = mottle_command("hierarchy", "lint", file, *start[3:7], "--column", "bmi")
+    assert "0 errors, 0 warnings" in checked.output
+    made = mottle_command(*start, "--column", "born", "--by", "dates", "--units", "month")
+    assert Hierarchy.read(file).leaves == ("2024-02-01",), made.output
+
+
 def test_sensitive_columns_are_refused(data: Path, tmp_path: Path) -> None:
     schema = tmp_path / "mottle.toml"
     Schema.of(quasi_identifying=["job", "age"], sensitive=["diagnosis"], rest="insensitive").write(

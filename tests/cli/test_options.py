@@ -19,6 +19,7 @@ from mottle.cli import commands
 from mottle.cli._command_group import COMMANDS
 from mottle.cli._option_groups import PANELS
 from mottle.cli.app import app
+from mottle.cli.commands import base
 from mottle.cli.options.columns import ColumnOptions
 from mottle.cli.options.data import SourceOptions
 from mottle.cli.options.output import EffortOptions
@@ -65,7 +66,7 @@ def test_all_commands_that_take_columns_take_the_same(command: str) -> None:
 
 
 def test_names_in_help_are_those_of_the_library() -> None:
-    assert list(adversaries()) == commands.ADVERSARIES
+    assert list(adversaries()) == base.ADVERSARIES
     anonymize = parameters("anonymize")
     assert anonymize["audit"].default == AUDITS[0]
     assert anonymize["walk"].default in WALKS

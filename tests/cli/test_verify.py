@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +17,7 @@ from command_line import mottle_command, refused, said
 
 import mottle
 from mottle import KAnonymity, Schema
+from mottle.verification import verify_release
 
 
 @pytest.fixture
@@ -68,3 +73,51 @@ def test_a_signature_covers_every_file_and_names_who_signed(place):
     again = mottle.anonymize(people, Schema.of(quasi_identifying=["age", "sex"]), KAnonymity(2))
     again.save(released, overwrite=True)
     assert not (released / "files.sha256.sig").exists()  # a new release is not signed
+
+
+def test_a_received_folder_is_not_waited_for_and_does_not_control_the_terminal(place):
+    """A certificate may name a pipe, or leave out what it should state; a list may be no text."""
+    released = place / "released"
+    kept = json.loads((released / "certificate.json").read_text("utf-8"))
+
+    def certify(sums):
+        text = json.dumps({**kept, "sha256": sums})
+        (released / "certificate.json").write_text(text, "utf-8")
+        checked = subprocess.run(
+            [sys.executable, verify_release.__file__, released], capture_output=True, text=True
+        )
+        assert checked.returncode == 1
+        return checked.stdout + mottle_command("verify", released).output
+
+    os.mkfifo(released / "pipe")
+    (released / "zeros").symlink_to("/dev/zero")
+    (released / "a\x1b[2Jb").write_text("x", "utf-8")
+    for name in ("pipe", "zeros", "a\x1b[2Jb", "[/x]"):
+        assert "\x1b" not in certify({**kept["sha256"], name: "0" * 64})
+    assert "no checksum of release.csv" in certify({"release.parquet": "0" * 64})
+    certify(kept["sha256"] | {"release.csv": "0" * 64})
+    (released / "certificate.json").write_text(json.dumps(kept), "utf-8")
+    (released / "files.sha256").write_bytes(b"\xff\xfe")
+    (released / "files.sha256.sig").write_bytes(b"\xff\xfe")
+    refused(mottle_command("verify", released), 4, "not those that were signed")
+
+
+def test_files_of_others_are_compared_without_a_traceback(place):
+    """The rows of release.csv need not be those of release.parquet, nor be a table."""
+    released = place / "released"
+    given = ("--original", place / "people.parquet", "--private", place / "links.parquet")
+    kept = json.loads((released / "certificate.json").read_text("utf-8"))
+    for content in (
+        b"",
+        b"\xff",
+        b'"',
+        b"age\n1,2\n",
+        b"age,sex,diagnosis\n" + b"{..|1..2..3},x,y\n" * 80,
+    ):
+        (released / "release.csv").write_bytes(content)
+        sums = kept["sha256"] | {"release.csv": hashlib.sha256(content).hexdigest()}
+        text = json.dumps({**kept, "sha256": sums})
+        (released / "certificate.json").write_text(text, "utf-8")
+        ended = mottle_command("verify", released, *given)
+        assert ended.exit_code in (4, 6), ended.output
+    assert not list((place / "work").rglob("*"))  # rows of the original

@@ -23,6 +23,7 @@ from mottle import KAnonymity, LDiversity, Schema
 from mottle.encoding.keyed_columns import (
     check_pseudonyms,
     day_offsets,
+    keyed_notes,
     with_keyed_columns,
 )
 from mottle.errors import DataError, PrivacyError, SchemaError, UsageError
@@ -120,6 +121,8 @@ def test_what_cannot_be_promised_is_refused(tmp_path: Path) -> None:
         mottle.anonymize(patients(), PSEUDONYMS, KAnonymity(3))
     with pytest.raises(UsageError, match="in memory only"):
         mottle.anonymize_stream(patients(), PSEUDONYMS, KAnonymity(3), tmp_path / "out", key=KEY)
+    with pytest.raises(UsageError, match="in a chain of releases"):
+        mottle.anonymize(patients(), PSEUDONYMS, KAnonymity(3), key=KEY, same="who")
     with pytest.raises(SchemaError, match="contradicts"):
         Schema.of(quasi_identifying=["age"], pseudonym="who", unit="row")
     with pytest.raises(SchemaError, match="both say whose row"):
@@ -183,6 +186,87 @@ def test_pseudonyms_of_several_rows_give_people_away() -> None:
 
 
 # --------------------------------------------------------------------------------- shifted dates
+
+
+def belief_by_dates(
+    ring: str, k: int, dates: dict[str, list[int]], most: int, *, known: bool
+) -> tuple[Fraction, Fraction]:
+    """The highest belief that a record is a person's, and how often the best guess is right.
+
+    The ring is that of `strongest_belief`; row r has the first date of its person that no earlier
+    row of the person has. All draws are gone through: assignments are equally likely, and so are
+    all shifts of every person
+    from ``-most`` to ``most`` days. The adversary sees the dates of the records; he either knows
+    everybody's dates, or takes every way of giving the rows these dates for equally likely.
+    """
+    size, people = len(ring), sorted(set(ring))
+    place_of = [ring[:row].count(person) for row, person in enumerate(ring)]
+    own = [dates[person][place] for person, place in zip(ring, place_of, strict=True)]
+    worlds = [own] if known else sorted(set(permutations(own)))
+    places = [[(record + step) % size for step in range(k)] for record in range(size)]
+    assigned = [each for each in product(*places) if len(set(each)) == size]
+    seen: dict[tuple[int, ...], Counter[tuple[int, str]]] = {}
+    times: Counter[tuple[int, ...]] = Counter()
+    for days in worlds:
+        for moves in product(range(-most, most + 1), repeat=len(people)):
+            move_of = dict(zip(people, moves, strict=True))
+            for rows in assigned:
+                published = tuple(days[row] + move_of[ring[row]] for row in rows)
+                times[published] += 1
+                whose = ((record, ring[row]) for record, row in enumerate(rows))
+                seen.setdefault(published, Counter()).update(whose)
+    highest = max(
+        Fraction(count, times[published])
+        for published, beliefs in seen.items()
+        for count in beliefs.values()
+    )
+    guessed = sum(
+        max(count for (record, _), count in beliefs.items() if record == one)
+        for beliefs in seen.values()
+        for one in range(size)
+    )
+    return highest, Fraction(guessed, size * times.total())
+
+
+@pytest.mark.parametrize(("ring", "k"), [("ABCD", 2), ("ABC", 3)])
+def test_shifted_dates_that_nobody_knows_tell_nothing(ring: str, k: int) -> None:
+    dates = {person: [3 * place] for place, person in enumerate(ring)}
+    assert belief_by_dates(ring, k, dates, 2, known=False) == (Fraction(1, k), Fraction(1, k))
+
+
+def test_shifts_never_tell_more_than_the_dates_themselves() -> None:
+    """Whoever knows all dates is certain without shifts, and right less often with them."""
+    dates = {person: [place] for place, person in enumerate("ABCD")}
+    right = [belief_by_dates("ABCD", 2, dates, most, known=True)[1] for most in range(4)]
+    assert right[0] == 1
+    assert sorted(right, reverse=True) == right
+    assert Fraction(1, 2) < right[3] < right[0]
+    same = {person: [5] for person in "ABCD"}
+    assert belief_by_dates("ABCD", 2, same, 2, known=True) == (Fraction(1, 2), Fraction(1, 2))
+
+
+def test_common_shifts_of_several_rows_may_give_people_away() -> None:
+    """Everybody came on one day: only the shift says which records are one person's."""
+    rows = {person: [0] * "ABACDE".count(person) for person in "ABCDE"}
+    assert belief_by_dates("ABACDE", 2, rows, 0, known=True)[0] == Fraction(1, 2)
+    assert belief_by_dates("ABACDE", 2, rows, 1, known=True)[0] == 1
+
+
+def test_a_date_that_all_share_tells_the_shift() -> None:
+    """A holiday in one column gives the exact date in the other back."""
+    people, holiday = ["a", "b", "c"], dt.date(2024, 12, 25)
+    days = [holiday - dt.timedelta(number) for number in (10, 20, 30)]
+    table = pa.table({"who": people, "age": [1, 2, 3], "holiday": [holiday] * 3, "day": days})
+    schema = Schema.of(quasi_identifying=["age"], person="who", shifts={"holiday": 9, "day": 9})
+    moved = with_keyed_columns(table, schema, KEY)
+    found = [
+        holiday + (day - anchor)
+        for day, anchor in zip(
+            moved.column("day").to_pylist(), moved.column("holiday").to_pylist(), strict=True
+        )
+    ]
+    assert found == days
+    assert any("as if they were exact" in note for note in keyed_notes(schema, None))
 
 
 def test_dates_of_a_person_move_together_within_the_bound() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import mottle
-from mottle import BetaLikeness, Caps, GroupCaps, KAnonymity, LDiversity
+from mottle import BetaLikeness, Caps, GroupCaps, KAnonymity, LDiversity, MaxDrop
 from mottle.guarantees.base import Guarantee
 from mottle.methods.buckets.tree import CutError, Knowledge, Summary
 
@@ -78,7 +78,7 @@ def test_several_sensitive_columns_are_capped_each_and_jointly(engine, crowd) ->
     assert report.passed, report.failed
 
 
-def test_groups_of_similar_values_are_capped(engine, crowd) -> None:
+def test_groups_of_values_are_capped(engine, crowd) -> None:
     table, _ = crowd(ROWS)
     values = sorted(set(table.column("diagnosis").to_pylist()) - {"none"})
     groups = {"first": values[::2], "second": values[1::2]}
@@ -89,12 +89,16 @@ def test_groups_of_similar_values_are_capped(engine, crowd) -> None:
         rest="insensitive",
         groups={"diagnosis": groups},
     )
-    guarantee = Caps({"none": 0.9}, default=0.4) & GroupCaps({"diagnosis": 0.6})
+    floor = MaxDrop({"none": 0.5})
+    guarantee = Caps({"none": 0.9}, default=0.4) & GroupCaps({"diagnosis": 0.6}) & floor
     with pytest.raises(mottle.GuaranteeError, match="3 groups of level 1 of column 'diagnosis'"):
         engine.anonymize(table, grouped, GroupCaps({"diagnosis": 0.05}), effort=0)
     release = engine.anonymize(table, grouped, guarantee, effort=0)
-    facts = release.certificate.sensitive[-1]
+    facts, others = release.certificate.sensitive[-2:]
     assert (facts.levels, facts.values, facts.alone, facts.cap) == ((1,), 3, 1, 0.6)
+    share = table.column("diagnosis").to_pylist().count("none") / ROWS
+    assert (others.levels, others.values) == ((), 2)
+    assert others.cap == pytest.approx(1 - share / 2)
     report = mottle.audit_release(
         table, release, schema=grouped.covering(table.column_names), guarantee=guarantee
     )

@@ -136,3 +136,14 @@ def test_options_that_do_not_exist_are_refused(engine, crowd, options, message: 
     table, schema = crowd(40)
     with pytest.raises(UsageError, match=message):
         engine.anonymize(table, schema, KAnonymity(2), **options)
+
+
+def test_every_engine_follows_the_objective_and_states_what_it_reached(engine, crowd) -> None:
+    table, schema = crowd(ROWS)
+    options = {"method": "freeform", "objective": "reading", "effort": 0, "seed": 1}
+    stated = engine.anonymize(table, schema, KAnonymity(5), **options).certificate.objective
+    in_memory = mottle.anonymize(table, schema, KAnonymity(5), **options).certificate.objective
+    assert stated is not None
+    assert in_memory is not None
+    assert stated.name == in_memory.name == "reading"
+    assert stated.loss == pytest.approx(in_memory.loss, rel=0.5)  # chunks lose a little more

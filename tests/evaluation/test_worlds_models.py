@@ -40,7 +40,7 @@ def test_regressions_are_pooled_over_worlds(release: mottle.Release, rows: pa.Ta
     again = combine(slopes, [model._variances[world][0] for world in range(4)])
     assert pooled["age"] == again
     assert pooled["age"].estimate == pytest.approx(2.0, abs=0.25)
-    mean = np.mean([one.predict(model._inputs(rows)) for one in model.estimators_], axis=0)
+    mean = np.mean([one.predict(model.encode(rows)) for one in model.estimators_], axis=0)
     assert np.allclose(model.predict(rows), mean)
     assert model.score(rows) > 0.8
     assert np.allclose(model.predict(rows.to_pandas()), mean)
@@ -63,7 +63,7 @@ def test_classifiers_average_probabilities(release: mottle.Release, rows: pa.Tab
     copied.fit(release, "ill")
     likely = copied.predict_proba(rows)
     assert np.allclose(likely.sum(axis=1), 1)
-    each = [one.predict_proba(copied._inputs(rows)) for one in copied.estimators_]
+    each = [one.predict_proba(copied.encode(rows)) for one in copied.estimators_]
     assert np.allclose(likely, np.mean(each, axis=0))
     assert set(copied.predict(rows)) == {"yes", "no"}
     assert copied.score(rows) > 0.75

@@ -20,7 +20,8 @@ from pathlib import Path
 import duckdb
 import postgresql_server
 from checker import Edges, Folder, check_no_secrets
-from hostile_cases import WORDS, make_material
+from hostile_material import make_material
+from hostile_targets import WORDS
 from hypothesis import strategies as st
 from runs import Failure, command, environment, state
 from values import SECRET

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from fixed_draws import fixed
-from hostile_cases import HostileCase, hostile_cases, hostile_runs, make_material
+from hostile_cases import HostileCase, hostile_cases, hostile_runs
+from hostile_material import make_material
 from hypothesis import given, seed
 from kill_cases import KillCase, Killer, run_kill
 from later_cases import CompareCase, LaterCase, compare_cases, later_cases, run_compare, run_later

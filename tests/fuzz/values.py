@@ -20,10 +20,10 @@ ODD_TEXTS = [
     "a\nb", "\r\n", "\t", "=1+1", "=HYPERLINK(A1)", "@SUM(A1)", "+49170", "-5", "－5", "＝x", "007",
     "1e3", "250.0", "250.00", "0", "-0", "true", "TRUE", "2024-12-31", "9999-12-31", "é", "e\u0301",
     "ß", "İ", "ı", "\u202eabc", "😀", "\u0000", "\ufeff", "\u2028", "\u00a0", "x" * 300,
-    "[bold]x[/]", "<b>&amp;", "%s", "{0}", "$HOME", "../x", "A", "a", "b", "c",
+    "[bold]x[/]", "[/x]", "<b>&amp;", "%s", "{0}", "$HOME", "../x", "A", "a", "b", "c",
 ]  # fmt: skip
 ODD_NAMES = [
-    "age", "sex", "Age", "a b", "=x", "@y", "'=z", "a,b", "a.b", "a.base", "a.distance",
+    "age", "sex", "Age", "a b", "=x", "@y", "'=z", "a,b", "[/x]", "a.b", "a.base", "a.distance",
     "a_min", "x" * 120, "ä", "a\nb", 'a"b', "a'b", "[x]", "{x}", "a=b", "a;b", "count", "release",
     "group", "published", "original", "weight", "select", "rows", "\u202ex", "😀", "1", "-", "NULL",
     "true", "a|b", "\\", "%s", "id", "name", "patient", "birth year", "postcode",

@@ -18,6 +18,7 @@ from mottle import (
     KAnonymity,
     KnownRecords,
     LDiversity,
+    MaxDrop,
     RecursiveDiversity,
     Schema,
     UsageError,
@@ -63,6 +64,7 @@ def test_the_package_registers_its_guarantees_from_weak_to_strong_requirements()
         BetaLikeness,
         Caps,
         RecursiveDiversity,
+        MaxDrop,
         GroupCaps,
         KnownRecords,
     )
@@ -134,10 +136,15 @@ def test_a_guarantee_is_read_back_from_its_description(guarantee: Guarantee) -> 
     assert guarantee_on({"guarantee": guarantee.describe()}) == (guarantee, ())
 
 
-def test_caps_are_not_on_a_certificate_and_the_note_says_so() -> None:
-    found, (note,) = guarantee_on({"guarantee": Caps({"HIV": 0.1}).describe()})
+@pytest.mark.parametrize(
+    ("guarantee", "option"), [(Caps({"HIV": 0.1}), "--cap"), (MaxDrop({"HIV": 0.1}), "--max-drop")]
+)
+def test_values_are_not_on_a_certificate_and_the_note_says_so(guarantee, option) -> None:
+    described = guarantee.describe()
+    assert "HIV" not in str(described)
+    found, (note,) = guarantee_on({"guarantee": described})
     assert found is None
-    assert "--cap" in note
+    assert option in note
 
 
 @pytest.mark.parametrize(
@@ -151,6 +158,7 @@ def test_caps_are_not_on_a_certificate_and_the_note_says_so() -> None:
         (BetaLikeness(2, enhanced=True), ["--beta", "2", "--enhanced"]),
         (Caps({"HIV": 0.1}, 0.5), ["--cap", "VALUE=SHARE", "--cap-rest", "0.5"]),
         (Caps({}, 0.5), ["--cap-rest", "0.5"]),
+        (MaxDrop({"HIV": 0.5}), ["--max-drop", "VALUE=PART"]),
         (
             GroupCaps({"a": 0.5, "b:2": 0.25}),
             ["--group-cap", "a=0.5", "--group-cap", "b:2=0.25"],
@@ -168,12 +176,12 @@ def test_a_description_is_written_as_a_command(guarantee: Guarantee, words: list
 def test_every_option_belongs_to_one_guarantee() -> None:
     flags = [option.flag for kind in registered() for option in kind.options]
     by_value = ["--entropy-l", "--l", "--beta", "--enhanced", "--cap", "--cap-rest", "--recursive"]
-    assert flags == ["--k", "--max-risk", *by_value, "--group-cap", "--known-records"]
+    assert flags == ["--k", "--max-risk", *by_value, "--max-drop", "--group-cap", "--known-records"]
 
 
 def test_options_that_ask_for_nothing_make_no_guarantee() -> None:
     nothing = {option.name: None for kind in registered() for option in kind.options}
-    assert [kind.from_options(nothing) for kind in registered()] == [None] * 8
+    assert [kind.from_options(nothing) for kind in registered()] == [None] * 9
     with pytest.raises(UsageError, match="--enhanced belongs to --beta"):
         BetaLikeness.from_options({"beta": None, "enhanced": True})
     caps = Caps.from_options({"cap": ["HIV=0.1"], "cap_rest": None})

@@ -43,6 +43,11 @@ def test_numbers_that_may_be_missing_values_are_noticed(value: int, noticed: boo
     assert any("far from all other" in note for note in found.notes) is noticed
 
 
+def test_several_numbers_for_missing_values_are_noticed_among_fractions() -> None:
+    found = inspected(bmi=[*(20 + number / 7 for number in range(97)), 997.0, 998.0, 999.0])
+    assert any("997, 998, 999 are far from all other values" in note for note in found.notes)
+
+
 def test_columns_that_say_the_same_are_noticed() -> None:
     codes = numbers(0, 5)
     found = inspected(code=codes, label=[f"name {code}" for code in codes], other=numbers(0, 5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -136,3 +137,12 @@ def test_what_is_no_collection_of_sets_is_refused() -> None:
             as_sets(wrong)
     with pytest.raises(UsageError, match="Name the column"):
         as_sets(pa.table({"a": [["x"]]}))
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A pipe would be waited for until somebody writes to it."""
+    os.mkfifo(tmp_path / "pipe.dat")
+    (tmp_path / "device.dat").symlink_to("/dev/zero")
+    for path in ("pipe.dat", "device.dat", ".", "nothing.dat"):
+        with pytest.raises(StorageError, match=r"is not a file|does not exist"):
+            read_transactions(tmp_path / path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import mottle
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.normalize import normalize
 from mottle.io.read_table import as_table, read_table
@@ -341,3 +343,23 @@ def test_nested_binary_and_other_types_are_left_as_they_are() -> None:
         }
     )
     assert normalize(table).equals(table)
+
+
+def test_an_archive_with_one_text_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "people.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("export/", "")
+        archive.writestr("export/people.csv", "age;town\n31;Ulm\n45;Bonn\n")
+        archive.writestr("__MACOSX/people.csv", b"\0\1")
+    assert read_table(path).to_pylist()[1] == {"age": 45, "town": "Bonn"}
+    assert mottle.inspect(path).rows == 2
+    content = bytearray(path.read_bytes())
+    content[60:70] = bytes(10)
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(content)
+    with pytest.raises(DataError):
+        read_table(damaged)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("more.csv", "a\n1\n")
+    with pytest.raises(DataError, match="holds 2 files"):
+        read_table(path)

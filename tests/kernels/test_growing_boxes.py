@@ -9,7 +9,8 @@ import pytest
 from mottle.encoding.encode import encode
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kernels.growing_boxes import make_boxes, open_box, set_growths, widen
-from mottle.kernels.ncp_growth import add_growth, scales
+from mottle.kernels.ncp_growth import add_growth
+from mottle.kernels.scales import scales
 from mottle.schema.model import Representation, Schema
 
 ROWS = 150

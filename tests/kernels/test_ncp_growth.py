@@ -5,59 +5,26 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from coded_tables import coded_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
-from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.hierarchy.tree import Hierarchy
 from mottle.kernels.ncp_growth import (
     Scales,
     add_growth,
     add_growths,
     add_pulls,
     add_savings,
-    bit_scales,
     box_loss,
-    scales,
 )
+from mottle.kernels.scales import bit_scales, scales
 from mottle.kernels.vote_growth import PULL
 from mottle.loss.ncp import measure
-from mottle.schema.model import Representation, Schema
-
-TREE = Hierarchy.from_rows(
-    [("a", "ab", "*"), ("b", "ab", "*"), ("c", "c", "*"), ("d", "de", "*"), ("e", "de", "*")]
-)
-
-
-@st.composite
-def coded_tables(draw: st.DrawFn, least: int = 2) -> Codes:
-    """Small tables with every kind of column, missing values and weights."""
-    rows = draw(st.integers(least, 9))
-
-    def column(values: st.SearchStrategy[object]) -> list[object]:
-        return draw(st.lists(st.none() | values, min_size=rows, max_size=rows))
-
-    table = pa.table(
-        {
-            "number": pa.array(column(st.integers(-5, 60)), pa.int64()),
-            "category": pa.array(column(st.sampled_from("xyz")), pa.string()),
-            "tree": pa.array(column(st.sampled_from("abcde")), pa.string()),
-            "ordered": pa.array(column(st.sampled_from(["low", "mid", "high"])), pa.string()),
-        }
-    )
-    schema = Schema.of(
-        quasi_identifying=table.column_names,
-        orders={"ordered": ["low", "mid", "high"]},
-        hierarchies={"tree": TREE},
-        importance={"number": draw(st.sampled_from([1.0, 2.5]))},
-    )
-    return encode(table, schema, draw(st.sampled_from(list(Representation))))
 
 
 def published_loss(codes: Codes, members: NDArray[np.int32]) -> float:

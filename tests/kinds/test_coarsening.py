@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -480,6 +481,38 @@ def test_decimal_steps_are_exact():
 
 
 # ---------------------------------------------------------------------------- times and durations
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.decimal128(9, 5)])
+def test_coordinates_on_a_grid_are_rectangles_of_whole_squares(kind: pa.DataType):
+    random = np.random.default_rng(5)
+    places = {"lat": 48 + random.normal(0, 0.1, 60), "lon": random.normal(0, 0.1, 60)}
+    table = pa.table(
+        {
+            name: pa.array([round(x, 5) for x in xs.tolist()]).cast(kind, safe=False)
+            if not pa.types.is_decimal(kind)
+            else pa.array([Decimal(f"{x:.5f}") for x in xs.tolist()], kind)
+            for name, xs in places.items()
+        }
+    )
+    schema = Schema.of(quasi_identifying=["lat", "lon"], snaps={"lat": 0.01, "lon": 0.01})
+    release = mottle.anonymize(table, schema, KAnonymity(3), method="nh", seed=1)
+    links = release.links
+    assert links is not None
+    half = Fraction(1, 2 * 10**5)  # decimals and floats are within half of their last digit
+    for name in places:
+        cells = release.table.column(name).to_pylist()
+        for record, original in enumerate(links.original_of_row.tolist()):
+            value = Fraction(table.column(name)[original].as_py())
+            low, high = Fraction(cells[record]["lo"]), Fraction(cells[record]["hi"])
+            assert low <= value <= high
+            assert abs(low * 100 - round(low * 100)) < 100 * half
+            assert -100 * half <= round(high * 100) - high * 100 <= 200 * half
+        assert 0.01 / 0.6 < float(release.certificate.ncp[name]) < 1
+    texts = release.to_text().column("lat").to_pylist()
+    pattern = r"47\.\d{5}|48\.\d{5}" if pa.types.is_decimal(kind) else r"4[78](\.\d\d?)?"
+    ends = [end.removeprefix("<") for text in texts for end in text.split("..")]
+    assert all(re.fullmatch(pattern, end) for end in ends), ends[:4]
 
 
 def test_times_may_be_text_and_are_proposed():

@@ -20,7 +20,8 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.k_anonymity import KAnonymity
-from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
+from mottle.kernels.ncp_growth import FORBIDDEN, add_growth
+from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods import MethodContext
 from mottle.methods.freeform import freeform, match_in_blocks

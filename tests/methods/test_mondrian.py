@@ -27,7 +27,7 @@ from mottle.encoding.domain import Codes, Form
 from mottle.encoding.encode import encode
 from mottle.encoding.sensitive import encode_sensitive
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.release.certificate import Degrees
 from mottle.schema.model import Representation

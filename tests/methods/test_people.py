@@ -16,7 +16,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.people import check_shares
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.base import MethodContext
 from mottle.methods.freeform import BlockOrder, _matched, match_in_blocks, stuck_blocks
 from mottle.methods.people import blocks_of_people, next_of_same, ring_around

@@ -8,7 +8,7 @@ import pyarrow as pa
 import mottle
 from mottle.encoding.encode import encode
 from mottle.graph.model import is_order
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.refinement import mean_loss
 from mottle.schema.model import Representation, Schema

@@ -16,7 +16,7 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods import topdown
 from mottle.schema.model import Representation

@@ -115,6 +115,25 @@ def test_leaves_of_frequent_branches_come_first_and_stay_together():
     assert points == pytest.approx(np.array([1.5, 2, 0.5, 0, 0, 0]) / 2)
 
 
+def test_axes_of_numbers_in_sets_are_as_long_as_what_ten_records_can_lose():
+    random = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "few": random.integers(0, 8, 300),
+            "age": np.arange(300) % 73,
+            "code": [f"c{value}" for value in np.arange(300) % 90],
+        }
+    )
+    schema = Schema.of(quasi_identifying=table.column_names)
+    in_sets, in_ranges = (
+        encode(table, schema, form) for form in (Representation.SET, Representation.RANGE)
+    )
+    equal = place(in_sets)
+    assert np.ptp(equal, axis=0).tolist() == [1, 1, 1]
+    assert place(in_sets, by_loss=True) == pytest.approx(equal * [1, 9 / 72, 1])
+    assert place(in_ranges, by_loss=True).tolist() == place(in_ranges).tolist()
+
+
 def test_columns_with_few_values_are_placed_first():
     table = pa.table({"many": [1, 2, 3], "few": [5, 5, 6], "more": ["x", "y", "z"]})
     points = place(

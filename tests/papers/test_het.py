@@ -9,7 +9,7 @@ import pytest
 from mottle import Schema
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.buckets.bucketization import (
     attainable_beta,
     diverse_fill,

@@ -17,6 +17,7 @@ from mottle import (
     GuaranteeError,
     KAnonymity,
     LDiversity,
+    MaxDrop,
     PrivacyError,
     Release,
     Schema,
@@ -225,6 +226,7 @@ def test_other_values_are_refused_or_published_as_they_were(people: pa.Table) ->
         ({"unsafe_paper_randomization": True}, "exact or unsafe"),
         ({"guarantee": LDiversity(2), "method": "mondrian"}, "no proof for sensitive values"),
         ({"guarantee": BetaLikeness(2), "method": "auto"}, "β-likeness compares"),
+        ({"guarantee": MaxDrop({"none": 0.5}), "method": "auto"}, "drop of belief compares"),
     ],
 )
 def test_what_has_no_proof_is_refused(

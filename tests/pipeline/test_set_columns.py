@@ -21,7 +21,7 @@ from mottle.encoding.cover import check_covers, cover
 from mottle.encoding.encode import encode
 from mottle.errors import GuaranteeError, PrivacyError, SchemaError, UsageError
 from mottle.graph.model import Graph
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods import SetColumns
 from mottle.methods.refinement import mean_loss

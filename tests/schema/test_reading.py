@@ -18,6 +18,7 @@ OPTIONS = ReadOptions(
     decimal=",",
     thousands=".",
     date_format=("dd.mm.yyyy",),
+    user_missing=True,
     allow_generalized=True,
 )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+import xlsxwriter
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ def _towns(folder: Path) -> None:
 
 
 def _workbooks(folder: Path) -> None:
-    with zipfile.ZipFile(folder / "book.xlsx", "w") as book:
-        book.writestr("[Content_Types].xml", "<Types/>")
-        book.writestr("xl/workbook.xml", "<workbook/>")
+    with xlsxwriter.Workbook(folder / "book.xlsx") as book:
+        for name in ("Patients", "Wards"):
+            book.add_worksheet(name).write_column(0, 0, [name.lower(), 1, 2])
     (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512))
 
 
@@ -85,12 +86,12 @@ SITUATIONS = (
         'was "binary data"',
         _workbooks,
         "inspect book.xlsx",
-        4,
-        ("Excel",),
+        2,
+        ("2 sheets with cells: 'Patients', 'Wards'", "--sheet NAME"),
         ("binary",),
     ),
     Situation(
-        "an old Excel workbook",
+        "a damaged Excel workbook",
         'was "binary data"',
         _workbooks,
         "inspect old.xls",

@@ -27,18 +27,24 @@ class Adversary:
         What the adversary is assumed to know.
     play : callable
         The function that plays it: takes a `View` and the owner's `Evidence`, yields `Outcome`.
+    judged : bool
+        Whether guarantees are about what it does. Certificates do not name the others: that a
+        guarantee held says nothing about them.
     """
 
     name: str
     title: str
     assumes: str
     play: PlayFunction
+    judged: bool = True
 
 
 ADVERSARIES: Registry[Adversary] = Registry("adversary", "mottle.audit.adversaries")
 
 
-def register(name: str, *, title: str, assumes: str) -> Callable[[PlayFunction], PlayFunction]:
+def register(
+    name: str, *, title: str, assumes: str, judged: bool = True
+) -> Callable[[PlayFunction], PlayFunction]:
     """Make the decorated function an adversary of every audit.
 
     The function receives the `View` of an adversary who knows everybody's quasi-identifiers, and
@@ -53,6 +59,8 @@ def register(name: str, *, title: str, assumes: str) -> Callable[[PlayFunction],
         What it does, in one line for people.
     assumes : str
         What the adversary is assumed to know.
+    judged : bool
+        False if no guarantee is about what the adversary does; its outcomes have no verdict.
 
     Returns
     -------
@@ -61,7 +69,7 @@ def register(name: str, *, title: str, assumes: str) -> Callable[[PlayFunction],
     """
 
     def add(play: PlayFunction) -> PlayFunction:
-        ADVERSARIES.add(Adversary(name, title, assumes, play))
+        ADVERSARIES.add(Adversary(name, title, assumes, play, judged))
         return play
 
     return add

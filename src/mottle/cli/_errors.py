@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
 from rich.logging import RichHandler
 
+from mottle.cli._console import Console
 from mottle.errors import MottleError
 from mottle.utils.redaction import redacted
 
@@ -32,7 +32,7 @@ def reporting_errors() -> Iterator[None]:
     try:
         yield
     except MottleError as error:
-        err.print("[bold red]Error:[/] ", end="")
+        err.print("Error:", style="bold red", end=" ")
         for line in filter(None, (error.problem, error.remedy)):
             err.print(redacted(line), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(error.exit_code) from None

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
 from mottle.cli import _jit_cache
+from mottle.cli._console import Console
 from mottle.cli._engine_options import TimeEstimate, duration
 from mottle.pipeline.progress import Progress
 from mottle.utils.progress_lines import tell_progress
@@ -35,6 +35,7 @@ _WORDS = {
     "assign": "Drawing the true records",
     "check": "Checking the promise",
     "publish": "Putting the release together",
+    "calibrate": "Measuring how far answers are off",
     "shuffle": "Shuffling the rows",
     "audit": "Attacking the release",
     "write": "Writing the files",

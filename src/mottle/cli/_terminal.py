@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from mottle.audit import AuditReport
+from mottle.cli._console import Console, print_json
 from mottle.cli._sources import Target
 from mottle.cli.audit import show_report
 from mottle.cli.options.output import ReportOptions
@@ -32,7 +32,7 @@ def show_release(
     ``audited`` is a full audit of the run, with what only its owner may see.
     """
     if as_json:
-        print(certificate.to_json(), end="")
+        print_json(certificate.to_json())
     else:
         show_result(certificate, target, private, time.perf_counter() - began)
         if audited is not None:

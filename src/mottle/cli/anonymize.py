@@ -89,6 +89,7 @@ def _in_memory(command: Anonymize, began: float) -> tuple[Certificate, AuditRepo
             method=command.method,
             options=command.effort.options,
             representation=command.representation,
+            objective=command.objective,
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,
@@ -137,6 +138,7 @@ def _guarantee(
         max_loss=budget,
         method=command.method,
         representation=command.representation,
+        objective=command.objective,
         progress=on_progress,
     )
     chosen = found.needed
@@ -168,6 +170,7 @@ def _in_chunks(command: Anonymize, scale: Scale) -> Certificate:
             progress=on_progress,
             method=command.method,
             representation=command.representation,
+            objective=command.objective,
             walk=command.effort.walk,
             effort=command.effort.seconds,
             seed=command.effort.seed,

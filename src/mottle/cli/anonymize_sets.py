@@ -6,14 +6,18 @@ import json
 import time
 from dataclasses import asdict
 
+import pyarrow as pa
 from rich.table import Table
 
+from mottle.cli._console import print_json
 from mottle.cli._progress import progress_bar
+from mottle.cli._sources import arguments_of_source
 from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
+from mottle.errors import UsageError
 from mottle.evaluation.set_release import SetComparison, compare_sets
+from mottle.io import databases
 from mottle.io.read_sets import read_sets
-from mottle.io.write_release import CERTIFICATE, REPORT, check_paths
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
@@ -22,8 +26,8 @@ from mottle.release.certificate import Certificate
 def run(command: AnonymizeSets) -> None:
     """Anonymize sets of items and write the release."""
     reports = command.reports
-    check_paths(
-        command.output,
+    target = command.destination.target
+    target.check(
         command.private,
         overwrite=command.overwrite,
         another_draw=command.another_draw,
@@ -35,7 +39,7 @@ def run(command: AnonymizeSets) -> None:
     keeps_best = command.method in ("auto", "freeform") and effort.key is None
     with progress_bar(effort.seconds, keeps_best=keeps_best) as on_progress:
         sets = read_sets(
-            command.data,
+            _source(command),
             column=command.source.column,
             record=command.source.record,
             item=command.source.item,
@@ -53,29 +57,50 @@ def run(command: AnonymizeSets) -> None:
             effort=command.effort.seconds,
             seed=command.effort.seed,
             key=command.effort.key,
+            totals=not command.no_totals,
             progress=on_progress,
             unsafe_paper_randomization=command.effort.unsafe_paper_randomization,
         )
         release = release.with_seconds(read=read)
         on_progress(Progress("write", release.error_rate))
-        certificate = release.save(
-            command.output,
-            private=command.private,
+        certificate = target.save(
+            release,
+            command.private,
             overwrite=command.overwrite,
             another_draw=command.another_draw,
             report=not reports.no_report,
-            internal=reports.internal(sets, str(command.data), command.typed),
+            internal=reports.internal(sets, _arguments(command), command.typed),
         )
-        measured = compare_sets(sets, release) if command.measure else None
+        measured = None
+        if command.measure:
+            measured = compare_sets(sets, release, **command.items_of_counts)
     if command.as_json:
         more = {} if measured is None else {"measured": asdict(measured)}
         shown = certificate.to_dict() | more
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     out.print(_result(command, certificate, measured, time.perf_counter() - began))
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
     announce(reports, command.effort.key, command.as_json)
+
+
+def _source(command: AnonymizeSets) -> pa.Table | str:
+    """The file, or the table of a database."""
+    source = command.source
+    if not databases.is_database(command.data):
+        if source.table is not None or source.query is not None:
+            option = "--table" if source.query is None else "--query"
+            raise UsageError(
+                f"{option} is for databases, and {command.data} is not one.",
+                f"Leave {option} out.",
+            )
+        return command.data
+    return databases.read_database(command.data, table=source.table, query=source.query)
+
+
+def _arguments(command: AnonymizeSets) -> str:
+    return arguments_of_source(command.data, command.source.table, command.source.query)
 
 
 def _result(
@@ -101,9 +126,7 @@ def _result(
         shown.add_row("support of frequent pairs wrong by", f"{measured.pair_support_error:.2%}")
     shown.add_row("invariants", f"{passed} of {len(certificate.checks)} hold")
     shown.add_row("time", f"{seconds:.1f} s")
-    report = [] if command.reports.no_report else [REPORT]
-    files = ", ".join([*certificate.sha256, *report, CERTIFICATE])
-    shown.add_row("files", f"{command.output}/: {files}")
+    shown.add_row(*command.destination.target.shown(certificate))
     if command.private is not None:
         shown.add_row("private links", f"{command.private} (keep it secret)")
     return shown

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from mottle.audit import AuditReport, EarlierRelease, Finding
+from mottle.cli._console import Console, print_json
 from mottle.cli.commands import Audit
 from mottle.errors import UsageError
 from mottle.io.link_file import LinkFile
@@ -19,7 +20,11 @@ from mottle.schema.reading import ReadOptions
 
 BROKEN = 6  # exit code: an adversary achieved more than the guarantee allows
 
-_VERDICTS = {True: "[green]within[/]", False: "[bold red]BROKEN[/]", None: "–"}
+_VERDICTS = {
+    True: Text("within", style="green"),
+    False: Text("BROKEN", style="bold red"),
+    None: Text("–"),
+}
 
 
 def run(command: Audit) -> None:
@@ -38,7 +43,7 @@ def run(command: Audit) -> None:
         same=command.earlier.same,
     )
     if command.as_json:
-        print(report.to_json())
+        print_json(report.to_json())
     else:
         show_report(report, Console(), command.release.name)
     if not report.passed:
@@ -124,13 +129,14 @@ def show_report(report: AuditReport, out: Console, title: str) -> None:
         out.print("No adversary got beyond what the guarantee allows.")
     else:
         names = ", ".join(dict.fromkeys(finding.adversary for finding in report.failed))
-        out.print(f"[bold red]The guarantee is broken[/] by: {names}.")
+        broken = Text("The guarantee is broken", style="bold red")
+        out.print(broken.append(f" by: {names}.", style="not bold default"))
 
 
-def _verdict(finding: Finding) -> str:
+def _verdict(finding: Finding) -> Text:
     if "does_not_apply" in finding.details:
-        return "does not apply"
-    return "not played" if _why_not(finding) else _VERDICTS[finding.passed]
+        return Text("does not apply")
+    return Text("not played") if _why_not(finding) else _VERDICTS[finding.passed]
 
 
 def _why_not(finding: Finding) -> str:

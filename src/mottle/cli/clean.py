@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from mottle.cli._console import print_json, visible
 from mottle.cli.commands import Clean
 from mottle.errors import StorageError
 from mottle.io.atomic_write import settle
@@ -26,7 +27,7 @@ def run(command: Clean) -> None:
     hidden = [path for folder in folders for path in hidden_folders(folder)]
     ended = [run for run in runs if not run.running]
     if command.as_json:
-        print(json.dumps([_as_dict(run) for run in runs] + [_hidden(path) for path in hidden]))
+        print_json(json.dumps([_as_dict(run) for run in runs] + [_hidden(path) for path in hidden]))
     else:
         _show(runs, hidden)
     if not ended and not hidden:
@@ -42,7 +43,8 @@ def run(command: Clean) -> None:
         failed += settle(folder, release_in)
     for path in failed:
         typer.echo(
-            f"{path} is left: it is in use, or waits for its command to run again.", err=True
+            visible(f"{path} is left: it is in use, or waits for its command to run again."),
+            err=True,
         )
 
 
@@ -53,9 +55,9 @@ def _show(runs: list[RunFolder], hidden: list[Path]) -> None:
     for run in runs:
         age = "" if run.age is None else f", {_age(run.age)} old"
         state = " (still running: it is left alone)" if run.running else ""
-        typer.echo(f"{run.path}\n    {_bytes(run.size)}{age}: {run.command}{state}")
+        typer.echo(visible(f"{run.path}\n    {_bytes(run.size)}{age}: {run.command}{state}"))
     for path in hidden:
-        typer.echo(f"{path}\n    {_bytes(size_of(path))}: files of a release or a report")
+        typer.echo(visible(f"{path}\n    {_bytes(size_of(path))}: files of a release or a report"))
 
 
 def _as_dict(run: RunFolder) -> dict[str, object]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import pyarrow.csv
 from rich import box
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
+from mottle.cli._engine_options import duration
 from mottle.cli.commands import Compare
 from mottle.cli.options.guarantees import words_of
 from mottle.comparison.compare import Comparison, compare
 from mottle.comparison.html import comparison_html
+from mottle.comparison.progress import Step, StepTimes
 from mottle.io.atomic_write import ensure_absent, staged
 from mottle.utils.option_values import as_pairs
 
@@ -35,9 +39,7 @@ def run(command: Compare) -> None:
     ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
     table = command.source.read(command.data, command.columns.schema.reading)
     err = Console(stderr=True)
-    spinner = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*spinner, console=err, transient=True, disable=not err.is_terminal) as bar:
-        shown = bar.add_task("prepare")
+    with _progress(err) as on_progress:
         found = compare(
             table,
             command.columns.schema,
@@ -47,18 +49,41 @@ def run(command: Compare) -> None:
             seed=command.seed,
             effort=command.seconds,
             releases=as_pairs("--release-of", command.release_of, "TOOL=FILE"),
-            on_progress=lambda what: bar.update(shown, description=what),
+            on_progress=on_progress,
         )
-        bar.update(shown, description="draw")
         with staged(output, [CSV, HTML], overwrite=command.overwrite) as stage:
             pyarrow.csv.write_csv(found.to_arrow(), stage / CSV)
             (stage / HTML).write_text(comparison_html(found), encoding="utf-8")
     if command.as_json:
         lines = [asdict(line) for line in found.lines]
-        print(json.dumps(lines, indent=2, ensure_ascii=False))
+        print_json(json.dumps(lines, indent=2, ensure_ascii=False))
         return
     show_comparison(found, Console())
     Console().print(f"Wrote {output / CSV} and {output / HTML}.", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _progress(err: Console) -> Iterator[Callable[[Step], None]]:
+    """Show the steps with the time that is left: a bar on a terminal, a line per step in a log."""
+    times = StepTimes()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        shown = bar.add_task("prepare", total=1.0)
+
+        def on_progress(step: Step) -> None:
+            left = times.left(step)
+            rest = "" if left is None else f", about {duration(left)} left"
+            text = f"{step.number} of {len(step.sorts)}: {step.words}{rest}"
+            bar.update(shown, description=text, completed=step.share)
+            if bar.disable:
+                err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+        yield on_progress
 
 
 def show_comparison(found: Comparison, out: Console) -> None:

@@ -7,6 +7,7 @@ import time
 from rich import box
 from rich.table import Table
 
+from mottle.cli._console import print_json
 from mottle.cli._progress import progress_bar
 from mottle.cli._sources import Target
 from mottle.cli._terminal import out, print_command, show_result
@@ -31,7 +32,7 @@ def run(command: Demo) -> None:
         on_progress(Progress("write", release.gcp))
         certificate = release.save(demo.release, overwrite=True, another_draw=True)
     if command.as_json:
-        print(certificate.to_json(), end="")
+        print_json(certificate.to_json())
         return
     for title, table in (
         ("Original (generated people)", demo.table),

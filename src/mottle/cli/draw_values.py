@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow.csv
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from mottle.cli._console import Console
 from mottle.cli.commands import DrawValues
 from mottle.cli.options.guarantees import words_of
 from mottle.datasets import with_sensitive_values

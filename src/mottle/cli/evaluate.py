@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli.commands import Evaluate
 from mottle.cli.options.guarantees import words_of
 from mottle.evaluation.measures import Evaluation, evaluate
@@ -60,7 +60,7 @@ def run(command: Evaluate) -> None:
         seed=command.seed,
     )
     if command.as_json:
-        print(json.dumps(asdict(found), indent=2))
+        print_json(json.dumps(asdict(found), indent=2))
     else:
         show(found, Console())
 

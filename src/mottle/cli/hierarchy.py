@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import typer
-from rich.markup import escape
+from rich.text import Text
 from rich.tree import Tree
 
+from mottle.cli._console import print_json, print_text
 from mottle.cli._progress import err
 from mottle.cli._terminal import out
 from mottle.cli.commands import Hierarchy as Command
@@ -20,6 +21,7 @@ from mottle.errors import DataError, SchemaError, StorageError, did_you_mean
 from mottle.hierarchy import arx, builders, formats, validation
 from mottle.hierarchy.tree import Hierarchy
 from mottle.schema.model import Column, Role, Schema
+from mottle.schema.reading import ReadOptions
 from mottle.utils.arrow import as_text
 from mottle.utils.option_values import as_names, as_number, as_whole
 
@@ -46,7 +48,7 @@ def _new(command: Command) -> None:
     beside = as_names(command.qi)
     if command.by in _OF_COUNTS or command.by == "mapping":
         _refuse_sensitive(command.schema_file, [command.column, *beside, *as_names(command.to)])
-    table = command.source.read(command.data)
+    table = command.source.read(command.data, _remembered(command))
     values = _texts(table, command.column)
     hierarchy = _built(command, table, values, beside)
     hierarchy.write(command.file, layout=command.layout)
@@ -107,6 +109,11 @@ def _built(
             return builders.from_mapping(values, *levels)
         case _:
             return builders.from_standard(values, str(command.by))
+
+
+def _remembered(command: Command) -> ReadOptions | None:
+    """How the table is read, as the schema says."""
+    return None if command.schema_file is None else Schema.read(command.schema_file).reading
 
 
 def _refuse_sensitive(schema_file: Path | None, names: list[str]) -> None:
@@ -177,9 +184,12 @@ def _show(command: Command) -> None:
     out.print(root, highlight=False, soft_wrap=True)
 
 
-def _node_text(hierarchy: Hierarchy, node: int, is_inner: bool) -> str:
-    label = escape(hierarchy.labels[node])
-    return f"[bold]{label}[/bold] ({hierarchy.cardinality[node]:,})" if is_inner else label
+def _node_text(hierarchy: Hierarchy, node: int, is_inner: bool) -> Text:
+    label = Text(hierarchy.labels[node])
+    if is_inner:
+        label.stylize("bold")
+        label.append(f" ({hierarchy.cardinality[node]:,})", style="not bold")
+    return label
 
 
 def _edit(command: Command) -> None:
@@ -189,7 +199,7 @@ def _edit(command: Command) -> None:
     before = Hierarchy.read(command.file)
     outline = formats.FORMATS["outline"]
     if command.changes is None:
-        print(outline.write(before.rows()), end="")
+        print_text(outline.write(before.rows()))
         err.print(
             "Save this text, edit it, and apply it with 'mottle hierarchy edit FILE --with TEXT'.",
             highlight=False,
@@ -224,21 +234,34 @@ def _convert(command: Command) -> None:
 
 
 def _lint(command: Command) -> None:
-    lint(command.file, command.data, command.column, command.source, as_json=command.as_json)
+    lint(
+        command.file,
+        command.data,
+        command.column,
+        command.source,
+        as_json=command.as_json,
+        remembered=_remembered(command),
+    )
 
 
 def lint(
-    file: Path, data: str | None, column: str | None, source: SourceOptions, *, as_json: bool
+    file: Path,
+    data: str | None,
+    column: str | None,
+    source: SourceOptions,
+    *,
+    as_json: bool,
+    remembered: ReadOptions | None = None,
 ) -> None:
     """List everything that is wrong with a hierarchy file; exit code 4 if it cannot be used."""
     values = None
     if data is not None and column is not None:
-        texts = _texts(source.read(data), column)
+        texts = _texts(source.read(data, remembered), column)
         values = list(dict.fromkeys(text for text in texts if text is not None))
     findings = validation.lint(_rows(file), values=values, name=file.name)
     errors = [found for found in findings if found.severity is validation.Severity.ERROR]
     if as_json:
-        print(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
+        print_json(json.dumps([asdict(found) for found in findings], indent=2, ensure_ascii=False))
     else:
         for found in findings:
             label = "" if found.label is None else f" Label: {found.label!r}"

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from mottle.cli._console import print_json
 from mottle.cli._terminal import out, print_command
 from mottle.cli.commands import Import
 from mottle.errors import UsageError
@@ -31,7 +32,7 @@ def run(command: Import) -> None:
             "settings": [asdict(each) for each in found.settings],
             "commands": written.commands,
         }
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     _show(found, written)
 

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli._terminal import out, print_command
 from mottle.cli.commands import Inspect
 from mottle.inspection import MAY_BE_KNOWN, Inspection, inspect
@@ -43,7 +42,7 @@ def run(command: Inspect) -> None:
         (stage / output.name).write_text(found.to_toml(), encoding="utf-8")
     if command.as_json:
         facts = {**found.to_dict(), "schema": str(output)}
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     show_inspection(found, out, source.title(command.data))
     out.print(f"Wrote {output}. Check every role, then:", highlight=False)
@@ -70,6 +69,12 @@ def show_inspection(found: Inspection, console: Console, title: str) -> None:
     for column in found.columns:
         if column.advice:
             _say(console, column.advice)
+    if found.rules:
+        _say(
+            console,
+            f"{len(found.rules)} rules hold in every row; the file proposes them in comments below"
+            " the columns.",
+        )
     for note in found.notes:
         _say(console, f"Note: {note}")
     for warning in found.warnings:
@@ -90,7 +95,7 @@ def _columns(found: Inspection, title: str) -> Table:
     shown.add_column("kind", no_wrap=True)
     for column in found.columns:
         shown.add_row(
-            escape(_wrapped(column.name)),
+            _wrapped(column.name),
             f"{column.distinct:,}",
             f"{column.nulls:,}",
             f"{column.unique_share:.1%}",
@@ -149,5 +154,5 @@ def _known(found: Inspection) -> Table:
     shown.add_column("at worst")
     for known in (one for one in found.known if one.worst):
         worst = "\n".join(f"{share:.1%}  {', '.join(names)}" for names, share in known.worst)
-        shown.add_row(str(known.columns), f"{known.average:.1%}", escape(worst))
+        shown.add_row(str(known.columns), f"{known.average:.1%}", worst)
     return shown

@@ -9,11 +9,13 @@ from typing import Any
 from rich.table import Table
 
 from mottle import methods
+from mottle.cli._console import print_json
 from mottle.cli._terminal import out
 from mottle.cli.commands import Methods
 from mottle.methods import DecidesBy, Method
 from mottle.methods.sets import SetMethod
 from mottle.methods.sets.base import METHODS as SET_METHODS
+from mottle.schema.model import Objective
 
 _BY_BOTH = (
     "A method that decides by both keeps shares of sensitive values among a person's matches"
@@ -31,7 +33,7 @@ def run(command: Methods) -> None:
             SET_METHODS.get_named(command.name) if command.sets else methods.get(command.name)
         )
         if command.as_json:
-            print(json.dumps(_described(method), indent=2, ensure_ascii=False))
+            print_json(json.dumps(_described(method), indent=2, ensure_ascii=False))
         else:
             _show(method)
         return
@@ -62,6 +64,7 @@ def _described(method: Method | SetMethod) -> dict[str, Any]:
         **({"unsafe": True} if method.unsafe else {}),
         "paper": method.paper,
         "cost": method.cost,
+        **({"objectives": _objectives(method)} if _objectives(method) else {}),
         "options": [
             {
                 "name": option.name,
@@ -89,6 +92,8 @@ def _show(method: Method | SetMethod) -> None:
             " --unsafe-paper-randomization.",
             highlight=False,
         )
+    if _objectives(method):
+        out.print(f"Keeps low what --objective names: {', '.join(_objectives(method))}.")
     if not method.options:
         out.print("It has no options.")
         return
@@ -96,6 +101,12 @@ def _show(method: Method | SetMethod) -> None:
     for option in method.options:
         shown.add_row(option.name, str(option.default), option.allowed, option.help)
     out.print(shown)
+
+
+def _objectives(method: Method | SetMethod) -> list[str]:
+    """The objectives that a method can follow, the default first."""
+    follows = isinstance(method, Method) and method.follows_objective
+    return [str(objective) for objective in Objective] if follows else []
 
 
 def _decides_by(method: Method | SetMethod) -> str:

@@ -6,19 +6,19 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json, print_text
 from mottle.cli.commands import Query
 from mottle.io.read_table import read_table
-from mottle.pipeline.release import read_release
+from mottle.pipeline.release import Release, read_release
 from mottle.queries.engine import FITS
 from mottle.queries.estimate import with_error
 from mottle.queries.sql.answer import notes
 from mottle.queries.sql.plain import cell_macros
 from mottle.release.formula_guard import guarded_table
 
-_ENDINGS = ("_low", "_high", "_error")
+_ENDINGS = ("_low", "_high", "_error", "_reliable")
 _SHOWN = 1000  # rows of an answer on a terminal
 
 
@@ -28,8 +28,11 @@ def run(command: Query) -> None:
         print(cell_macros(), end="")
         return
     assert command.release is not None
-    assert command.sql is not None
     release = read_release(command.release)
+    if command.rules or command.itemsets:
+        _show(_listed(release, command), command, is_estimate=True)
+        return
+    assert command.sql is not None
     tables = {
         name: read_table(file)
         for name, _, file in (one.partition("=") for one in command.with_ or ())
@@ -38,20 +41,36 @@ def run(command: Query) -> None:
     if not command.plain:
         for note in notes(release.queries(command.fit), command.sql, tables):
             Console(stderr=True).print(f"Note: {note}", markup=False, highlight=False)
+    _show(answer, command, is_estimate=not command.plain)
+
+
+def _listed(release: Release, command: Query) -> pa.Table:
+    """Frequent sets of items, or rules between them."""
+    size, column, fit = command.size, command.column, command.fit
+    if command.rules:
+        return release.association_rules(
+            command.support, command.confidence, size=size, column=column, fit=fit
+        )
+    return release.frequent_itemsets(command.support, size=size, column=column, fit=fit)
+
+
+def _show(answer: pa.Table, command: Query, *, is_estimate: bool) -> None:
+    """Print an answer as the options say."""
     if command.as_json:
-        print(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
+        print_json(json.dumps(answer.to_pylist(), indent=2, ensure_ascii=False, default=str))
     elif command.as_csv:
-        print(_csv(answer), end="")
+        print_text(_csv(answer))
     else:
         out = Console()
-        show_answer(answer if command.plain else _for_people(answer), out)
-        if not command.plain:
+        show_answer(_for_people(answer) if is_estimate else answer, out)
+        if is_estimate:
             out.print(_LEGENDS[command.fit], highlight=False)
 
 
 _LEGENDS = {
     fit: f"Expected ± standard error, if {likely}; the true value is between the bounds"
-    " in any case."
+    " in any case. Answers marked by a question mark are unreliable: the error is above a third of"
+    " the answer, or not calibrated."
     for fit, likely in (
         (FITS[0], "the values in a cell are as likely as the whole release says"),
         (FITS[1], "all values in a cell are equally likely"),
@@ -64,14 +83,16 @@ def _for_people(answer: pa.Table) -> pa.Table:
     names = answer.column_names
     columns: dict[str, list[str]] = {}
     for name in names:
-        parts = [f"{name}{part}" for part in ("", "_low", "_high", "_error")]
+        parts = [f"{name}{part}" for part in ("", *_ENDINGS)]
         if all(part in names for part in parts):
             values = [answer.column(part).to_pylist() for part in parts]
             columns[name] = [
-                " ± ".join(with_error(one, error)) for one, _, _, error in zip(*values, strict=True)
+                f"{' ± '.join(with_error(one, error))}{'' if reliable else ' ?'}"
+                for one, _, _, error, reliable in zip(*values, strict=True)
             ]
             columns[f"{name} between"] = [
-                f"{_text(low)} and {_text(high)}" for _, low, high, _ in zip(*values, strict=True)
+                f"{_text(low)} and {_text(high)}"
+                for _, low, high, _, _ in zip(*values, strict=True)
             ]
         elif not any(name == f"{label}{part}" for label in columns for part in _ENDINGS):
             columns[name] = [_text(cell) for cell in answer.column(name).to_pylist()]
@@ -98,6 +119,8 @@ def _text(value: object) -> str:
         if value.is_integer():
             return f"{value:,.0f}"
         return f"{value:,.1f}" if abs(value) >= 100 else f"{value:,.3g}"
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value)
     return str(value)
 
 

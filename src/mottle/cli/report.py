@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from rich.console import Console
 
 from mottle.audit.earlier import described_by
+from mottle.cli._console import Console
 from mottle.cli.commands import Report
 from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.atomic_write import staged

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli.commands import Risk
 from mottle.risk import RiskReport, measure_risk
 
@@ -23,7 +23,7 @@ def run(command: Risk) -> None:
         largest=command.largest,
     )
     if command.as_json:
-        print(report.to_json(values=command.show_values))
+        print_json(report.to_json(values=command.show_values))
     else:
         title = command.source.title(command.data)
         show_risk(report, Console(), title, values=command.show_values)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow.csv
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from mottle.cli._console import Console
 from mottle.cli.commands import FORMATS, Sample
 from mottle.errors import UsageError, did_you_mean
 from mottle.io.atomic_write import staged

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
+from mottle.cli._console import Console
 from mottle.cli.commands import Sign
 from mottle.io.signature import sign_release
 from mottle.io.write_release import LIST, SIGNATURE

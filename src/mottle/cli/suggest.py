@@ -6,9 +6,9 @@ import json
 import shlex
 from dataclasses import asdict
 
-from rich.console import Console
 from rich.table import Table
 
+from mottle.cli._console import Console, print_json
 from mottle.cli._progress import progress_bar
 from mottle.cli.commands import Suggest
 from mottle.pipeline.suggest import Suggestion, suggest
@@ -28,10 +28,11 @@ def run(command: Suggest) -> None:
             vary=command.vary,
             method=command.method,
             representation=command.representation,
+            objective=command.objective,
             progress=on_progress,
         )
     if command.as_json:
-        print(json.dumps(_described(found), indent=2, ensure_ascii=False))
+        print_json(json.dumps(_described(found), indent=2, ensure_ascii=False))
         return
     show_suggestion(found, Console(), command.typed)
 

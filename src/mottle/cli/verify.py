@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import pyarrow as pa
 import typer
-from rich.console import Console
 
 from mottle.audit.earlier import described_by
+from mottle.cli._console import Console
 from mottle.cli.commands import Verify
-from mottle.errors import StorageError
+from mottle.errors import DataError, MottleError, StorageError
 from mottle.io.atomic_write import staged
 from mottle.io.link_file import LinkFile
 from mottle.io.original import check_fingerprint
 from mottle.io.read_set_release import load_any_release
 from mottle.io.read_sets import read_sets
 from mottle.io.signature import check_signature
+from mottle.io.work_folder import temporary_run_folder, work_folder
 from mottle.io.write_release import SIGNATURE, check_private_path
 from mottle.itemsets.data import ItemSets
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.verification.evidence import PROGRAM, program_text, write_evidence
-from mottle.verification.verify_release import Wrong, check_all
+from mottle.verification.verify_release import UNREADABLE, Wrong, check_all
 
 BROKEN = 6  # exit code: as of 'mottle audit'
 
@@ -47,8 +45,17 @@ def run(command: Verify) -> None:
         else:
             _check_cells(command, release, say)
     except Wrong as wrong:
-        out.print(f"[bold red]Wrong[/]: {wrong}", highlight=False, soft_wrap=True)
+        out.print("Wrong", style="bold red", end=": ")
+        out.print(str(wrong), highlight=False, soft_wrap=True)
         raise typer.Exit(BROKEN) from None
+    except MottleError:
+        raise
+    except UNREADABLE:
+        raise DataError(
+            f"The files of {folder} cannot be compared with the original: they are not those that"
+            " a run writes.",
+            "Ask for the release again.",
+        ) from None
     out.print("Everything that was checked holds.")
 
 
@@ -79,9 +86,11 @@ def _check_cells(command: Verify, release: ReleaseData, say: _Lines) -> None:
         write_evidence(release, original, links, command.export, overwrite=command.overwrite)
         check_all(command.release, command.export, say)
         return
-    with tempfile.TemporaryDirectory(prefix="mottle-verify-") as place:
-        write_evidence(release, original, links, Path(place, "evidence"))
-        check_all(command.release, Path(place, "evidence"), say)
+    root = work_folder(published=command.release)
+    note = {"command": f"verify {command.release}", "target": f"verify {command.release}"}
+    with temporary_run_folder(root, note) as place:
+        write_evidence(release, original, links, place / "evidence")
+        check_all(command.release, place / "evidence", say)
 
 
 def _original(command: Verify, release: ReleaseData, links: LinkFile) -> pa.Table | ItemSets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ _COLOURS = [
 ]
 _INK = "currentColor"
 _WIDTH = 330
+_SHORTEST = 0.1  # an axis of shares that does not begin at 0
 
 
 def charts_of(comparison: Comparison) -> list[tuple[str, Markup]]:
@@ -95,8 +97,12 @@ def _curves(
         if getattr(line, measure) is not None
     ]
     is_share = measure in _SHARES
-    axis = alt.Axis(format="%" if is_share else "~g", tickCount=6)
-    scale = alt.Scale(zero=measure != "accuracy") if is_share else alt.Scale(type="log")
+    axis = alt.Axis(format="~%" if is_share else "~g", tickCount=5)
+    scale = alt.Scale(type="log")
+    if is_share:
+        seen = [value["value"] for value in values] + ([] if mark is None else [mark[0]])
+        low, high = _reach(seen, zero=measure != "accuracy")
+        scale = alt.Scale(domain=[low, high], nice=False)
     base = alt.Chart({"values": values}).encode(
         x=alt.X(
             "parameter:Q",
@@ -111,10 +117,26 @@ def _curves(
     return _svg(drawn if mark is None else drawn + _level(*mark))
 
 
+def _reach(shares: Sequence[float], *, zero: bool) -> tuple[float, float]:
+    """The ends of an axis: round, around all shares, and no shorter than what matters.
+
+    Without zero, differences of less than a tenth would fill the whole chart and seem large.
+
+    >>> _reach([0.9412, 0.9443], zero=False), _reach([0.021, 0.38], zero=True)
+    ((0.8, 0.95), (0.0, 0.4))
+    """
+    lowest, highest = (0.0 if zero else min(shares)), max(shares)
+    step = 0.05 if highest - lowest > _SHORTEST or not zero else highest / 4 or 0.05
+    low = max(math.floor((highest - _SHORTEST) / step) * step, 0.0)
+    low = 0.0 if zero else min(low, math.floor(lowest / step) * step)
+    top = min(math.ceil(highest / step - 1e-9) * step, max(1.0, highest))
+    return round(low, 6), round(top, 6)
+
+
 def _level(value: float, words: str) -> alt.LayerChart:
     """A dashed line at a level to compare with, and its label."""
     base = alt.Chart({"values": [{"value": value, "words": words}]}).encode(y=alt.Y("value:Q"))
-    text = base.mark_text(align="right", dy=-6, fontSize=10, color=_INK, fill=_INK).encode(
+    text = base.mark_text(align="right", dy=9, fontSize=10, color=_INK, fill=_INK).encode(
         x=alt.value(_WIDTH), text="words:N"
     )
     drawn: alt.LayerChart = base.mark_rule(strokeDash=[4, 4], color=_INK, opacity=0.6) + text
@@ -137,12 +159,12 @@ def _frontier(lines: Sequence[ComparisonRow], methods: Sequence[str]) -> Markup:
         x=alt.X(
             "linked:Q",
             title="people linked (less is more private)",
-            axis=alt.Axis(format="%", tickCount=5),
+            axis=alt.Axis(format="~%", tickCount=5),
         ),
         y=alt.Y(
             "error:Q",
             title="query error (less is more useful)",
-            axis=alt.Axis(format="%", tickCount=6),
+            axis=alt.Axis(format="~%", tickCount=6),
         ),
         color=_colour(methods),
     )

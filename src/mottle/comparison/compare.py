@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from mottle import methods
 from mottle.audit import audit_release
 from mottle.comparison.other_tools import Released, loss_of_release, read_releases
+from mottle.comparison.progress import Step
 from mottle.encoding.people import People
 from mottle.encoding.set_columns import sets_as_lists
 from mottle.errors import GuaranteeError, UsageError, did_you_mean
@@ -42,6 +43,8 @@ MOST_CLASSES = 50  # a column with more values is not chosen as the target of mo
 _MODEL = "logistic regression"
 
 
+_OF_RUNS = ("anonymize", "attack", "ask and learn")  # the steps of a method under a guarantee
+_OF_OTHERS = "other tool"
 _FIGURES = ("loss", "query_error", "accuracy", "linked", "guessed", "seconds")
 
 
@@ -131,7 +134,7 @@ def compare(
     seed: int = 0,
     effort: float | None = None,
     releases: Released | None = None,
-    on_progress: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[Step], None] = lambda _: None,
 ) -> Comparison:
     """Run methods under guarantees and measure each result in the same way.
 
@@ -158,8 +161,8 @@ def compare(
         Seconds for which a method may improve its result; None: until it is no longer worth it.
     releases : mapping of str to path, optional
         By tool ("arx", "sdcmicro", "amnesia", "anonypy" or "other"): its release of ``data``.
-    on_progress : Callable[[str], None]
-        Called with the name of each step.
+    on_progress : Callable[[Step], None]
+        Called at the beginning of each step.
 
     Returns
     -------
@@ -203,16 +206,27 @@ def compare(
         raise UsageError("A table of fewer than eight rows is too small to compare methods on.")
     task = _prepare(table, schema, target, seed, releases)
     runs = [(guarantee, name) for guarantee in guarantees for name in names]
-    on_progress("original")
+    others = list(task.others.items())
+    sorts = (
+        ORIGINAL,
+        *(_OF_OTHERS for _ in others),
+        *(
+            f"{what} {name}" if what == _OF_RUNS[0] else what
+            for _, name in runs
+            for what in _OF_RUNS
+        ),
+    )
+    on_progress(Step(ORIGINAL, 1, sorts))
     lines = [_measured(ComparisonRow(ORIGINAL, "–", loss=0.0), task.train, task)]
-    for tool, release in task.others.items():
-        on_progress(tool)
+    for number, (tool, release) in enumerate(others, start=2):
+        on_progress(Step(tool, number, sorts))
         lines.append(_other_line(tool, release, guarantees, task))
-    for number, (guarantee, name) in enumerate(runs, start=1):
-        words = f"{number} of {len(runs)}: {name}, {guarantee.describe()['short']}"
+    for number, (guarantee, name) in enumerate(runs):
+        first = 2 + len(others) + len(_OF_RUNS) * number
+        words = f"{name}, {guarantee.describe()['short']}"
 
-        def report(what: str, words: str = words) -> None:
-            on_progress(f"{words}, {what}")
+        def report(what: str, words: str = words, first: int = first) -> None:
+            on_progress(Step(f"{words}: {what}", first + _OF_RUNS.index(what), sorts))
 
         lines.append(_line(name, guarantee, task, effort, report))
     return Comparison(

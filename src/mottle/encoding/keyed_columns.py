@@ -306,6 +306,9 @@ def keyed_notes(schema: Schema, people: People | None) -> list[str]:
             f"Dates of {names} are shifted by up to {shifted[0].shift} days, all of a person by the"
             " same number of days. Intervals between them are exact and may single somebody out:"
             " whoever knows them finds the record, as with any column that is published as it is."
+            " One known date of a person, or one that all share, such as a holiday, tells the shift"
+            " and with it the other dates. The guarantee counts on no shift: it holds as if they"
+            " were exact."
         )
         if people is not None and people.several:
             notes.append(

@@ -24,9 +24,10 @@ MANY_VALUES = 20  # from this many on, some values of a column are probably simi
 
 @dataclass(frozen=True)
 class ValueGroups:
-    """Groups of similar values of a sensitive column: one or more levels of its hierarchy."""
+    """Groups of values of a sensitive column: levels of its hierarchy, or one value and others."""
 
     # The levels that divide the values of the table in this way: 1 is the one above the values.
+    # None for a value and all others.
     levels: tuple[int, ...]
     group_of: Int32Array  # [values]: the group of every value; groups are numbered without gaps
 
@@ -49,6 +50,7 @@ class SensitiveValues:
     levels: tuple[int, ...] = (0,)
     groups: tuple[ValueGroups, ...] = ()  # from the lowest level to the highest
     alone: int = 0  # of groups: how many hold one value only
+    apart: str = ""  # of two groups, a value (code 0) and all others (code 1): the value, as text
 
     @property
     def rows(self) -> int:
@@ -74,6 +76,8 @@ class SensitiveValues:
         several = "s" if number > 1 else ""
         if 0 in self.levels:
             return f"{number:,} value{several} of column {columns}"
+        if self.apart:
+            return f"the values of column {columns} but one, together,"
         return f"{number:,} group{several} of {_levels(self.levels)} of column {columns}"
 
     def of_groups(self, groups: ValueGroups) -> SensitiveValues:
@@ -89,10 +93,26 @@ class SensitiveValues:
             alone=int(np.count_nonzero(np.bincount(groups.group_of) == 1)),
         )
 
+    def set_apart(self, value: int) -> SensitiveValues:
+        """Return two groups, a value and all others, coded like values.
+
+        >>> table = pa.table({"illness": ["flu", "cold", "flu", "flu"]})
+        >>> schema = Schema.of(quasi_identifying=[], sensitive=["illness"], rest="insensitive")
+        >>> (illness,) = encode_sensitive(table, schema)
+        >>> illness.set_apart(0).codes, illness.set_apart(0).counts
+        (array([1, 0, 1, 1], dtype=int32), array([1, 3]))
+        """
+        others = np.ones(len(self.counts), np.int32)
+        others[value] = 0
+        groups = self.of_groups(ValueGroups((), others))
+        return replace(groups, apart=self.label(value), binned=self.binned)
+
 
 def describe_levels(levels: Sequence[int]) -> str:
     """Return the levels of groups as the end of a phrase; empty for values."""
-    return "" if 0 in levels else f", groups of {_levels(levels)}"
+    if 0 in levels:
+        return ""
+    return f", groups of {_levels(levels)}" if levels else ", a value and all others"
 
 
 def _levels(levels: Sequence[int]) -> str:

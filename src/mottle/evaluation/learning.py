@@ -26,7 +26,7 @@ from mottle.queries.cells.cells import CellDistribution
 from mottle.queries.cells.from_set_columns import cells_of_exact_sets
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.conditions import Condition, check_column
-from mottle.queries.engine import Queries
+from mottle.queries.engine import FITS, Queries
 from mottle.queries.sampling import sample
 from mottle.schema.model import SEPARATOR
 from mottle.typing import Float64Array, Int64Array
@@ -153,7 +153,7 @@ def learn(
             raise UsageError(f"There is no model '{name}'.", did_you_mean(name, MODELS))
     if trained_on is Training.SAMPLES:
         assert not isinstance(train, pa.Table)
-        tables = sample(Queries.of(train, fit), train, m, seed)
+        tables = sample(Queries.of(train, fit), train, m, seed, pairs=fit == FITS[0])
     encoder = _Encoder.of(train, predictors, fit)
     if trained_on is Training.RANGES:
         inputs, labels = encoder.ranges(), _exact_labels(train, target)

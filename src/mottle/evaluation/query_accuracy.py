@@ -107,7 +107,7 @@ def _draw_world(release: ReleaseData, queries: Queries) -> pa.Table:
     if queries.records > MOST_ROWS:
         release = release.slice(0, MOST_ROWS)
         queries = Queries.of(release)
-    return sample(queries, release, 1, 0)[0]
+    return sample(queries, release, 1, 0, pairs=False)[0]
 
 
 def _has_values(world: pa.Table, name: str) -> bool:
@@ -136,7 +136,8 @@ def _add(answers: Iterable[Estimates]) -> Estimates:
 def _slice(answers: Estimates, queries: slice) -> Estimates:
     """The answers to some of the queries."""
     parts = (answers.expected, answers.certain, answers.possible, answers.error)
-    return Estimates(*(part[queries] for part in parts))
+    expected, certain, possible, error = (part[queries] for part in parts)
+    return Estimates(expected, certain, possible, error)
 
 
 def summarize_answers(

@@ -3,76 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mottle.errors import DataError, UsageError
+from mottle.evaluation.design import Design, numbers_of, texts_of
 from mottle.io.read_table import as_table
 from mottle.queries._literals import is_numeric
 from mottle.queries.conditions import check_column
-from mottle.queries.engine import Queries
+from mottle.queries.engine import FITS, Queries
 from mottle.queries.sampling import Pooled, combine, sample
 from mottle.release.data import ReleaseData
 from mottle.typing import Float64Array
-
-
-class _Design:
-    """Encodes columns as numbers: numbers as they are, others as an indicator for each value."""
-
-    def __init__(self, worlds: Sequence[pa.Table], features: Sequence[str]) -> None:
-        self.features = list(features)
-        self.levels: dict[str, pa.Array] = {}  # values that get an indicator: all but the first
-        self.means: dict[str, float] = {}
-        self.names: list[str] = []
-        for name in self.features:
-            columns = [table.column(name) for table in worlds]
-            value_type = columns[0].type
-            if is_numeric(value_type) or pa.types.is_date(value_type):
-                numbers = np.concatenate([_numbers(column) for column in columns])
-                known = numbers[np.isfinite(numbers)]
-                self.means[name] = float(known.mean()) if len(known) else 0.0
-                self.names.append(name)
-                continue
-            if pa.types.is_nested(value_type):
-                raise UsageError(
-                    f"Column '{name}' holds sets of items, which have no single value.",
-                    "Leave it out of features.",
-                )
-            chunks = [chunk for column in columns for chunk in _texts(column).chunks]
-            levels = pc.unique(pa.chunked_array(chunks, pa.string())).drop_null()
-            levels = levels.take(pc.sort_indices(levels))[1:]
-            self.levels[name] = levels
-            self.names += [f"{name}={level}" for level in levels.to_pylist()]
-
-    def encode(self, table: pa.Table) -> Float64Array:
-        """Encode the rows of a table; missing numbers become the mean of the worlds."""
-        parts = []
-        for name in self.features:
-            check_column(name, table.column_names)
-            column = table.column(name)
-            if name in self.means:
-                numbers = _numbers(column)
-                parts.append(np.where(np.isfinite(numbers), numbers, self.means[name])[:, None])
-            else:
-                levels = self.levels[name]
-                found = pc.fill_null(pc.index_in(_texts(column), value_set=levels), len(levels))
-                parts.append(np.eye(len(levels) + 1)[found.to_numpy()][:, :-1])
-        return np.concatenate(parts, axis=1)
-
-
-def _numbers(column: pa.ChunkedArray) -> Float64Array:
-    if pa.types.is_date(column.type):
-        column = pc.cast(pc.cast(column, pa.date32()), pa.int32())
-    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
-
-
-def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.cast(column, pa.string())
 
 
 class _WorldsModel:
@@ -116,7 +63,8 @@ class _WorldsModel:
             raise UsageError(
                 f"A {type(X).__name__} is not a release.", "Fit on mottle.read_release(FOLDER)."
             )
-        worlds = sample(Queries.of(X, self.fit_cells), X, self.m, self.seed)
+        queries = Queries.of(X, self.fit_cells)
+        worlds = sample(queries, X, self.m, self.seed, pairs=self.fit_cells == FITS[0])
         columns = worlds[0].column_names
         check_column(y, columns)
         features = list(columns if self.features is None else self.features)
@@ -125,7 +73,9 @@ class _WorldsModel:
         features = [name for name in features if name != y]
         if not features:
             raise UsageError("There is no column to predict from.", "Name some as features.")
-        self._design = _Design(worlds, features)
+        self._design = Design(worlds, features)
+        stated = None if X.certified is None else X.certified.calibration
+        self.factor_ = max(1.0, (stated and stated.coefficients) or 1.0)
         self.target_ = y
         self.feature_names_in_ = np.array(features, dtype=object)
         self.n_features_in_ = len(features)
@@ -143,9 +93,27 @@ class _WorldsModel:
     def _targets(self, column: pa.ChunkedArray) -> Any:
         raise NotImplementedError
 
-    def _inputs(self, rows: object) -> Float64Array:
+    @property
+    def coefficient_names_(self) -> list[str]:
+        """The names of the numbers that features become, in the order of `encode`."""
         check_is_fitted(self, "estimators_")
-        return self._design.encode(as_table(rows))
+        return list(self._design.names)
+
+    def encode(self, X: object) -> Float64Array:  # noqa: N803
+        """Return rows as the numbers that the estimator gets.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the features; anything that `mottle.anonymize` takes.
+
+        Returns
+        -------
+        float64[rows, numbers]
+            In the order of ``coefficient_names_``.
+        """
+        check_is_fitted(self, "estimators_")
+        return self._design.encode(as_table(X))
 
     def score(self, X: object, y: object = None) -> float:  # noqa: N803
         """Return the accuracy of a classifier, or R² of a regressor, on rows that are given.
@@ -168,7 +136,9 @@ class _WorldsModel:
         """Return the coefficients of a linear model, pooled over the worlds by Rubin's rules.
 
         The variance within a world is that of least squares, or of the likelihood for logistic
-        regression; a penalty of the estimator is not taken into account.
+        regression; a penalty of the estimator is not taken into account. Worlds weaken relations
+        between columns, so the errors are multiplied by the factor that the release states for
+        regressions, if it states one.
 
         Returns
         -------
@@ -190,10 +160,11 @@ class _WorldsModel:
             )
         values = np.array([np.ravel(model.coef_) for model in self.estimators_])
         within = np.array(self._variances)
-        return {
+        pooled = {
             name: combine(values[:, place].tolist(), within[:, place].tolist())
             for place, name in enumerate(self._design.names)
         }
+        return {name: replace(one, error=one.error * self.factor_) for name, one in pooled.items()}
 
 
 class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -230,7 +201,7 @@ class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: i
     """
 
     def _targets(self, column: pa.ChunkedArray) -> Any:
-        return np.array(_texts(column).to_pylist(), dtype=object)
+        return np.array(texts_of(column).to_pylist(), dtype=object)
 
     def fit(self, X: ReleaseData, y: str) -> Self:  # noqa: N803
         """Draw possible worlds and train a clone of the estimator on each.
@@ -279,7 +250,7 @@ class WorldsClassifier(_WorldsModel, ClassifierMixin, BaseEstimator):  # type: i
         float64[rows, classes]
             In the order of ``classes_``.
         """
-        inputs = self._inputs(X)
+        inputs = self.encode(X)
         total = np.zeros((len(inputs), len(self.classes_)))
         for model in self.estimators_:
             total[:, np.searchsorted(self.classes_, model.classes_)] += model.predict_proba(inputs)
@@ -318,7 +289,7 @@ class WorldsRegressor(_WorldsModel, RegressorMixin, BaseEstimator):  # type: ign
             raise UsageError(
                 "The column to predict does not hold numbers.", "Use WorldsClassifier."
             )
-        return _numbers(column)
+        return numbers_of(column)
 
     def predict(self, X: object) -> Float64Array:  # noqa: N803
         """Return the predicted number of every row.
@@ -332,7 +303,7 @@ class WorldsRegressor(_WorldsModel, RegressorMixin, BaseEstimator):  # type: ign
         -------
         float64[rows]
         """
-        inputs = self._inputs(X)
+        inputs = self.encode(X)
         predictions = [model.predict(inputs) for model in self.estimators_]
         return np.asarray(np.mean(predictions, axis=0), np.float64)
 
@@ -346,10 +317,14 @@ def _variances(model: Any, inputs: Float64Array, targets: Any) -> Float64Array |
     if hasattr(model, "predict_proba"):
         likely = model.predict_proba(inputs)[:, 1]
         information = with_constant.T @ (with_constant * (likely * (1 - likely))[:, None])
-        return np.asarray(np.diag(np.linalg.pinv(information))[1:], np.float64)
+        return _diagonal(np.linalg.pinv(information, hermitian=True))
     if hasattr(model, "classes_"):
         return None
     residuals = targets - model.predict(inputs)
     spread = float(residuals @ residuals) / max(len(inputs) - with_constant.shape[1], 1)
-    covariance = spread * np.linalg.pinv(with_constant.T @ with_constant)
-    return np.asarray(np.diag(covariance)[1:], np.float64)
+    return _diagonal(spread * np.linalg.pinv(with_constant.T @ with_constant, hermitian=True))
+
+
+def _diagonal(covariance: Float64Array) -> Float64Array:
+    """The variances without that of the constant; below 0 only by rounding."""
+    return np.maximum(np.asarray(np.diag(covariance)[1:], np.float64), 0.0)

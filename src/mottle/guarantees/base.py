@@ -189,6 +189,11 @@ class Guarantee:
         return None
 
     @property
+    def depends_on_shares(self) -> bool:
+        """Whether its bounds follow from how often values occur in the table."""
+        return False
+
+    @property
     def parts(self) -> tuple[Guarantee, ...]:
         """The single guarantees that it consists of."""
         return (self,)
@@ -272,6 +277,21 @@ class Guarantee:
         """
         return np.ones(len(groups.counts))
 
+    def divisions(self, values: SensitiveValues) -> tuple[SensitiveValues, ...]:
+        """Return the groups of values that the guarantee itself makes in order to bound them.
+
+        Parameters
+        ----------
+        values : SensitiveValues
+            The values of a sensitive column, or the joint values of several.
+
+        Returns
+        -------
+        tuple of SensitiveValues
+            Each way of dividing the values into groups; `group_caps` bounds them.
+        """
+        return ()
+
     def attributes(self, sensitive: Sequence[SensitiveValues]) -> tuple[SensitiveValues, ...]:
         """Return what is capped: sensitive values, then those groups of them that have a cap.
 
@@ -286,6 +306,10 @@ class Guarantee:
             The attributes of the demand, in the order of its sensitive codes.
         """
         grouped = [values.of_groups(groups) for values in sensitive for groups in values.groups]
+        own = [
+            each for part in self.parts for values in sensitive for each in part.divisions(values)
+        ]
+        grouped += {(each.columns, each.apart): each for each in own}.values()
         capped = [groups for groups in grouped if np.any(self.lowest_caps(groups) < 1)]
         return (*sensitive, *capped)
 

@@ -88,6 +88,10 @@ class BetaLikeness(Guarantee):
     def belief_growth(self) -> float:
         return self.beta
 
+    @property
+    def depends_on_shares(self) -> bool:
+        return True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", finite("β", self.beta))
         if self.beta < 0:

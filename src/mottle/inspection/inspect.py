@@ -11,16 +11,21 @@ import numpy as np
 import pyarrow as pa
 
 from mottle.encoding.encode import encode_column
+from mottle.encoding.listed_values import listed_words, lists_exact_values
 from mottle.encoding.sensitive import MANY_VALUES
 from mottle.errors import DataError
 from mottle.inspection.notes import notes_on
 from mottle.inspection.profile import Profile
 from mottle.inspection.reading import read_and_detect
 from mottle.inspection.roles import Proposal, choose_person, propose, propose_kind
+from mottle.inspection.rules import propose_rules
 from mottle.inspection.singling_out import KnownColumns, group_sizes, hashes_of, singled_out
+from mottle.kinds.forms.base import Form
 from mottle.release.unchanged import unchanged_of, warnings_about
 from mottle.schema.model import Column, Kind, Representation, Role, Schema, Unit
 from mottle.schema.reading import ReadOptions
+from mottle.schema.rules import Rule
+from mottle.schema.toml_text import rule_lines
 from mottle.typing import Int32Array
 from mottle.utils.untrusted.memory import check_work
 
@@ -77,7 +82,8 @@ class Inspection:
     reading: ReadOptions  # how the table was read
     unit: Unit | None = None  # what one row is taken for, where identifying columns repeat
     notes: tuple[str, ...] = ()  # what was noticed in the table; no values of identifiers
-    warnings: tuple[str, ...] = ()  # about columns that would be published as they are; no values
+    warnings: tuple[str, ...] = ()  # about columns that say too much or too little; no values
+    rules: tuple[Rule, ...] = ()  # what holds in every row, proposed in comments
 
     @property
     def quasi_identifiers(self) -> list[str]:
@@ -113,7 +119,8 @@ class Inspection:
         -------
         str
             The text of the file. Comments state the facts and the reason of each proposal; they
-            contain no value of the table. The order of an ordered column lists its values.
+            contain no value of the table except those that proposed rules name. The order of an
+            ordered column lists its values.
         """
         comments = {column.name: "\n".join(_comments(column)) for column in self.columns}
         begin = [
@@ -124,7 +131,20 @@ class Inspection:
             *self.warnings,
         ]
         summary = "".join(f"# {line}\n" for text in begin for line in textwrap.wrap(text, _WIDTH))
-        return f"{summary}#\n{self.schema().to_toml(comments)}"
+        return f"{summary}#\n{self.schema().to_toml(comments)}{''.join(self._rule_comments())}"
+
+    def _rule_comments(self) -> Iterator[str]:
+        """Lines that propose rules."""
+        if not self.rules:
+            return
+        about = (
+            "These rules hold in every row. Keep those that hold by nature, not by chance: remove"
+            " the '#' of [rules] and of their lines. They are published with the release, and"
+            " tables that are sampled from it obey them."
+        )
+        yield "\n"
+        yield from (f"# {line}\n" for line in textwrap.wrap(about, _WIDTH))
+        yield from (f"# {line}\n" for line in rule_lines(self.rules)[:-1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that was found as plain values, for JSON.
@@ -134,7 +154,8 @@ class Inspection:
         dict
             The fields; reading options as a dictionary.
         """
-        return asdict(self) | {"reading": self.reading.given}
+        rules = {rule.name: rule.text for rule in self.rules}
+        return asdict(self) | {"reading": self.reading.given, "rules": rules}
 
 
 def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
@@ -218,8 +239,23 @@ def inspect(data: object, reading: ReadOptions | None = None) -> Inspection:
         reading=read.options,
         unit=unit,
         notes=(*read.notes, *asking, *notes_on(found_profiles, roles, duplicates)),
-        warnings=() if unchanged is None else tuple(warnings_about(unchanged)),
+        warnings=(
+            *(() if unchanged is None else warnings_about(unchanged)),
+            *_listed_values(columns, table.num_rows),
+        ),
+        rules=propose_rules(
+            table, [profile for profile in found_profiles if profile.name in set(known)]
+        ),
     )
+
+
+def _listed_values(columns: Sequence[InspectedColumn], rows: int) -> Iterator[str]:
+    """Warn of quasi-identifiers whose cells would list exact values of others."""
+    for column in columns:
+        if column.role is not Role.QUASI_IDENTIFYING or column.kind is None:
+            continue
+        if column.kind.form is Form.SET and lists_exact_values(column.distinct, rows):
+            yield listed_words(column.name, column.distinct, rows)
 
 
 def _unit(columns: Sequence[InspectedColumn]) -> tuple[Unit | None, list[str]]:

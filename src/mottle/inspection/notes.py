@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,10 @@ from mottle.schema.model import Role
 
 __all__ = ["notes_on"]
 
-_MARKERS = (-9999, -999, -99, -9, -1, 99, 999, 9999, 99999, 999999)
+_MARKERS = frozenset(
+    (-9999, -999, -99, -9, -1, 97, 98, 99, 997, 998, 999, 9997, 9998, 9999, 99999, 999999)
+)
+_FEWEST_NUMBERS = 5  # distinct ones, to know which of them are far from others
 _SHOWN = 3
 _MOST_VALUES = 200  # distinct values up to which one column is another one's code
 
@@ -72,20 +75,23 @@ def _variants(profile: Profile, role: Role) -> Iterator[str]:
 
 
 def _markers(profile: Profile) -> Iterator[str]:
-    """Whole numbers far from all others that are often written for a missing value."""
-    if not profile.is_whole or profile.distinct < 5:
+    """Numbers far from all others that are often written for a missing value: 98 and 99."""
+    if not profile.is_number or profile.distinct < _FEWEST_NUMBERS:
         return
     values = np.sort(np.asarray(pc.cast(profile.values, pa.float64(), safe=False)))
-    for lonely, next_one, others in (
-        (values[-1], values[-2], values[:-1]),
-        (values[0], values[1], values[1:]),
-    ):
-        spread = max(float(others[-1] - others[0]), 1.0)
-        if int(lonely) in _MARKERS and abs(lonely - next_one) > 0.5 * spread:
+    for descending in (values[::-1], values):
+        marks = list(takewhile(_MARKERS.__contains__, descending))
+        for end in range(1, min(len(marks), len(descending) - _FEWEST_NUMBERS + 1) + 1):
+            others = descending[end:]
+            if abs(descending[end - 1] - others[0]) <= 0.5 * max(float(np.ptp(others)), 1.0):
+                continue
+            named = ", ".join(f"{mark:.0f}" for mark in reversed(marks[:end]))
+            are, it = ("is", "It") if end == 1 else ("are", "They")
             yield (
-                f"Column '{profile.name}': {int(lonely)} is far from all other values. It may stand"
+                f"Column '{profile.name}': {named} {are} far from all other values. {it} may stand"
                 " for a missing value, which should be replaced before, or be a top code."
             )
+            break
 
 
 def _codes_of_each_other(profiles: Sequence[Profile]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from mottle.inspection.orders import band_order, scale_order
 from mottle.inspection.profile import Profile
 from mottle.kinds.base import Kind
 from mottle.schema.model import Role
+from mottle.utils.arrow import dictionary_order
 
 __all__ = ["MAY_BE_KNOWN", "Proposal", "choose_person", "propose", "propose_kind"]
 
@@ -109,7 +110,8 @@ def _coordinates(column: Profile) -> Proposal | None:
     return Proposal(
         Role.IDENTIFYING,
         "its numbers have as many decimals as coordinates of a house, and numbers so exact can be"
-        " looked up in other files; round them to publish ranges",
+        " looked up in other files; to publish them on a grid, make them quasi-identifying with"
+        " snap = 0.01",
         GEOGRAPHIC,
     )
 
@@ -363,6 +365,9 @@ def propose_kind(
     order : tuple of str or None
         The values from lowest to highest, of an ordered column.
     """
+    if Kind.of_type(values.type) is Kind.ORDERED and column.is_text:
+        stated = dictionary_order(values, column.name).to_pylist()
+        return Kind.ORDERED, "the file says so", tuple(stated)
     if column.is_text:
         texts = column.values.to_pylist() if column.distinct <= _CODE_VALUES else []
         if (order := band_order(texts)) is not None:

@@ -404,9 +404,10 @@ def ensure_absent(target: Path, names: Sequence[str], *, overwrite: bool) -> Non
             raise StorageError(f"{target / name} is a folder.", "Choose another path.")
     existing = [name for name in names if (target / name).exists()]
     if existing and not overwrite:
+        place = "This folder" if target == Path() else target
         raise StorageError(
-            f"{target} already holds {', '.join(existing)}.",
-            "Choose another folder, or replace the files with --overwrite.",
+            f"{place} already holds {', '.join(existing)}.",
+            "Choose another place with -o, or replace what is there with --overwrite.",
         )
 
 

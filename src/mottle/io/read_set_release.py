@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +21,12 @@ from mottle.release.certificate import Certificate, ReleaseKind
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.formula_guard import GUARD
-from mottle.release.set_release import METADATA, SetReleaseData, set_column
+from mottle.release.set_release import (
+    SetReleaseData,
+    set_column,
+    set_field,
+    totals_of_field,
+)
 from mottle.release.validation import check_release
 from mottle.utils.untrusted.arrow import read_parquet
 
@@ -72,6 +78,11 @@ def load_set_release(path: str | Path) -> SetReleaseData:
     if stored != [set_cell_text.TYPE, *(column.value_type for column in columns[1:])]:
         raise DataError(f"{file} does not fit its certificate.")
     table = table.select(names)
+    try:
+        totals = totals_of_field(table.schema.field(0))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise DataError(f"{file} is not a release written by mottle.") from None
+    columns = (replace(columns[0], item_totals=totals), *columns[1:])
     check_release([table], columns, certificate.with_changes(columns=()), str(file))
     return SetReleaseData(table, columns, certificate)
 
@@ -92,7 +103,7 @@ def _read_csv(path: Path, certificate: Certificate) -> pa.Table:
         for chunks in zip(*(texts.column(name).chunks for name in parts), strict=True)
     ]
     arrays = [pa.chunked_array(typed, set_cell_text.TYPE)]
-    fields = [pa.field(sets.name, set_cell_text.TYPE, metadata=METADATA)]
+    fields = [set_field(sets.name)]
     for label in labels:
         values = texts.column(label.name)
         arrays.append(values)

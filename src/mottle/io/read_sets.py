@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.errors import DataError, StorageError, UsageError, did_you_mean
+from mottle.errors import DataError, UsageError, did_you_mean
 from mottle.io.changing_input import refusing_changes
-from mottle.io.read_table import as_table
+from mottle.io.read_table import as_table, first_bytes
 from mottle.io.text.encodings import (
     check_size,
     decode,
@@ -329,12 +329,11 @@ def as_sets(data: object) -> ItemSets:
 
 def _lines(path: Path, encoding: str | None) -> pa.Array:
     """The lines of a text file; a line break at its end does not begin another line."""
+    first_bytes(path)  # refuses pipes and devices, which could be read for ever
     try:
         utf8_sample(path, known_encoding(encoding))  # refuses binary and empty files
         check_size(path)
         text = decode(path, whole_content(path), known_encoding(encoding))
-    except FileNotFoundError:
-        raise StorageError(f"{path} does not exist.", "Check the path.") from None
     except (pa.ArrowException, OSError):
         raise DataError(
             f"{path} is damaged or cannot be read.", "Check the path, or compress it again."

@@ -12,7 +12,7 @@ from mottle.errors import DataError, StorageError, UsageError
 from mottle.io.changing_input import refusing_changes
 from mottle.io.databases.url import is_database, parse
 from mottle.io.foreign.child import read_foreign
-from mottle.io.foreign.formats import EXCEL, format_of
+from mottle.io.foreign.formats import EXCEL, STATISTICS, format_of
 from mottle.io.lakes import is_lake, lake_batches
 from mottle.io.normalize import mask_missing_markers, normalize, validate_table
 from mottle.io.parquet_folder import ParquetFiles
@@ -50,6 +50,7 @@ def read_table(
     date_format: Sequence[str] = (),
     sheet: str | int | None = None,
     header_row: int | None = None,
+    user_missing: bool = False,
     allow_generalized: bool = False,
 ) -> pa.Table:
     """Read a table from a file, a folder of Parquet files, or a Delta or Iceberg table.
@@ -77,6 +78,9 @@ def read_table(
         The sheet of a workbook, by its name or its number from 1; needed if several have cells.
     header_row : int, optional
         The row of a workbook that holds the column names; by default the first with cells.
+    user_missing : bool
+        Whether codes that a file of SPSS, Stata or SAS declares missing (refused, does not apply)
+        are categories of columns with labels. They are missing by default.
     allow_generalized : bool
         Whether a table is accepted whose cells look like those of a release (``{a|b}``, ``1..5``).
 
@@ -113,6 +117,7 @@ def read_table(
             missing=tuple(missing),
             sheet=None if sheet is None else str(sheet),
             header_row=header_row,
+            user_missing=user_missing,
         ),
     )
     with reporting_damage(str(path)):  # the file could be opened, so its content is at fault
@@ -234,6 +239,11 @@ def _reader(path: Path, options: ReadOptions) -> Callable[[Path], pa.Table] | No
                 raise UsageError(
                     f"--{option} is for workbooks, and {path} is none.", f"Leave --{option} out."
                 )
+    if options.user_missing and found not in STATISTICS:
+        raise UsageError(
+            f"--user-missing is for files of SPSS, Stata and SAS, and {path} is none.",
+            "Leave --user-missing out.",
+        )
     if is_pattern(path) or os.path.isdir(path):
         if is_lake(path):
             return lambda folder: pa.Table.from_batches(list(lake_batches(folder)))

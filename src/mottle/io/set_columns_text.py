@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import as_text_of_items
 from mottle.release.column import PublishedColumn
-from mottle.schema.model import SEPARATOR, Kind
+from mottle.schema.model import SEPARATOR
 
 
 def sets_as_text(table: pa.Table, columns: Sequence[PublishedColumn]) -> pa.Table:
@@ -27,7 +28,7 @@ def sets_as_text(table: pa.Table, columns: Sequence[PublishedColumn]) -> pa.Tabl
         The table without lists.
     """
     for column in columns:
-        if column.kind is Kind.SET:
+        if column.form is Form.WORLDS:
             place = table.column_names.index(column.name)
             separator = column.separator or SEPARATOR
             texts = as_text_of_items(table.column(place), column.name, separator)

@@ -82,7 +82,10 @@ def check_signature(folder: Path, signers: Path | None = None, signer: str | Non
     for name in (LIST, SIGNATURE):
         if not (folder / name).is_file():
             raise StorageError(f"{folder} is not signed: there is no {name}.", "See 'mottle sign'.")
-    stated = read_text(folder / LIST)
+    try:
+        stated = read_text(folder / LIST)
+    except ValueError:  # it is too large or no text
+        stated = ""
     if not all(_LINE.fullmatch(line) for line in stated.splitlines()) or stated != _list_of(folder):
         raise DataError(
             f"The files of {folder} are not those that were signed.",
@@ -137,6 +140,18 @@ def _ssh_keygen(
         )
     words = [program, "-Y", action, *map(str, arguments)]
     with open(stdin if stdin is not None else "/dev/null", "rb") as given:
-        return subprocess.run(
-            words, stdin=given, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
-        )
+        try:
+            return subprocess.run(
+                words,
+                stdin=given,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_MOST_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise StorageError(
+                f"ssh-keygen did not end within {_MOST_SECONDS} seconds.",
+                "Use a key without a passphrase, or one that an agent holds.",
+            ) from None

@@ -50,6 +50,7 @@ VARIABLE = "MOTTLE_WORK"  # of the environment
 PUBLISHED = "published"  # in the folder of a run: which release it was about to publish
 _NAME = "mottle-work"
 _NOTE = "run.json"  # what a run does, for people and for later runs
+_SETTINGS = ("secret", "input.sha256")  # what a resumed run needs besides finished work
 _MOST_BYTES = 1 << 16  # of a note
 _REMEDY = f"Choose another folder with --work DIR, or by the variable {VARIABLE}."
 
@@ -118,7 +119,7 @@ def run_folder(root: Path, key: str, note: dict[str, str]) -> Iterator[Path]:
     """Yield the folder of a command inside the work folder: a new one, or its earlier one.
 
     It is removed when the run ends with a result or with one of mottle's errors. It stays when the
-    run is interrupted, or when a disk or a connection fails and there is something in it. Folders
+    run is interrupted, or when a disk or a connection fails and there is work to resume. Folders
     of killed runs that went to the same target are removed.
 
     Parameters
@@ -150,7 +151,7 @@ def run_folder(root: Path, key: str, note: dict[str, str]) -> Iterator[Path]:
             keep = True
             raise
         except StorageError:
-            keep = {path.name for path in folder.iterdir()} > {LOCK, _NOTE}
+            keep = not {path.name for path in folder.iterdir()} <= {LOCK, _NOTE, *_SETTINGS}
             raise
         finally:
             if not keep:
@@ -222,7 +223,7 @@ def _remove(folder: Path) -> None:
 
     What a resumed run would need goes first, so that no half of it is ever resumed.
     """
-    for name in ("secret", "input.sha256"):
+    for name in _SETTINGS:
         with suppress(OSError):
             os.unlink(folder / name)
     discard(folder, last=(PUBLISHED, _NOTE))

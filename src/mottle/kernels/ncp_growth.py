@@ -11,17 +11,23 @@ voted on like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from mottle.encoding.domain import Codes
+from mottle.kernels.climbing import climb as climb
+from mottle.kernels.reading_growth import (
+    Reading,
+    add_node_reading,
+    add_node_savings,
+    add_set_reading,
+    add_set_savings,
+    is_read,
+    node_reading,
+    set_reading,
+)
 from mottle.kernels.vote_growth import (
-    PLACES,
     ItemLists,
     add_growth_of_all,
     add_growth_of_one,
@@ -29,7 +35,7 @@ from mottle.kernels.vote_growth import (
     add_voter_savings,
     votes_loss,
 )
-from mottle.kinds.forms.base import Form, TreeGrowth
+from mottle.kinds.forms.base import Form
 from mottle.typing import BoolArray, Float64Array, Int8Array, Int32Array, Int64Array
 
 SET = Form.SET.kernel_code
@@ -54,97 +60,12 @@ class Scales(NamedTuple):
     last_leaf: Int32Array  # [all nodes] highest code below the node
     penalty: Float64Array  # [all nodes] weighted NCP of the node
     lists: ItemLists | None  # BITS: the items of every code; None if no column has sets
+    reading: Reading | None = None  # SET and NODE: what readers lose; None if NCP alone counts
 
     @property
     def domain_total(self) -> int:
         """Length of a flat array over all domains."""
         return len(self.position)
-
-
-def scales(codes: Codes, degree: int = 1) -> Scales:
-    """The loss of ``codes`` in the form that kernels take.
-
-    ``degree`` is the size of boxes, which matters for columns that are published by voting.
-    """
-    places = np.array([domain.form.room(domain, PLACES) for domain in codes.domains], np.int64)
-    offset = np.concatenate([[0], np.cumsum(places)])[:-1]
-    step = np.zeros(len(places))
-    position = np.zeros(int(places.sum()))
-    node = np.zeros(int(places.sum()), np.int32)
-    rows = np.zeros(len(places), np.int64)
-    lists = [(np.zeros(1, np.int64), np.zeros(0, np.int32))]
-    trees: list[TreeGrowth] = []
-    nodes = 0
-    all_weights = sum(domain.column.importance for domain in codes.domains)
-    for column, domain in enumerate(codes.domains):
-        growth = domain.form.growth(domain, domain.column.importance / all_weights, degree)
-        here = slice(offset[column], offset[column] + domain.size)
-        step[column] = growth.step
-        if growth.position is not None:
-            position[here] = growth.position
-        if growth.lists is not None:
-            rows[column] = sum(len(ends) for ends, _ in lists) - 1
-            lists.append(growth.lists)
-        if growth.tree is not None:
-            node[here] = nodes + growth.tree.node_of_code
-            trees.append(replace(growth.tree, parent=growth.tree.parent + nodes))
-            nodes += len(growth.tree.parent)
-    return Scales(
-        form=np.array([domain.form.kernel_code for domain in codes.domains], np.int8),
-        step=step,
-        missing=np.array([domain.missing for domain in codes.domains], np.int32),
-        offset=offset.astype(np.int64),
-        position=position,
-        node=node,
-        parent=_joined([tree.parent for tree in trees], np.int32),
-        first_leaf=_joined([tree.first_leaf for tree in trees], np.int32),
-        last_leaf=_joined([tree.last_leaf for tree in trees], np.int32),
-        penalty=_joined([tree.penalty for tree in trees], np.float64),
-        lists=_joined_lists(step, rows, lists) if len(lists) > 1 else None,
-    )
-
-
-def bit_scales(
-    item_starts: Int64Array, items: Int32Array, universe: int, weights: Int32Array, step: float
-) -> Scales:
-    """The error of bit voting as the loss of a single column of sets.
-
-    Row r holds ``items[item_starts[r]:item_starts[r + 1]]``, and r is its code. Each wrong bit of
-    it costs ``weights[r]`` times ``step``. The weights of a box must add up to less than 2^30.
-    """
-    nothing = np.zeros(1, np.int32)
-    return Scales(
-        form=np.array([BITS], np.int8),
-        step=np.array([step]),
-        missing=np.array([-1], np.int32),
-        offset=np.zeros(1, np.int64),
-        position=np.zeros(max(PLACES * universe, 1)),
-        node=nothing,
-        parent=nothing,
-        first_leaf=nothing,
-        last_leaf=nothing,
-        penalty=np.zeros(1),
-        lists=ItemLists(
-            step=np.array([step]),
-            rows=np.zeros(1, np.int64),
-            starts=np.ascontiguousarray(item_starts, np.int64),
-            items=np.ascontiguousarray(items, np.int32),
-            weights=np.ascontiguousarray(weights, np.int32),
-        ),
-    )
-
-
-def _joined_lists(
-    step: Float64Array, rows: Int64Array, lists: list[tuple[Int64Array, Int32Array]]
-) -> ItemLists:
-    """The lists of all columns of sets; every list has weight 1."""
-    sizes = np.concatenate([sizes for sizes, _ in lists])
-    items = np.concatenate([items for _, items in lists])
-    return ItemLists(step, rows, np.cumsum(sizes), items, np.ones(len(sizes) - 1, np.int32))
-
-
-def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate(arrays).astype(dtype) if arrays else np.zeros(1, dtype)
 
 
 @njit(cache=True, nogil=True)
@@ -267,7 +188,38 @@ def _add_cell_growth(
     for column in range(scales.form.size):
         offset = scales.offset[column]
         codes = candidates[column]
-        if scales.form[column] == SET:
+        if is_read(scales.reading, column):
+            if scales.form[column] == SET:
+                add_set_reading(
+                    scales.reading,
+                    ordered,
+                    box,
+                    members,
+                    codes,
+                    count,
+                    column,
+                    offset,
+                    _room(scales, column),
+                    marks[offset:],
+                    mark,
+                    growth,
+                )
+            else:
+                node = scales.node[offset + ordered[box[0], column]]
+                add_node_reading(
+                    scales.reading,
+                    scales,
+                    node,
+                    ordered,
+                    box,
+                    members,
+                    codes,
+                    count,
+                    column,
+                    offset,
+                    growth,
+                )
+        elif scales.form[column] == SET:
             _add_set_growth(
                 scales, ordered, box, members, codes, count, column, marks[offset:], mark, growth
             )
@@ -297,9 +249,7 @@ def _add_set_growth(
 ) -> None:
     """A value that no member has costs one step. Loops have no branches, so they are vectorized."""
     step = scales.step[column]
-    last = column + 1 == scales.form.size
-    values = (scales.position.size if last else scales.offset[column + 1]) - scales.offset[column]
-    if values <= _WORD:
+    if _room(scales, column) <= _WORD:
         held = np.uint64(0)
         for member in range(members):
             held |= np.uint64(1) << np.uint64(ordered[box[member], column])
@@ -311,6 +261,14 @@ def _add_set_growth(
             marks[ordered[box[member], column]] = mark
         for candidate in range(count):
             growth[candidate] += 0.0 if marks[codes[candidate]] == mark else step
+
+
+@njit(cache=True, nogil=True)
+def _room(scales: Scales, column: int) -> int:
+    """Number of places of a column in flat arrays over all domains."""
+    last = column + 1 == scales.form.size
+    end = scales.position.size if last else scales.offset[column + 1]
+    return int(end - scales.offset[column])
 
 
 @njit(cache=True, nogil=True)
@@ -356,14 +314,6 @@ def _add_range_growth(
 
 
 @njit(cache=True, nogil=True)
-def climb(scales: Scales, node: int, code: int) -> int:
-    """The lowest node at or above ``node`` that has ``code`` below it."""
-    while code < scales.first_leaf[node] or code > scales.last_leaf[node]:
-        node = scales.parent[node]
-    return node
-
-
-@njit(cache=True, nogil=True)
 def box_loss(
     scales: Scales, ordered: Int32Array, box: Int32Array, members: int, marks: Int32Array, mark: int
 ) -> float:
@@ -371,7 +321,12 @@ def box_loss(
     loss = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
-        if scales.form[column] == SET:
+        read = is_read(scales.reading, column)
+        if scales.form[column] == SET and read:
+            loss += set_reading(
+                scales.reading, ordered, box, members, column, offset, marks[offset:], mark
+            )
+        elif scales.form[column] == SET:
             distinct = 0
             for member in range(members):
                 place = offset + ordered[box[member], column]
@@ -390,7 +345,10 @@ def box_loss(
             node = scales.node[offset + ordered[box[0], column]]
             for member in range(1, members):
                 node = climb(scales, node, ordered[box[member], column])
-            loss += scales.penalty[node]
+            if read:
+                loss += node_reading(scales.reading, node, ordered, box, members, column, offset)
+            else:
+                loss += scales.penalty[node]
     return loss
 
 
@@ -411,6 +369,9 @@ def add_savings(
         saved[member] = 0.0
     for column in range(scales.form.size):
         offset = scales.offset[column]
+        if is_read(scales.reading, column):
+            _add_reader_savings(scales, ordered, box, members, column, counts[offset:], saved)
+            continue
         if scales.form[column] == SET:
             for member in range(members):
                 counts[offset + ordered[box[member], column]] += 1
@@ -451,6 +412,35 @@ def add_savings(
                     )
                 if second_lowest < 0 and absent > 0:
                     saved[member] += scales.step[column]
+
+
+@njit(cache=True, nogil=True)
+def _add_reader_savings(
+    scales: Scales,
+    ordered: Int32Array,
+    box: Int32Array,
+    members: int,
+    column: int,
+    counts: Int32Array,
+    saved: Float64Array,
+) -> None:
+    """Savings as in `add_savings`, for a column whose loss is that of a reader."""
+    offset = scales.offset[column]
+    if scales.form[column] == SET:
+        add_set_savings(scales.reading, ordered, box, members, column, offset, counts, saved)
+        return
+    lowest, second_lowest, highest, second_highest, _ = _extremes(
+        scales, ordered, box, members, column
+    )
+    whole = climb(scales, scales.node[offset + lowest], highest)
+    parts = np.full(members, whole, np.int32)
+    for member in range(members):
+        code = ordered[box[member], column]
+        low = second_lowest if code == lowest else lowest
+        high = second_highest if code == highest else highest
+        if members > 1 and (low != lowest or high != highest):
+            parts[member] = climb(scales, scales.node[offset + low], high)
+    add_node_savings(scales.reading, whole, parts, ordered, box, members, column, offset, saved)
 
 
 @njit(cache=True, nogil=True)

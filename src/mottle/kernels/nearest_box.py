@@ -20,7 +20,8 @@ import numpy as np
 from numba import njit
 
 from mottle.encoding.domain import Codes
-from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
+from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
+from mottle.kernels.scales import scales
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 LEAF = 8  # number of boxes below a leaf of the tree

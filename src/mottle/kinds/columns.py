@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds._arrow import pa
 from mottle.kinds.coarsening import Coarsening
-from mottle.typing import Float64Array
+from mottle.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.itemsets.columns import SetDomain
@@ -55,6 +55,11 @@ class SchemaColumn(Protocol):
     @property
     def representation(self) -> str | None:
         """``range`` or ``set``; None for the representation of the run."""
+        ...
+
+    @property
+    def objective(self) -> str | None:
+        """The loss that methods keep low in it; None for that of the run."""
         ...
 
     @property
@@ -121,6 +126,8 @@ class Domain:
     # Where values were made coarser, codes are bins (`mottle.kinds.coarsening`).
     uppers: pa.Array | None = None  # [size] the upper end of every bin; null for missing
     halves: Float64Array | None = None  # [size] half the width of every bin, as ``positions``
+    # [size] How often values occur in the whole table, where records are coded part by part.
+    counts: Int64Array | None = None
 
     @property
     def size(self) -> int:

@@ -34,6 +34,7 @@ PATIENCE = 1800.0  # most seconds until a first graph if the user sets no time l
     | Capability.PEOPLE,
     cost="that of the method it picks",
     sets=SetColumns.VOTED,
+    follows_objective=True,
     decides_by=DecidesBy.SEPARATELY,
 )
 def auto(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:

@@ -19,6 +19,7 @@ from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy, check_declared
 from mottle.guarantees.demand import Demand
 from mottle.methods.options import MethodOption, Value, check_options
+from mottle.schema.columns import Objective
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.csprng import Secret
 from mottle.utils.registry import Registry
@@ -68,6 +69,8 @@ class MethodContext:
     repeatable: bool = False
     # What `buckets` decided for a larger table of which these records are a part.
     bucket_decision: BucketDecision | None = None
+    # What methods that follow an objective keep low.
+    objective: Objective = Objective.NCP
     # Values of the method's options by name; those that are not given have their defaults.
     options: Mapping[str, int | float | str] = field(default_factory=dict)
 
@@ -172,6 +175,7 @@ class Method:
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS
     mixed_decision: str = ""  # the decision that depends on both, if there is one
     options: tuple[MethodOption[Any], ...] = ()  # constants that users may set
+    follows_objective: bool = False  # whether it keeps the objective of the run low
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.offers, self.decides_by, self.mixed_decision)
@@ -203,6 +207,34 @@ class Method:
             There is no option of a name, or a value is not allowed.
         """
         return check_options(self.name, self.options, given)
+
+    def check_objective(self, given: Objective | None) -> Objective | None:
+        """Check the objective of a run.
+
+        Parameters
+        ----------
+        given : Objective or None
+            What the caller named; None for the default.
+
+        Returns
+        -------
+        Objective or None
+            The objective that the method keeps low; None if it follows none.
+
+        Raises
+        ------
+        UsageError
+            One is named, and the method follows none.
+        """
+        if self.follows_objective:
+            return given or Objective.DEFAULT
+        if given is not None:
+            able = [name for name, other in registered().items() if other.follows_objective]
+            raise UsageError(
+                f"Method '{self.name}' follows no objective: its paper fixes what it does.",
+                f"Leave the objective out, or choose one of {', '.join(able)}.",
+            )
+        return None
 
     @property
     def guarantees(self) -> tuple[type[Guarantee], ...]:
@@ -333,6 +365,7 @@ def register(
     decides_by: DecidesBy = DecidesBy.QUASI_IDENTIFIERS,
     mixed_decision: str = "",
     options: tuple[MethodOption[Any], ...] = (),
+    follows_objective: bool = False,
 ) -> Callable[[Arrange], Arrange]:
     """Make the decorated function available as a method.
 
@@ -362,6 +395,8 @@ def register(
         The decision that depends on quasi-identifiers and sensitive values together.
     options : tuple of MethodOption
         Constants that users may set.
+    follows_objective : bool
+        Whether it keeps the objective of the run low.
 
     Returns
     -------
@@ -385,6 +420,7 @@ def register(
                 decides_by,
                 mixed_decision,
                 options,
+                follows_objective,
             )
         )
         return arrange

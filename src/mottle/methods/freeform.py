@@ -25,13 +25,14 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths, scales
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growths
+from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.base import Arrangement, Chunking, MethodContext, SetColumns, register
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.nh import lexicographic_partitions, rings_of_people
 from mottle.methods.people import blocks_of_people, next_of_same, ring_around
-from mottle.methods.refinement import mean_loss, refine
+from mottle.methods.refinement import PASSES, mean_loss, refine
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.orderings.hilbert import hilbert
 from mottle.orderings.unit_cube import place as placed
@@ -52,6 +53,8 @@ _STUCK = -1  # preimages of a block without a further matching
     cost="O(n · k · block · d) time, refinement until the time limit; O(n · (k + d)) memory",
     sets=SetColumns.VOTED,
     chunking=Chunking(bytes_per_edge=60, offers=Capability.K_ANONYMITY | Capability.PEOPLE),
+    options=(PASSES,),
+    follows_objective=True,
 )
 def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Match inside blocks of the best of three orders, or start with rings; refine across blocks.
@@ -59,8 +62,8 @@ def freeform(codes: Codes, demand: Demand, context: MethodContext) -> Arrangemen
     With ``context.seconds`` = 0 there is no refinement.
     """
     degree = demand.degree
-    metric = scales(codes, degree)
-    blocks, ordered, preimages = _best_start(codes, metric, demand)
+    metric = scales(codes, degree, context.objective)
+    blocks, ordered, preimages = _best_start(codes, metric, demand, context)
     starts = blocks.starts
     members = blocks.order.astype(np.int32)
     facts: dict[str, object] = {"order": blocks.name, "refinement": None}
@@ -94,7 +97,7 @@ class _Start(NamedTuple):
     preimages: Int32Array  # [n, degree]: places in that order
 
 
-def _best_start(codes: Codes, metric: Scales, demand: Demand) -> _Start:
+def _best_start(codes: Codes, metric: Scales, demand: Demand, context: MethodContext) -> _Start:
     """Records matched in blocks; or NH10's rings, which are better if many records are equal."""
     degree, people = demand.degree, demand.people
     if people is None:
@@ -107,7 +110,7 @@ def _best_start(codes: Codes, metric: Scales, demand: Demand) -> _Start:
         in_rings,
         ring_preimages(starts, degree),
     )
-    blocks = _best_block_order(codes, degree)
+    blocks = _best_block_order(codes, degree, context)
     if people is not None:
         cut = blocks_of_people(people[blocks.order], block_size(codes.records, degree), degree)
         if cut is None:  # somebody has so many rows that blocks would be too large to be matched
@@ -164,10 +167,10 @@ def block_orders(codes: Codes, degree: int) -> Iterator[BlockOrder]:
         yield BlockOrder("median cuts", medians.members.astype(np.int64), medians.starts)
 
 
-def _best_block_order(codes: Codes, degree: int) -> BlockOrder:
+def _best_block_order(codes: Codes, degree: int, context: MethodContext) -> BlockOrder:
     """The order that loses least in a sample of its blocks."""
     tried = min(degree, _SAMPLED_DEGREE)
-    metric = scales(codes, tried)
+    metric = scales(codes, tried, context.objective)
     return min(block_orders(codes, degree), key=partial(_sampled_loss, codes, metric, tried))
 
 
@@ -239,7 +242,8 @@ def _match_blocks(
     mark = int(np.int64(0))  # a literal 0 would make Numba compile `add_growths` a second time
     column_of = np.empty(largest, np.int32)
     work, prices = np.empty((5, largest), np.int32), np.empty((2, largest))
-    voting = metric.lists is not None  # if so, even a member of cost 0 changes the costs of others
+    # If boxes vote or are read by frequencies, even a member of cost 0 changes the costs of others.
+    any_changes = metric.lists is not None or metric.reading is not None
     grown = np.empty(largest, np.bool_)  # records whose costs must be computed again
     for block in range(first, last):
         start, size = starts[block], starts[block + 1] - starts[block]
@@ -263,7 +267,7 @@ def _match_blocks(
                 match = column_of[place]
                 preimages[start + place, layer] = start + match
                 stuck = stuck or cost[place, match] >= FORBIDDEN
-                grown[place] = voting or cost[place, match] > 0.0
+                grown[place] = any_changes or cost[place, match] > 0.0
                 _forbid(cost[place], start + match, start, siblings)
             if stuck:
                 for place in range(size):

@@ -21,7 +21,8 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import ROUNDING, Demand
-from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
+from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
+from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement, MethodContext, register
 from mottle.typing import Float64Array, Int32Array, Int64Array
 

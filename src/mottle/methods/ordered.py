@@ -24,6 +24,7 @@ from mottle.methods.fast07.partitioning import arrange, boxed_groups
 from mottle.methods.mondrian import mondrian
 from mottle.methods.nh.rings import Partitions, order_rings
 from mottle.methods.orders import (
+    AXES,
     BITS,
     CATEGORIES,
     CENTRES,
@@ -88,7 +89,7 @@ def ordered_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS, CATEGORIES, RING),
+    options=(BITS, CATEGORIES, AXES, RING),
 )
 def hilbert_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Close every group of `hilbert` to a ring."""
@@ -104,7 +105,7 @@ def hilbert_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrang
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES, RING),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES, AXES, RING),
 )
 def idistance_ring(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Close every group of `idistance` to a ring."""

@@ -21,17 +21,18 @@ from mottle.orderings.idistance import ROUNDS as PAPER_ROUNDS
 from mottle.orderings.idistance import SAMPLE as PAPER_SAMPLE
 from mottle.orderings.idistance import IDistanceMapping, idistance
 from mottle.orderings.random_cuts import random_cuts
-from mottle.orderings.unit_cube import place
+from mottle.orderings.unit_cube import FINER, length_of_axis, place
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 Order = Callable[[Codes, MethodContext], Int64Array]
 
+MOST_BITS = 31
 BITS = MethodOption(
     "bits",
     PAPER_BITS,
     "bits per dimension of the grid of the curve (FAST07 §6.1)",
     least=1,
-    most=31,
+    most=MOST_BITS,
 )
 
 _BY_FREQUENCY = "frequency"
@@ -40,6 +41,13 @@ CATEGORIES = MethodOption(
     _BY_FREQUENCY,
     "the order of categories along their axis, which FAST07 does not give",
     choices=(_BY_FREQUENCY, "alphabetical"),
+)
+_BY_LOSS = "loss"
+AXES = MethodOption(
+    "axes",
+    _BY_LOSS,
+    "numbers in sets have axes as long as what they can lose, or equal ones as in FAST07",
+    choices=(_BY_LOSS, "equal"),
 )
 CENTRES = MethodOption(
     "centres", PAPER_CENTRES, "number of cluster centres (FAST07 §5)", least=1, most=100_000
@@ -52,7 +60,19 @@ ROUNDS = MethodOption("rounds", PAPER_ROUNDS, "iterations of k-means", least=0, 
 
 def points(codes: Codes, context: MethodContext) -> Float64Array:
     """The records as points of the unit cube, by the options of the run."""
-    return place(codes, by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY)
+    return place(
+        codes,
+        by_frequency=context.option(CATEGORIES) == _BY_FREQUENCY,
+        by_loss=context.option(AXES) == _BY_LOSS,
+    )
+
+
+def grid_bits(codes: Codes, context: MethodContext) -> int:
+    """Bits per dimension of the grid: further ones where axes are shortened."""
+    shortened = any(length_of_axis(domain) < 1 for domain in codes.domains)
+    if context.option(AXES) == _BY_LOSS and shortened:
+        return min(context.option(BITS) + FINER, MOST_BITS)
+    return context.option(BITS)
 
 
 def idistance_mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
@@ -63,12 +83,12 @@ def idistance_mapping(codes: Codes, context: MethodContext) -> IDistanceMapping:
         context.option(CENTRES),
         sample=context.option(SAMPLE),
         rounds=context.option(ROUNDS),
-        bits=context.option(BITS),
+        bits=grid_bits(codes, context),
     )
 
 
 def _hilbert(codes: Codes, context: MethodContext) -> Int64Array:
-    return hilbert(points(codes, context), context.option(BITS))
+    return hilbert(points(codes, context), grid_bits(codes, context))
 
 
 def _idistance(codes: Codes, context: MethodContext) -> Int64Array:
@@ -100,7 +120,7 @@ ORDER = MethodOption(
     "the order along which records are grouped; --order-by",
     choices=tuple(ORDERS),
 )
-ORDER_OPTIONS = (ORDER, BITS, CATEGORIES, CENTRES, SAMPLE, ROUNDS)  # of methods that take any order
+ORDER_OPTIONS = (ORDER, BITS, CATEGORIES, AXES, CENTRES, SAMPLE, ROUNDS)  # with any order
 
 _AS_GROUPED = "as-grouped"
 RING = MethodOption(

@@ -31,6 +31,7 @@ from mottle.kernels.ncp_growth import (
 )
 from mottle.kernels.vote_growth import ItemLists
 from mottle.methods.base import MethodContext
+from mottle.methods.options import MethodOption
 from mottle.orderings import lexicographic
 from mottle.orderings.random_cuts import random_cuts
 from mottle.typing import Float64Array, Int32Array, Int64Array, UInt64Array
@@ -44,6 +45,7 @@ Orders = Callable[[Int32Array, int, np.random.Generator], Int64Array]
 DEALT_TOGETHER = 120  # |J|: a larger set finds more per exchange, a smaller one is faster
 LEAST_GAIN = 0.001  # without a time limit: stop when a pass gains less than this share
 INTERRUPTED = "interrupted"
+PASSES = MethodOption("passes", 1_000_000, "most passes of refinement", least=1, most=1_000_000)
 _NOWHERE = -1
 _TINY = 1e-12
 
@@ -53,7 +55,7 @@ class Refined:
     """The outcome of a refinement."""
 
     passes: int
-    ended: str  # "no more gain", "time limit" or "interrupted"
+    ended: str  # "no more gain", "time limit", "passes" or "interrupted"
 
 
 def refine(
@@ -88,11 +90,12 @@ def refine(
     until = np.inf if limit is None else time.perf_counter() + limit
     random = np.random.default_rng(context.seed)
     passes = 0
+    most = context.option(PASSES)
     try:
-        gcp = mean_loss(scales, ordered, preimages)
-        context.on_progress(gcp)
+        loss = mean_loss(scales, ordered, preimages)
+        context.on_progress(loss)
         while time.perf_counter() < until:
-            before = gcp
+            before = loss
             _one_pass(
                 scales,
                 ordered,
@@ -106,10 +109,12 @@ def refine(
                 together,
             )
             passes += 1
-            gcp = mean_loss(scales, ordered, preimages)
-            context.on_progress(gcp)
-            if limit is None and before - gcp <= LEAST_GAIN * before:
+            loss = mean_loss(scales, ordered, preimages)
+            context.on_progress(loss)
+            if limit is None and before - loss <= LEAST_GAIN * before:
                 return Refined(passes, "no more gain")
+            if passes == most:
+                return Refined(passes, "passes")
     except KeyboardInterrupt:
         if context.repeatable:
             raise
@@ -135,7 +140,7 @@ def table_orders(ordered: Int32Array, sizes: Int64Array) -> Orders:
 
 
 def mean_loss(scales: Scales, ordered: Int32Array, preimages: Int32Array) -> float:
-    """GCP of boxes: the mean loss of the records with these preimages."""
+    """The mean loss of the records with these preimages; GCP if NCP is the objective."""
     losses = parallel.over_rows(
         lambda first, last: _sum_of_losses(scales, ordered, preimages, first, last), len(preimages)
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mottle.encoding.domain import Codes, Domain
+from mottle.encoding.domain import Codes, Domain, Form
 from mottle.orderings.lexicographic import by_cardinality
 from mottle.typing import Float64Array, Int32Array
 
+_GROUP = 10  # records of a group whose loss decides how long an axis is
+FINER = 6  # further bits of a grid with shortened axes, so that these do not lose places
 
-def place(codes: Codes, *, by_frequency: bool = True) -> Float64Array:
+
+def place(codes: Codes, *, by_frequency: bool = True, by_loss: bool = False) -> Float64Array:
     """Return the records as points [n, dimensions] with coordinates between 0 and 1.
 
     Numbers, dates and ordered values are placed at their position, whether they are published as
@@ -20,6 +23,11 @@ def place(codes: Codes, *, by_frequency: bool = True) -> Float64Array:
     with a single value are left out.
 
     Without ``by_frequency``, categories are in the order of their codes, which is alphabetical.
+
+    With ``by_loss``, the axis of a number that is published as a set is as long as the most that
+    ten records can lose in it, 9 / (|A| - 1) or 1. A range of numbers loses what lies between them,
+    but a set loses as much for near numbers as for distant ones, and little if there are many
+    different ones: being neighbours in such a column is worth little.
 
     The paper numbers leaves without gaps and does not say how to order other categories or columns.
     Together these choices lose 3-14 % less on ADULT and CENSUS than alphabetical order.
@@ -37,10 +45,18 @@ def place(codes: Codes, *, by_frequency: bool = True) -> Float64Array:
         coordinates_of_values(codes.domains[column], codes.matrix[:, column], by_frequency)[
             codes.matrix[:, column]
         ]
+        * (length_of_axis(codes.domains[column]) if by_loss else 1.0)
         for column in by_cardinality(codes.sizes)
         if codes.domains[column].size > 1
     ]
     return np.stack(columns).T if columns else np.zeros((codes.records, 0))
+
+
+def length_of_axis(domain: Domain) -> float:
+    """The most that ten records can lose in a column of numbers in sets; 1 for other columns."""
+    if domain.form is not Form.SET or domain.kind.is_unordered or domain.size <= _GROUP:
+        return 1.0
+    return (_GROUP - 1) / (domain.size - 1)
 
 
 def coordinates_of_values(

@@ -26,6 +26,7 @@ from mottle.io.owner_key import owner_key
 from mottle.io.read_table import as_table
 from mottle.methods.base import Method
 from mottle.methods.het.dummy_records import add_dummies, dummies_notice
+from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.certify import (
     certify,
     column_facts,
@@ -36,11 +37,13 @@ from mottle.pipeline.certify import (
     warn_about_text,
 )
 from mottle.pipeline.continued_records import ContinuedRecords
+from mottle.pipeline.item_calibration import with_item_totals
 from mottle.pipeline.over_time import CHANGED, LEAVERS, OverTime, Wishes
 from mottle.pipeline.owner import OwnedTable, fingerprint_of
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
 from mottle.pipeline.replay import replay_of
+from mottle.pipeline.rules import check_rules, check_rules_hold
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
@@ -61,7 +64,7 @@ from mottle.release.publish import check_publishable
 from mottle.release.two_tables import add_disclosure_notice
 from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import least_total
-from mottle.schema.model import Representation, Role, Schema
+from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils.csprng import Purpose, Secret
 from mottle.utils.untrusted.memory import check_work
 
@@ -81,6 +84,7 @@ def anonymize(
     method: str = "auto",
     options: Mapping[str, object] | None = None,
     representation: Representation | str = Representation.RANGE,
+    objective: Objective | str | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -114,6 +118,10 @@ def anonymize(
         Constants of the method, such as ``{"centres": 64}``; ``mottle methods NAME`` lists them.
     representation : {"range", "set"}
         "range" (numbers, dates and ordered values as ranges, hierarchies as nodes) or "set".
+    objective : {"reading", "ncp", "entropy"}, optional
+        What `freeform` and `buckets` keep low (docs/measures.md): "reading", what readers who know
+        frequencies lose (the default); "ncp", the loss of the papers, whose mean is GCP; or
+        "entropy", the bits that cells leave open.
     walk : {"closed", "closed-printed", "backtracking"}
         How the true assignment is drawn: "closed" (SET12), "closed-printed" (SET12's Algorithm 1 as
         printed, slower) or "backtracking" (NH10). If the graph depends on sensitive values, its
@@ -196,9 +204,14 @@ def anonymize(
         unsafe_paper_randomization=unsafe_paper_randomization,
         audit=audit,
         key=key,
+        objective=objective,
     )
     chosen = _method(settings, guarantee)
-    settings = replace(settings, options=chosen.check_options(options or {}))
+    settings = replace(
+        settings,
+        options=chosen.check_options(options or {}),
+        objective=chosen.check_objective(settings.objective),
+    )
     wishes = Wishes(same, previous, leavers, changed, least_newcomers, few_remain)
     wishes.check(chosen, guarantee, settings)
     check_schema(schema)
@@ -215,6 +228,13 @@ def anonymize(
         raise UsageError(
             "Dummy records have neither pseudonyms nor dates of their own.",
             "Leave the ending -dummies of the method out.",
+        )
+    if wishes.given and schema.with_role(Role.PSEUDONYM):
+        raise UsageError(
+            f"Column '{schema.person}' is to be published as a pseudonym, in a chain of releases:"
+            " it would join the records that a person has in different releases, and the guarantee"
+            " of a chain does not allow for that.",
+            "Leave the column out (--person), or leave out --same and --previous.",
         )
     original_people = None
     if schema.per_person is not None:
@@ -262,6 +282,8 @@ def anonymize(
             table = add_dummies(table, schema, tiebreak[: demand.dummies])
         codes = encode(table, schema, settings.representation)
         warn_about_text(schema, codes.domains)
+        check_rules(schema, codes.domains)
+        check_rules_hold(schema, codes)
         records = TableRecords(
             method=chosen,
             table=table,
@@ -288,10 +310,11 @@ def anonymize(
         sensitive=sensitive,
         protected=protected_values(schema),
         survey_weight=schema.survey_weight,
+        rules=schema.rules,
         notes=(
             *codes.notes,
             *notes_on_sensitive(table, schema),
-            *column_notes(codes.domains),
+            *column_notes(codes.domains, codes.records),
             *keyed_notes(schema, people),
             *([dummies_notice(demand.dummies)] if demand.dummies else []),
             *(() if over_time is None else over_time.notes()),
@@ -307,6 +330,18 @@ def anonymize(
         ),
         history=None if over_time is None else over_time.facts,
     )
+    if records.least_total is not None and published.sensitive is None and not demand.dummies:
+        with clock.stage("calibrate"):
+            drawn = CalibrationSample.of(
+                published.table.select([domain.name for domain in codes.domains]),
+                part.links.graph,
+                part.links.position_of_row,
+                codes.matrix,
+                MOST_RECORDS,
+                secret,
+            )
+            found = drawn.calibrate(certificate, published.columns, codes.domains)
+        certificate = certificate.with_calibration(found).with_changes(seconds=dict(clock.seconds))
     check_pseudonyms(schema, published.table)
     if published.sensitive is not None:
         certificate = add_disclosure_notice(certificate, published.sensitive)
@@ -319,6 +354,8 @@ def anonymize(
         published.sensitive,
         reading=schema.reading,
     )
+    if over_time is None and records.least_total is not None and published.sensitive is None:
+        release = with_item_totals(release, codes, records.least_total)
     if settings.audit == "full":
         with clock.stage("audit"):
             original = table if demand.dummies else given
@@ -326,9 +363,8 @@ def anonymize(
             audited = audit_release(
                 original, release, schema=schema, guarantee=guarantee, replay=replay
             )
-        certificate = certificate.with_changes(
-            audit=public_audit(audited, settings.audit), seconds=dict(clock.seconds)
-        )
+        # without its time, which depends on the true assignment
+        certificate = certificate.with_changes(audit=public_audit(audited, settings.audit))
         release = replace(release, certified=certificate, audited=audited)
     clock.report_end()
     return release

@@ -22,6 +22,7 @@ from mottle.loss.set_errors import error
 from mottle.methods.base import Arrangement, Draw, MethodContext
 from mottle.methods.sets import SetMethod, method_for
 from mottle.pipeline.certify import certify, method_facts
+from mottle.pipeline.item_calibration import stated_totals
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import SetRelease
@@ -29,8 +30,15 @@ from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import Loss, Published, run
 from mottle.release.certificate import ColumnFacts, ReleaseKind, UnitFacts
 from mottle.release.links import Links
-from mottle.release.set_release import check_names, check_published, describe_columns, publish
-from mottle.schema.model import Role, Schema, Unit
+from mottle.release.set_release import (
+    based_items,
+    check_names,
+    check_published,
+    describe_columns,
+    publish,
+)
+from mottle.release.value_totals import least_total
+from mottle.schema.model import Objective, Role, Schema, Unit
 from mottle.utils.csprng import Secret
 
 __all__ = ["anonymize_sets"]
@@ -48,6 +56,7 @@ def anonymize_sets(
     effort: float | None = None,
     seed: int | None = None,
     key: str | Path | bytes | None = None,
+    totals: bool = True,
     progress: Callable[[Progress], None] | None = None,
     unsafe_paper_randomization: bool = False,
 ) -> SetRelease:
@@ -78,6 +87,9 @@ def anonymize_sets(
         states it. Without it, randomness comes from the operating system.
     key : str, Path or bytes, optional
         As for `mottle.anonymize`.
+    totals : bool
+        Whether the release states how many records hold each item, as far as these are at least 5
+        or k records, and how far counts of items miss (docs/queries.md).
     progress : callable, optional
         Called with a `Progress` at the beginning of every stage; the loss is the error rate.
     unsafe_paper_randomization : bool
@@ -114,6 +126,7 @@ def anonymize_sets(
         walk=walk,
         effort=effort,
         seed=seed,
+        totals=totals,
         unsafe_paper_randomization=unsafe_paper_randomization,
         key=key,
     )
@@ -134,7 +147,8 @@ def anonymize_sets(
     with clock.stage("code"):
         sensitive = _sensitive(data) if guarantee.about_values else ()
         demand = guarantee.demand(data.records, sensitive)
-        records = SetRecords(chosen, data, data.sets(), demand)
+        least = least_total(demand) if totals else None
+        records = SetRecords(chosen, data, data.sets(), demand, least)
     part = run(records, chosen.name, demand, settings, secret, clock)
     certificate = certify(
         part.measurements,
@@ -146,7 +160,7 @@ def anonymize_sets(
         columns=_column_facts(data),
         sensitive=sensitive,
         protected=None if data.labels is None else "label",
-        notes=_notes(data),
+        notes=_notes(data, part.published.table),
         seconds=clock.seconds,
         unit=UnitFacts(protects=Unit.PERSON, statement=_UNIT),
         cover_check="possible worlds",
@@ -169,6 +183,7 @@ class SetRecords:
     data: ItemSets
     sets: Sets
     demand: Demand
+    least_total: int | None = None  # fewest records that a published total counts; None: no totals
 
     @property
     def size(self) -> int:
@@ -183,7 +198,7 @@ class SetRecords:
         """Find base sets, uncertain items and distances by bit voting."""
         return vote(graph, self.sets)
 
-    def loss(self, graph: Graph, covered: Votes) -> Loss:
+    def loss(self, graph: Graph, covered: Votes, objective: Objective | None) -> Loss:
         """Measure SET12's error rate."""
         lost = error(graph, self.sets, covered)
         return Loss(lost.rate, overall=lost.flipped)
@@ -194,7 +209,11 @@ class SetRecords:
 
     def publish(self, covered: Votes, links: Links, draw: Draw) -> Published:
         """Put together the outcome of the votes and the true records' labels."""
-        return Published(publish(self.data, covered, links), describe_columns(self.data))
+        totals = None
+        if self.least_total is not None:
+            totals = stated_totals(self.data, covered, self.least_total)
+        table = publish(self.data, covered, links, totals)
+        return Published(table, describe_columns(self.data, totals))
 
     def check_published(self, published: Published, links: Links) -> dict[str, Any]:
         """Check invariant 5: only sets and labels are published, in random order."""
@@ -217,9 +236,15 @@ def _column_facts(data: ItemSets) -> list[ColumnFacts]:
     return columns
 
 
-def _notes(data: ItemSets) -> list[str]:
+def _notes(data: ItemSets, published: pa.Table) -> list[str]:
     """List what a reader of the certificate should know; no items."""
     notes = list(data.notes)
+    unbased = data.universe - based_items(published.column(data.column))
+    if unbased:
+        notes.append(
+            f"{unbased:,} of {data.universe:,} items are in no base set: the release does not say"
+            " with what else they are held. release.items() lists them."
+        )
     if data.universe == 0:
         notes.append("All sets are empty, so there is nothing to hide and nothing to learn.")
     return notes

@@ -10,6 +10,7 @@ from typing import Any
 from mottle._version import __version__
 from mottle.audit.certificate_audit import Matches, basic_audit
 from mottle.encoding.domain import Domain
+from mottle.encoding.listed_values import listed_values
 from mottle.encoding.numbers_as_text import numbers_as_text
 from mottle.encoding.sensitive import MANY_VALUES, SensitiveValues
 from mottle.graph.degrees import describe_degrees
@@ -31,6 +32,7 @@ from mottle.release.certificate import (
     HistoryFacts,
     Measured,
     MethodFacts,
+    ObjectiveFacts,
     ReleaseKind,
     RunParameters,
     SensitiveFacts,
@@ -41,6 +43,7 @@ from mottle.release.formula_guard import GUARD
 from mottle.release.unchanged import certified, warnings_about
 from mottle.release.unit_words import about_rows
 from mottle.schema.model import Role, Schema, Unit
+from mottle.schema.rules import Rule
 from mottle.utils.dependence import Dependence
 
 _log = logging.getLogger(__name__)
@@ -73,6 +76,7 @@ def certify(
     sensitive: Sequence[SensitiveValues],
     protected: str | None,
     survey_weight: str | None = None,
+    rules: Sequence[Rule] = (),
     notes: Sequence[str],
     seconds: Mapping[str, float],
     least_total: int | None = None,
@@ -108,6 +112,8 @@ def certify(
         none, so that no note on them is needed.
     survey_weight : str, optional
         The column of sampling weights.
+    rules : sequence of Rule
+        What the quasi-identifiers of all rows obey, after `mottle.pipeline.rules.check_rules`.
     notes : sequence of str
         What a reader should know in addition; no cell values.
     seconds : mapping of str to float
@@ -152,6 +158,8 @@ def certify(
     is_table = kind is not ReleaseKind.SETS
     if is_table:
         entries |= {"gcp": total.mean_loss, "ncp": total.mean_ncp}
+        if total.objective is not None and isinstance(declared, Method):
+            entries["objective"] = _objective_facts(declared, settings, total)
     if engine is not None:
         entries["engine"] = engine
     if unchanged is not None:
@@ -160,6 +168,8 @@ def certify(
         entries["history"] = history
     if survey_weight is not None:
         entries["survey_weight"] = survey_weight
+    if rules:
+        entries["rules"] = tuple(rules)
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW
@@ -224,6 +234,15 @@ def method_facts(
 def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
     """The method that arranged the records, with what it declares about its decisions."""
     return (SET_METHODS if kind is ReleaseKind.SETS else METHODS)[method.used]
+
+
+def _objective_facts(
+    method: Method, settings: Settings, total: Measurements
+) -> ObjectiveFacts | None:
+    """What the method kept low, and how low; None if 'auto' picked one that follows none."""
+    if not method.follows_objective or settings.objective is None or total.objective is None:
+        return None
+    return ObjectiveFacts(name=str(settings.objective), loss=total.objective / total.rows)
 
 
 def _nothing_promised(described: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,7 +317,9 @@ def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) 
     if any(part.belief_growth is not None for part in guarantee.parts):
         return []
     grouped = {
-        values.columns for values in guarantee.attributes(sensitive) if 0 not in values.levels
+        values.columns
+        for values in guarantee.attributes(sensitive)
+        if 0 not in values.levels and not values.apart
     }
     return [
         f"Column '{values.columns[0]}' has {len(values.counts):,} different values, each bounded"
@@ -344,6 +365,8 @@ def column_facts(
                 if domain.column.coarsening is not None:
                     facts["coarsening"] = domain.column.coarsening.facts
             facts["importance"] = column.importance
+            if column.objective is not None:
+                facts["objective"] = str(column.objective)
         if column.name in published:
             facts["type"] = str(published[column.name].value_type)
         if column.shift is not None:
@@ -353,8 +376,13 @@ def column_facts(
     return [*described, *(column.facts for column in columns if column.name not in known)]
 
 
-def column_notes(domains: Sequence[Domain]) -> list[str]:
-    """Note the columns that identify nobody and have no loss."""
+def column_notes(domains: Sequence[Domain], rows: int) -> list[str]:
+    """Note the columns that have no loss, or whose loss says little."""
+    return [*listed_values(domains, rows), *_constant_columns(domains)]
+
+
+def _constant_columns(domains: Sequence[Domain]) -> list[str]:
+    """Note the columns that identify nobody."""
     return [
         f"Column '{domain.name}' has the same value in all rows: it identifies nobody and loses"
         " nothing."

@@ -35,6 +35,9 @@ class Measurements:
     facts: dict[str, Any]  # facts about the method's decisions
     # What invariant 6 measured; empty where nobody has several rows.
     people: dict[str, Any] = field(default_factory=dict)
+    objective: float | None = None  # summed over records; None if the method followed none
+    # Records drawn for the calibration (`mottle.pipeline.calibration_sample`), of one part alone.
+    sample: str = ""
 
     @classmethod
     def of(
@@ -52,6 +55,7 @@ class Measurements:
         draw: str,
         facts: Mapping[str, object],
         people: Mapping[str, Any],
+        objective: float | None = None,
     ) -> Measurements:
         """Make the measurements of one part; loss and NCP are means over its records."""
         rows, degrees = graph.records, graph.degrees.astype(np.float64)
@@ -72,6 +76,7 @@ class Measurements:
             draw=draw,
             facts=dict(facts),
             people=dict(people),
+            objective=None if objective is None else objective * rows,
         )
 
     @property
@@ -128,6 +133,9 @@ class Measurements:
             draw=parts[0].draw,
             facts=_readable(_added(_countable(part.facts) for part in parts), len(parts)),
             people=people,
+            objective=None
+            if any(part.objective is None for part in parts)
+            else sum(part.objective or 0.0 for part in parts),
         )
 
 

@@ -98,12 +98,13 @@ class Wishes:
                 f"Method '{method.name}' has no proof for sensitive values over several releases.",
                 "Use method 'buckets', or 'auto', which picks it.",
             )
-        if any(part.belief_growth is not None for part in guarantee.parts):
-            raise UsageError(
-                "β-likeness compares with how often values occur in the table, and that changes"
-                " from release to release.",
-                "Use --l or --cap, whose bounds stay the same.",
-            )
+        for part in guarantee.parts:
+            if part.depends_on_shares:
+                raise UsageError(
+                    f"{part.name} compares with how often values occur in the table, and that"
+                    " changes from release to release.",
+                    "Use --l or --cap, whose bounds stay the same.",
+                )
 
 
 @dataclass(frozen=True)

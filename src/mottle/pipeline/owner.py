@@ -11,11 +11,11 @@ import pyarrow as pa
 from mottle.guarantees.base import Guarantee
 from mottle.itemsets.data import ItemSets
 from mottle.pipeline.settings import Settings
-from mottle.schema.model import Column, Role, Schema
+from mottle.schema.model import Column, Objective, Role, Schema
 from mottle.utils.csprng import Secret
 from mottle.utils.table_digest import Fingerprint, TableDigest
 
-_LATER_OPTIONS = ("shift", "snap", "bottom", "top", "granularity")
+_LATER_OPTIONS = ("objective", "shift", "snap", "bottom", "top", "granularity")
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class OwnedTable:
             "totals": settings.totals,
             "unsafe": settings.unsafe,
             "engine": dict(engine),
+            **_objective(settings),
             **({"options": dict(settings.options)} if settings.options else {}),
         }
         text = json.dumps(decisive, sort_keys=True, default=str)
@@ -113,6 +114,12 @@ def described_columns(schema: Schema, names: Collection[str]) -> list[object]:
         for column in schema.columns
         if column.name in names
     ]
+
+
+def _objective(settings: Settings) -> dict[str, str]:
+    """The objective, if it is another than that of earlier versions."""
+    followed = settings.objective
+    return {} if followed in (None, Objective.NCP) else {"objective": str(followed)}
 
 
 def _absent(column: Column) -> list[str]:

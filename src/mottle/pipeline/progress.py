@@ -17,7 +17,8 @@ class Progress:
     """The progress of a run, for progress bars."""
 
     stage: str  # one of STAGES, beginning now; "done" at the end
-    gcp: float | None = None  # the loss so far, once it is known
+    # The loss so far, once it is known: of the objective while a method improves, then GCP.
+    gcp: float | None = None
     share: float | None = None  # of the stage's rows that are done, if it works in parts
     detail: str = ""  # what the stage is at, in words
 

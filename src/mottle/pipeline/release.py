@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,13 +14,14 @@ from mottle.audit.report import AuditReport
 from mottle.errors import UsageError
 from mottle.io.databases import DatabaseTable, write_database
 from mottle.io.read_release import load_release
-from mottle.io.read_set_release import load_set_release
+from mottle.io.read_set_release import holds_sets, load_set_release
 from mottle.io.read_table import as_table
 from mottle.io.successor import Successor
 from mottle.io.write_release import save_release
+from mottle.pipeline.item_questions import ItemQuestions
 from mottle.pipeline.replay import audit_and_replay
 from mottle.queries.conditions import Where
-from mottle.queries.engine import Queries
+from mottle.queries.engine import FITS, Queries
 from mottle.queries.estimate import Estimate
 from mottle.queries.frames import frame
 from mottle.queries.sampling import sample
@@ -154,7 +154,7 @@ class _Saved(ReleaseData):
 
 
 @dataclass(frozen=True, repr=False)
-class Release(_Saved):
+class Release(ItemQuestions, _Saved):
     """A published table with its certificate, in memory or backed by its files.
 
     ``links`` is the owner's secret: it is None on a release that was read from files, and it is
@@ -368,7 +368,7 @@ class Release(_Saved):
         list of pa.Table
             Tables with the columns of the original, in its types.
         """
-        return sample(self.queries(fit), self, m, seed)
+        return sample(self.queries(fit), self, m, seed, pairs=fit == FITS[0])
 
     def to_arrow(self, cells: str = "struct") -> pa.Table:
         """Return the release as an Arrow table.
@@ -440,7 +440,7 @@ class Release(_Saved):
         shown = self.slice(0, _ROWS_SHOWN).to_text()
         promised = ""
         if self.certified is not None:
-            promised = f", {self.certified.guarantee.name}, {self.certified.gcp:.1%} lost"
+            promised = f", {self.certified.guarantee.name}, {self.certified.loss:.1%} lost"
         caption = f"Release of {self.num_rows:,} rows{promised}"
         rows = [[_cut(cell) for cell in row.values()] for row in shown.to_pylist()]
         if self.num_rows > _ROWS_SHOWN:
@@ -470,30 +470,11 @@ class Release(_Saved):
 
 
 @dataclass(frozen=True, repr=False)
-class SetRelease(SetReleaseData, _Saved):
-    """Published sets with their certificate.
+class SetRelease(SetReleaseData, Release):
+    """Published sets with their certificate: a `Release` with one column of sets.
 
     ``links`` is the owner's secret, as on `Release`.
     """
-
-    def sample(self, seed: int | None = None) -> list[list[str]]:
-        """Draw one possible world of every record, all worlds of a record equally likely.
-
-        Most of a record's worlds are as far from its base set as possible: samples show what the
-        release does not rule out, while the base sets are the best guess.
-
-        Parameters
-        ----------
-        seed : int, optional
-            Makes the draw repeatable.
-
-        Returns
-        -------
-        list of list of str
-            The items of every record.
-        """
-        random = Random(seed)
-        return [sorted(self.worlds(row).sample(random)) for row in range(self.num_rows)]
 
 
 def _cut(cell: object) -> str | None:
@@ -513,6 +494,8 @@ def _as_table(name: str, source: object) -> pa.Table:
 
 def read_release(path: str | Path) -> Release:
     """Read a release from its folder, its ``release.parquet`` or its ``release.csv``.
+
+    A release of sets is a `SetRelease`, which is a `Release` with one column of sets.
 
     A file that does not have the checksum on its certificate is refused. The certificate says what
     the columns of ``release.csv`` are, but holds no values; the orders and hierarchies of columns
@@ -546,6 +529,8 @@ def read_release(path: str | Path) -> Release:
     ...     read_release(Path(folder, "out")).num_rows
     4
     """
+    if holds_sets(path):
+        return read_set_release(path)
     return Release.of(load_release(path))
 
 

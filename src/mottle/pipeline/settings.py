@@ -9,10 +9,10 @@ from numbers import Real
 from mottle.assignment import WALKS
 from mottle.errors import SchemaError, UsageError, did_you_mean
 from mottle.release.certificate import AUDITS, OWNER_KEY
-from mottle.schema.model import Representation, Schema, parse_word
+from mottle.schema.model import Objective, Representation, Schema, parse_word
 from mottle.utils.option_values import check_key
 
-__all__ = ["Settings", "check_representation", "check_schema"]
+__all__ = ["Settings", "check_representation", "check_schema", "parse_objective"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Settings:
     keyed: bool = False  # whether randomness derives from the owner's key, so that runs repeat
     # Those options of the method that were given, checked by it.
     options: Mapping[str, int | float | str] = field(default_factory=dict)
+    # What the method keeps low: as given, then as `Method.check_objective` returns it.
+    objective: Objective | None = None
 
     @property
     def randomness(self) -> str:
@@ -51,6 +53,7 @@ class Settings:
         unsafe_paper_randomization: bool = False,
         audit: str = AUDITS[0],
         key: object = None,
+        objective: Objective | str | None = None,
     ) -> Settings:
         """Check the options of a run.
 
@@ -74,6 +77,8 @@ class Settings:
             As for `mottle.anonymize`.
         key : str, Path or bytes, optional
             As for `mottle.anonymize`; only whether there is one is kept.
+        objective : {"reading", "ncp", "entropy"}, optional
+            As for `mottle.anonymize`; methods check it.
 
         Returns
         -------
@@ -106,7 +111,20 @@ class Settings:
             unsafe=unsafe_paper_randomization,
             audit=audit,
             keyed=key is not None,
+            objective=parse_objective(objective),
         )
+
+
+def parse_objective(given: object) -> Objective | None:
+    """Return the objective that is meant; None for the default of the method."""
+    known = [str(objective) for objective in Objective]
+    if given is None or isinstance(given, Objective):
+        return given
+    if not isinstance(given, str):
+        raise UsageError(f"The objective must be a string, not {type(given).__name__}.")
+    if given not in known:
+        raise UsageError(f"There is no objective '{given}'.", did_you_mean(given, known))
+    return Objective(given)
 
 
 def check_schema(schema: object) -> None:

@@ -28,6 +28,7 @@ from mottle.pipeline.progress import Clock
 from mottle.pipeline.settings import Settings
 from mottle.release.column import PublishedColumn
 from mottle.release.links import Links
+from mottle.schema.columns import Objective
 from mottle.typing import Int32Array
 from mottle.utils.csprng import Purpose, Secret
 
@@ -41,6 +42,7 @@ class Loss:
     mean: float
     by_column: Mapping[str, float] = field(default_factory=dict)
     overall: float | None = None  # sets: over all records together
+    objective: float | None = None  # tables: mean of the objective that the method followed
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class Records(Protocol[Covered]):
     def cover(self, graph: Graph) -> Covered:
         """Find the cells that contain the values of all preimages."""
 
-    def loss(self, graph: Graph, covered: Covered) -> Loss:
-        """Measure the information loss."""
+    def loss(self, graph: Graph, covered: Covered, objective: Objective | None) -> Loss:
+        """Measure the information loss, and the objective of the run if there is one."""
 
     def check_cover(self, graph: Graph, covered: Covered) -> dict[str, Any]:
         """Check invariant 2, or raise `PrivacyError`; returns what was measured."""
@@ -137,6 +139,7 @@ def run(
             preview=partial(assign, secret=secret, walk=str(Draw.BUCKETS)),
             repeatable=settings.keyed,
             bucket_decision=bucket_decision,
+            objective=settings.objective or Objective.NCP,
             options=settings.options,
         )
         arrangement = records.arrange(context)
@@ -148,7 +151,7 @@ def run(
         draw = _draw(method, arrangement, settings)
     with clock.stage("cover"):
         covered = records.cover(graph)
-        loss = records.loss(graph, covered)
+        loss = records.loss(graph, covered, settings.objective)
     clock.gcp = loss.mean
     with clock.stage("assign"):
         truth = assign(graph, secret, draw)
@@ -168,6 +171,7 @@ def run(
         graph,
         loss_mean=loss.mean,
         loss_by_column=loss.by_column,
+        objective=loss.objective,
         degree=degree,
         covered=containment,
         records=one_to_one,

@@ -29,11 +29,11 @@ from mottle.io.read_table import as_table
 from mottle.methods.auto import expected_seconds
 from mottle.methods.base import MethodContext
 from mottle.pipeline.progress import Progress
-from mottle.pipeline.settings import check_representation, check_schema
+from mottle.pipeline.settings import check_representation, check_schema, parse_objective
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.per_person import one_row_per_person
 from mottle.release.publish import check_publishable
-from mottle.schema.model import Representation, Role, Schema
+from mottle.schema.model import Objective, Representation, Role, Schema
 from mottle.utils import parallel
 
 __all__ = ["VARIED", "Preview", "Suggestion", "check_budget", "suggest"]
@@ -96,6 +96,7 @@ def suggest(
     vary: str = VARIED[0],
     method: str = "auto",
     representation: Representation | str = Representation.RANGE,
+    objective: Objective | str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Suggestion:
     """Find the strongest guarantee whose loss stays within a budget.
@@ -117,6 +118,8 @@ def suggest(
     method : str
         The method that would run; a name from ``mottle methods``.
     representation : {"range", "set"}
+        As for `mottle.anonymize`.
+    objective : {"reading", "ncp", "entropy"}, optional
         As for `mottle.anonymize`.
     progress : callable, optional
         Called with a `Progress` for every preview.
@@ -172,6 +175,7 @@ def suggest(
         vary,
         max_loss,
         chosen.name,
+        chosen.check_objective(parse_objective(objective)) or Objective.NCP,
         progress or (lambda _: None),
     )
     return search.run()
@@ -195,6 +199,7 @@ class _Search:
     vary: str
     max_loss: float
     method: str
+    objective: Objective
     on_progress: Callable[[Progress], None]
     made: dict[tuple[str, int], Preview] = field(default_factory=dict)
 
@@ -328,5 +333,5 @@ class _Search:
             codes_to_arrange=method.codes_to_arrange(self.codes, guarantee),
             demand=demand,
         )
-        graph = records.arrange(MethodContext(seconds=0.0)).graph
-        return records.loss(graph, records.cover(graph)).mean
+        graph = records.arrange(MethodContext(seconds=0.0, objective=self.objective)).graph
+        return records.loss(graph, records.cover(graph), None).mean

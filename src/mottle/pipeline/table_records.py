@@ -11,13 +11,14 @@ from mottle.encoding.cover import Cover, check_covers, cover
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
+from mottle.kernels.graph_loss import objective_loss
 from mottle.loss.ncp import measure
 from mottle.methods.base import Arrangement, Draw, Method, MethodContext
 from mottle.pipeline.spine import Loss, Published
 from mottle.release.links import Links
 from mottle.release.publish import check_published, publish
 from mottle.release.two_tables import INSTEAD, check_two_tables, publish_two_tables
-from mottle.schema.model import Schema
+from mottle.schema.model import Objective, Schema
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,13 @@ class TableRecords:
         """Find the cells that contain the values of all preimages."""
         return cover(graph, self.codes)
 
-    def loss(self, graph: Graph, covered: Cover) -> Loss:
-        """Measure GCP, and NCP by column."""
+    def loss(self, graph: Graph, covered: Cover, objective: Objective | None) -> Loss:
+        """Measure GCP, NCP by column, and the objective."""
         measured = measure(covered, self.codes)
-        return Loss(measured.gcp, measured.ncp)
+        if objective is None:
+            return Loss(measured.gcp, measured.ncp)
+        reached = objective_loss(graph, self.codes, objective)
+        return Loss(measured.gcp, measured.ncp, objective=reached)
 
     def check_cover(self, graph: Graph, covered: Cover) -> dict[str, Any]:
         """Check invariant 2: every cell contains the values of all its preimages."""

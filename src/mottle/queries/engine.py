@@ -12,37 +12,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.aggregates import Summands, WeightedSummands
+from mottle.queries.calibration import UNRELIABLE_COLUMN, AnswerKind, Calibration
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
 from mottle.queries.cells.from_columns import cells_of, exact_column
 from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.cells.tails import Tails
 from mottle.queries.conditions import Condition, Conditions, Where, check_column, parse_where
+from mottle.queries.counting import add_up, multiply
 from mottle.queries.estimate import Estimate, Estimates
-from mottle.queries.fitting.degrees import guess_degrees, split_cells_by_degree
 from mottle.queries.fitting.known_totals import TotalsByAtom
-from mottle.queries.fitting.marginals import fit_marginal
-from mottle.queries.fitting.sensitive_lift import apply_lift, sensitive_contexts
+from mottle.queries.fitting.release_cells import FITS as FITS
+from mottle.queries.fitting.release_cells import (
+    calibrate_items,
+    fit_cells,
+    share_bounds,
+    stated_calibration,
+    weight_column,
+)
 from mottle.queries.group_by import all_groups
+from mottle.queries.item_answers import asks_items, count_all_of, narrowed
+from mottle.queries.stated_errors import state_counts, state_one
 from mottle.queries.two_tables import TwoTables
-from mottle.schema.model import Role
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
-FITS = ("fitted", "uniform")  # how values inside a cell are weighted; the first is the default
 _NOT_MISSING = (Condition(),)
 _MAX_SHARES = 1 << 22  # shares of cells that are held in memory for one batch of queries
-_BLOCK_RECORDS = 512  # records that the counting kernel takes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +75,19 @@ class Queries:
         The published column of sampling weights, as the certificate names it.
     tails : mapping of str to Tails
         Columns with open ends, and these.
+    shares : ShareBounds, optional
+        Between which shares of a record's candidates hold an item, as the certificate states how
+        many candidates records have; None where nothing is known of them.
+    unchanged : frozenset of str
+        Columns that are published as they are, which belong to the record itself.
+    generalized : frozenset of str
+        The columns whose cells may stand for several values.
+    totals : mapping of str to TotalsByAtom
+        How often values occur, for the columns of which the release states it.
+    calibration : Calibration, optional
+        How far answers are off, as the release states it.
+    without_lift : tuple of CellDistribution, optional
+        The cells as they are fitted without looking at sensitive values.
 
     Examples
     --------
@@ -83,6 +103,12 @@ class Queries:
     unavailable: Mapping[str, UsageError] = field(default_factory=dict)
     survey_weight: str | None = None
     tails: Mapping[str, Tails] = field(default_factory=dict)
+    shares: ShareBounds | None = None
+    unchanged: frozenset[str] = frozenset()
+    generalized: frozenset[str] = frozenset()
+    totals: Mapping[str, TotalsByAtom] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    without_lift: tuple[CellDistribution, ...] | None = None
 
     @classmethod
     def of(cls, source: ReleaseData | pa.Table, fit: str = FITS[0]) -> Queries:
@@ -123,10 +149,13 @@ class Queries:
                 cells.append(cells_of(table.column(column.name), column))
             except UsageError as error:  # the release does not carry its order or hierarchy
                 unavailable[column.name] = error
+        plain: list[CellDistribution] | None = None
         if fit == FITS[0] and not isinstance(source, pa.Table):
-            cells = _fit_cells(cells, source)
+            cells, plain = fit_cells(cells, source)
         if not isinstance(source, pa.Table):
-            cells = [_calibrate_items(every, source) for every in cells]
+            cells = [calibrate_items(every, source, fit) for every in cells]
+            plain = plain and [calibrate_items(every, source, fit) for every in plain]
+        described = {column.name: column for column in columns}
         codes = np.empty((len(cells), table.num_rows), np.int32)
         for place, every in enumerate(cells):
             codes[place] = every.of_row
@@ -137,14 +166,50 @@ class Queries:
             codes=codes,
             two_tables=None if sensitive is None else TwoTables.of(table, sensitive),
             unavailable=unavailable,
-            survey_weight=_survey_weight(source, [every.name for every in cells]),
+            survey_weight=weight_column(source, [every.name for every in cells]),
             tails={column.name: Tails.of(column) for column in columns if column.rule is not None},
+            shares=None if isinstance(source, pa.Table) else share_bounds(source),
+            unchanged=frozenset(column.name for column in columns if column.form is None),
+            generalized=frozenset(column.name for column in columns if column.form is not None),
+            totals={
+                every.name: totals
+                for every in cells
+                if not isinstance(every, ItemCells)
+                and fit == FITS[0]
+                and (totals := TotalsByAtom.of(every, described[every.name])) is not None
+            },
+            calibration=stated_calibration(source, fit),
+            without_lift=None if plain is None else tuple(plain),
+        )
+
+    @cached_property
+    def unlifted(self) -> Queries:
+        """The same, without the fit to sensitive values; itself if there is none."""
+        if self.without_lift is None:
+            return self
+        codes = np.array([every.of_row for every in self.without_lift], np.int32)
+        return replace(
+            self,
+            cells=tuple(
+                replace(every, of_row=own)
+                for every, own in zip(self.without_lift, codes, strict=True)
+            ),
+            codes=codes,
+            without_lift=None,
         )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that can be queried."""
         return self.names if self.two_tables is None else (*self.names, *self.two_tables.columns)
+
+    @property
+    def unreliable_columns(self) -> tuple[str, ...]:
+        """Columns whose cells are so wide that counts with conditions on them are typically off."""
+        if self.calibration is None:
+            return ()
+        errors = self.calibration.facts.columns
+        return tuple(name for name in self.names if errors.get(name, 0.0) > UNRELIABLE_COLUMN)
 
     @property
     def records(self) -> int:
@@ -291,6 +356,24 @@ class Queries:
         array([2., 3.])
         """
         queries = [self.parse_where(where) for where in wheres]
+        answers = self.raw_counts(queries)
+        doubts = state_counts(self, queries, answers)
+        expected, certain, possible, error = answers
+        return Estimates(expected, certain, possible, error, doubts)
+
+    def raw_counts(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
+        """Compute many counts, with the error that follows from cells alone.
+
+        Parameters
+        ----------
+        queries : sequence of mapping of str to tuple of Condition
+            Conditions by column, as `parse_where` returns them.
+
+        Returns
+        -------
+        float64[4, queries]
+            Rows expected, certain, possible and error.
+        """
         answers = np.empty((4, len(queries)))
         batch: list[Mapping[str, Conditions]] = []
         first, size = 0, 0
@@ -300,7 +383,7 @@ class Queries:
             if size > _MAX_SHARES or number == len(queries):
                 answers[:, first:number] = self._count_batch(batch)
                 batch, first, size = [], number, 0
-        return Estimates(*answers)
+        return answers
 
     def total(
         self, column: str, where: Where | None = None, *, weight: str | None = None
@@ -331,9 +414,7 @@ class Queries:
         >>> Queries.of(pa.table({"age": [20, 30, 40]})).total("age", {"age": (25, None)}).expected
         70.0
         """
-        if weight is not None:
-            return self._weighted(column, where, weight).total()
-        return self._summands(column, where).total()
+        return self._stated(AnswerKind.SUM, column, where, weight)
 
     def average(
         self, column: str, where: Where | None = None, *, weight: str | None = None
@@ -369,9 +450,7 @@ class Queries:
         >>> Queries.of(table).average("age", weight="pw").expected
         22.5
         """
-        if weight is not None:
-            return self._weighted(column, where, weight).average()
-        return self._summands(column, where).average()
+        return self._stated(AnswerKind.AVERAGE, column, where, weight)
 
     def group_by(
         self,
@@ -460,7 +539,7 @@ class Queries:
         places, starts, shares = self._shares(own)
         likely = np.empty(self.records)
         parallel.over_rows(
-            lambda first, last: _multiply(self.codes, places, starts, shares, first, last, likely),
+            lambda first, last: multiply(self.codes, places, starts, shares, first, last, likely),
             self.records,
         )
         if sensitive:
@@ -491,11 +570,32 @@ class Queries:
         return own, {name: wanted for name, wanted in conditions.items() if name not in own}
 
     def _count(self, conditions: Mapping[str, Conditions]) -> Estimate:
-        expected, certain, possible, error = self._count_batch([conditions])[:, 0].tolist()
-        return Estimate(expected, certain, possible, error)
+        answers = self._count_batch([conditions])
+        (doubt,) = state_counts(self, [conditions], answers)
+        expected, certain, possible, error = answers[:, 0].tolist()
+        return Estimate(expected, certain, possible, error, doubt)
+
+    def _stated(
+        self, kind: AnswerKind, column: str, where: Where | None, weight: str | None
+    ) -> Estimate:
+        """A sum or an average with the error that holds."""
+
+        def answer(queries: Queries) -> Estimate:
+            summands: Summands | WeightedSummands
+            if weight is not None:
+                summands = queries._weighted(column, where, weight)
+            else:
+                summands = queries._summands(column, where)
+            return summands.total() if kind is AnswerKind.SUM else summands.average()
+
+        columns = {column, *self.parse_where(where), *([] if weight is None else [weight])}
+        return state_one(self, kind, columns, answer(self), answer)
 
     def _count_batch(self, queries: Sequence[Mapping[str, Conditions]]) -> Float64Array:
         """Rows expected, certain, possible, error; a column for each query."""
+        quick = [count_all_of(self, conditions) for conditions in queries]
+        if all(found is not None for found in quick):
+            return np.array(quick, np.float64).T
         own = [self.split_conditions(conditions)[0] for conditions in queries]
         answers = np.empty((4, len(queries)))
         parts = parallel.over_blocks(
@@ -508,7 +608,7 @@ class Queries:
         places, starts, shares = (np.concatenate(part) for part in zip(*looked_up, strict=True))
         starts += np.repeat(before[:-1], np.diff(widths))
         parallel.over_blocks(
-            lambda first, last: _add_up(
+            lambda first, last: add_up(
                 self.codes, widths, places, starts, shares, first, last, answers
             ),
             np.arange(len(queries) + 1),
@@ -519,6 +619,8 @@ class Queries:
                 assert self.two_tables is not None
                 found = self.two_tables.count(self.likelihoods(own[query]) > 0, sensitive)
                 answers[:, query] = found.expected, found.certain, found.possible, found.error
+            if asks_items(self, conditions):
+                answers[:, query] = narrowed(self, conditions, tuple(answers[:, query].tolist()))
         return answers
 
     def _summands(self, column: str, where: Where | None) -> Summands:
@@ -581,120 +683,3 @@ class Queries:
         ]
         starts = np.cumsum([0, *(len(part) for part in shares)])[:-1].astype(np.int64)
         return places, starts, np.concatenate([np.empty(0), *shares])
-
-
-def _survey_weight(source: ReleaseData | pa.Table, names: Sequence[str]) -> str | None:
-    """The column of sampling weights that the certificate names, if it is published."""
-    if isinstance(source, pa.Table) or source.certified is None:
-        return None
-    name = source.certified.survey_weight
-    return name if name in names else None
-
-
-def _fit_cells(cells: Sequence[CellDistribution], release: ReleaseData) -> list[CellDistribution]:
-    """Fit every column's distribution; lift it by sensitive values where totals are published."""
-    described = {column.name: column for column in release.columns}
-    sensitive = [every for every in cells if described[every.name].role is Role.SENSITIVE]
-    contexts = sensitive_contexts(sensitive, release.table.num_rows)
-    generalized = [every for every in cells if described[every.name].form is not None]
-    guessed = guess_degrees(
-        generalized,
-        None if release.certified is None else release.certified.degree,
-        release.table.num_rows,
-    )
-    fitted = []
-    for every in cells:
-        column = described[every.name]
-        if column.form is None or isinstance(every, ItemCells):
-            fitted.append(every)
-            continue
-        totals = TotalsByAtom.of(every, column)
-        if guessed is not None:
-            every, degrees = split_cells_by_degree(every, guessed)
-        else:
-            # With totals, the largest degree bounds the chance of every value that is known to
-            # occur from below, and the totals determine the rest.
-            one = _degree(release, highest=totals is not None)
-            degrees = np.full(len(every.first), one)
-        better = fit_marginal(every, degrees, totals)
-        fitted.append(better if totals is None else apply_lift(better, contexts))
-    return fitted
-
-
-def _calibrate_items(cells: CellDistribution, release: ReleaseData) -> CellDistribution:
-    """Give sets of items the rate of misreported items that the certificate states."""
-    loss = None if release.certified is None else release.certified.ncp.get(cells.name)
-    if loss is None or not isinstance(cells, ItemCells):
-        return cells
-    return cells.calibrated(float(loss), _degree(release))
-
-
-def _degree(release: ReleaseData, *, highest: bool = False) -> int:
-    """The lowest or highest number of originals per record that the certificate states."""
-    if release.certified is None:
-        return 0
-    return release.certified.degree.max if highest else release.certified.degree.min
-
-
-@njit(cache=True, nogil=True)
-def _add_up(
-    codes: Int32Array,
-    widths: Int64Array,
-    places: Int64Array,
-    starts: Int64Array,
-    shares: Float64Array,
-    first: int,
-    last: int,
-    answers: Float64Array,
-) -> None:
-    """Answer queries ``first .. last - 1`` by one pass over the records for each.
-
-    Records are processed in blocks of a few hundred and column by column, without a branch, which
-    is several times faster than leaving a record at the first column that rules it out.
-    """
-    likely, least = np.empty(_BLOCK_RECORDS), np.empty(_BLOCK_RECORDS)
-    for query in range(first, last):
-        expected, squares, certain, possible = 0.0, 0.0, 0, 0
-        for begin in range(0, codes.shape[1], _BLOCK_RECORDS):
-            rows = min(_BLOCK_RECORDS, codes.shape[1] - begin)
-            likely[:rows] = 1.0
-            least[:rows] = 1.0
-            for at in range(widths[query], widths[query + 1]):
-                column = codes[places[at], begin : begin + rows]
-                table = shares[starts[at] :]
-                for row in range(rows):
-                    share = table[column[row]]
-                    likely[row] *= share
-                    least[row] = min(least[row], share)
-            for row in range(rows):
-                satisfied = likely[row] if least[row] >= 0.0 else 0.0
-                expected += satisfied
-                squares += satisfied * satisfied
-                certain += satisfied == 1.0
-                possible += least[row] >= 0.0
-        answers[0, query] = expected
-        answers[1, query] = certain
-        answers[2, query] = possible
-        answers[3, query] = np.sqrt(max(expected - squares, 0.0))
-
-
-@njit(cache=True, nogil=True)
-def _multiply(
-    codes: Int32Array,
-    places: Int64Array,
-    starts: Int64Array,
-    shares: Float64Array,
-    first: int,
-    last: int,
-    likely: Float64Array,
-) -> None:
-    """Compute the likelihoods of records ``first .. last - 1`` for `Queries.likelihoods`."""
-    for row in range(first, last):
-        product = 1.0
-        for at in range(len(places)):
-            share = shares[starts[at] + codes[places[at], row]]
-            if share < 0.0:
-                product = -1.0
-                break
-            product *= share
-        likely[row] = product

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
 
-from mottle.typing import Float64Array
+import numpy as np
+
+from mottle.typing import BoolArray, Float64Array
 from mottle.utils.html import html_table
 
 
@@ -22,25 +26,63 @@ class Estimate:
     possible : float
         Upper bound: the truth is at most this, whatever the true values are.
     error : float
-        Standard error under the assumption that gives the expected value.
+        Standard error. Of a release that states how far its answers are off, it is calibrated: 95 %
+        of such answers lie within 1.96 of it. Otherwise it follows from the assumption that gives
+        the expected value, and may be far too small.
+    doubt : str, optional
+        Why the answer is unreliable; empty if it is reliable.
 
     Examples
     --------
-    >>> print(Estimate(expected=120.25, certain=80, possible=170, error=4.5))
+    >>> answer = Estimate(expected=120.25, certain=80, possible=170, error=4.5)
+    >>> print(answer)
     120.2 ± 4.5 (between 80 and 170 for certain)
+    >>> answer.reliable
+    True
     """
 
     expected: float
     certain: float
     possible: float
     error: float
+    doubt: str = field(default="", repr=False, compare=False)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the error is known and at most a third of the answer."""
+        return not self.doubt
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return an interval that holds the truth as often as ``confidence`` says.
+
+        It is calibrated for 0.95 and follows from the normal distribution for others; it never
+        reaches beyond the bounds.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The ends of the interval.
+
+        Examples
+        --------
+        >>> low, high = Estimate(expected=100, certain=95, possible=170, error=10).interval()
+        >>> low, round(high, 1)
+        (95, 119.6)
+        """
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * self.error
+        return max(self.expected - reach, self.certain), min(self.expected + reach, self.possible)
 
     def __str__(self) -> str:
         """Return the expected value, its error and the bounds as text."""
         expected, error = with_error(self.expected, self.error)
         return (
             f"{expected} ± {error} (between {self.certain:,.6g} and {self.possible:,.6g}"
-            " for certain)"
+            f" for certain){', unreliable: ' if self.doubt else ''}{self.doubt}"
         )
 
     def _repr_html_(self) -> str:
@@ -48,7 +90,8 @@ class Estimate:
         expected, error = with_error(self.expected, self.error)
         bounds = f"{self.certain:,.6g} … {self.possible:,.6g}"
         return html_table(
-            ("expected", "± standard error", "for certain"), [(expected, error, bounds)]
+            ("expected", "± standard error", "for certain", "reliable"),
+            [(expected, error, bounds, self.doubt or "yes")],
         )
 
 
@@ -94,6 +137,8 @@ class Estimates:
     ----------
     expected, certain, possible, error : float64[queries]
         The parts of the estimates; see `Estimate`.
+    doubts : sequence of str, optional
+        Why each is unreliable, empty if it is reliable; by default all are.
 
     Examples
     --------
@@ -106,6 +151,14 @@ class Estimates:
     certain: Float64Array
     possible: Float64Array
     error: Float64Array
+    doubts: Sequence[str] | None = None
+
+    @property
+    def reliable(self) -> BoolArray:
+        """[queries]: whether each estimate is reliable; see `Estimate`."""
+        if self.doubts is None:
+            return np.ones(len(self), np.bool_)
+        return np.array([not doubt for doubt in self.doubts], np.bool_)
 
     def __len__(self) -> int:
         """Return the number of queries."""
@@ -114,4 +167,6 @@ class Estimates:
     def __getitem__(self, query: int) -> Estimate:
         """Return the estimate of one query."""
         parts = (self.expected, self.certain, self.possible, self.error)
-        return Estimate(*(float(part[query]) for part in parts))
+        doubt = "" if self.doubts is None else self.doubts[query]
+        expected, certain, possible, error = (float(part[query]) for part in parts)
+        return Estimate(expected, certain, possible, error, doubt)

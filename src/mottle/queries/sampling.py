@@ -13,15 +13,27 @@ from scipy.special import ndtri, stdtrit
 from mottle.errors import UsageError
 from mottle.queries.engine import Queries
 from mottle.queries.two_tables import TwoTables
+from mottle.queries.worlds.draw import JointDraw
+from mottle.queries.worlds.rules import check_column
+from mottle.schema.rules import check_columns
 
 if TYPE_CHECKING:
     from mottle.release.data import ReleaseData
 
 
-def sample(queries: Queries, release: ReleaseData, m: int, seed: int | None) -> list[pa.Table]:
-    """Draw ``m`` complete tables: every cell becomes one of its values, independently.
+def sample(
+    queries: Queries,
+    release: ReleaseData,
+    m: int,
+    seed: int | None,
+    *,
+    pairs: bool = True,
+) -> list[pa.Table]:
+    """Draw ``m`` complete tables: every cell becomes one of its values.
 
     The columns are those of the original table and have its types; rows are those of the release.
+    The values of a record are drawn jointly: two columns go together as the whole release says, and
+    the rules that the certificate states hold in every row.
 
     Parameters
     ----------
@@ -33,6 +45,9 @@ def sample(queries: Queries, release: ReleaseData, m: int, seed: int | None) -> 
         Number of tables, at least 1.
     seed : int or None
         Seed of the draw; the same seed draws the same tables.
+    pairs : bool
+        Whether two columns go together as the release says; False draws every column by itself,
+        except for what rules demand.
 
     Returns
     -------
@@ -42,18 +57,47 @@ def sample(queries: Queries, release: ReleaseData, m: int, seed: int | None) -> 
     ------
     UsageError
         If ``m`` is not a positive integer, or a column cannot be queried.
+    DataError
+        If the rules contradict each other or the cells.
     """
     if isinstance(m, bool) or not isinstance(m, int) or m < 1:
         raise UsageError(f"{m!r} is not a valid number of tables.", "Draw at least one.")
     random = np.random.default_rng(seed)
-    return [_draw_table(queries, release, random) for _ in range(m)]
+    joint = _joint(queries, release, random, pairs)
+    return [_draw_table(queries, release, joint, random) for _ in range(m)]
 
 
-def _draw_table(queries: Queries, release: ReleaseData, random: np.random.Generator) -> pa.Table:
+def _joint(
+    queries: Queries, release: ReleaseData, random: np.random.Generator, pairs: bool
+) -> JointDraw | None:
+    """The quasi-identifiers that are drawn jointly: all generalized ones except sets of items."""
+    rules = () if release.certified is None else release.certified.rules
+    if not rules and not pairs:
+        return None
+    described = {column.name: column for column in release.columns}
+    check_columns(rules, list(described))
+    for rule in rules:
+        for name in rule.columns:
+            check_column(rule, described[name])
+    named = {name for rule in rules for name in rule.columns}
+    drawn = [
+        queries.column(column.name)
+        for column in release.columns
+        if column.name in named or (column.form is not None and not column.form.has_items)
+    ]
+    return JointDraw.of(drawn, described, rules, random, pairs=pairs)
+
+
+def _draw_table(
+    queries: Queries, release: ReleaseData, joint: JointDraw | None, random: np.random.Generator
+) -> pa.Table:
     arrays = {}
+    drawn = {} if joint is None else joint.draw(random)
     for column in release.columns:
         if column.form is None:
             arrays[column.name] = release.table.column(column.name)
+        elif column.name in drawn:
+            arrays[column.name] = drawn[column.name]
         else:
             arrays[column.name] = queries.column(column.name).draw(random)
     if release.sensitive is not None:

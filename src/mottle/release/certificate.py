@@ -1,8 +1,9 @@
 """The certificate of a release: one frozen, versioned model, read by attribute everywhere.
 
 It says what kind of release a folder holds, what is promised, how the release was made, what was
-measured and checked, and the checksums of the files. It holds no cell value. The JSON Schema of
-its file, ``certificate.json``, ships with the package as ``certificate.schema.json``.
+measured and checked, and the checksums of the files. It holds no cell value other than those that
+the owner wrote into rules. The JSON Schema of its file, ``certificate.json``, ships with the
+package as ``certificate.schema.json``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mottle.errors import DataError
 from mottle.guarantees.decisions import DecidesBy
 from mottle.schema.model import Role, Unit
+from mottle.schema.rules import MOST_RULES, Rule
 from mottle.utils.untrusted.text import parse_json
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "FORMAT",
     "OWNER_KEY",
     "AuditSummary",
+    "CalibrationFacts",
     "Certificate",
     "Check",
     "ColumnFacts",
@@ -166,6 +169,13 @@ class RunParameters(_Facts):
     options: dict[str, int | float | str] = {}
 
 
+class ObjectiveFacts(_Facts):
+    """The loss that the method kept low, and its mean over all records."""
+
+    name: str  # "reading", "ncp" or "entropy"; columns may name another one
+    loss: float  # 0 where all cells are exact, about 1 where they say no more than the totals
+
+
 class EngineFacts(_Facts):
     """The engine that processed a table in chunks."""
 
@@ -186,6 +196,7 @@ class ColumnFacts(_Facts):
     separator: str | None = None
     coarsening: Mapping[str, Any] | None = None  # the rule by which values were made coarser
     importance: float | None = None  # how much its loss counts
+    objective: str | None = None  # the loss that was kept low in it; None: that of the run
     type: str | None = None
     shift: int | None = None  # dates: the most days by which they are moved
 
@@ -205,7 +216,8 @@ class SensitiveFacts(_Facts):
     values: int  # different values, or groups
     largest_share: float
     binned: str | None = None
-    levels: tuple[int, ...] | None = None  # groups: their levels, 1 is right above the values
+    # Groups: their levels, 1 is right above the values; empty for a value and all others.
+    levels: tuple[int, ...] | None = None
     alone: int | None = None  # groups: how many hold one value only
     cap: float | None = None  # groups: the highest share that one may have among anybody's matches
 
@@ -257,6 +269,25 @@ class Degrees(_Facts):
     min: int
     max: int
     records: tuple[tuple[int, int], ...] = ()  # (degree, number of records that have it)
+
+
+class CalibrationFacts(_Facts):
+    """How far answers about quasi-identifiers are off, compared with the error that cells suggest.
+
+    A function of published cells and of quasi-identifiers; nothing about sensitive values or links.
+    Entry i of a list is for answers that depend on i + 1 quasi-identifiers.
+    """
+
+    records: int  # of the release on which the questions were asked
+    questions: int  # that were asked per number of quasi-identifiers, at most
+    # (a, b): a count with standard error s by cells has the error √((a·s)² + (b·s²)²), times the
+    # root mean square of the factors of its columns if there are several.
+    counts: tuple[tuple[float, float], ...]
+    column_factors: Mapping[str, float]
+    sums: tuple[float, ...]  # factors
+    averages: tuple[float, ...]  # factors
+    coefficients: float | None = None  # factor for regressions on sampled worlds; None: not known
+    columns: Mapping[str, float]  # median relative error of counts with a condition on it
 
 
 class Measured(_OpenFacts):
@@ -332,15 +363,19 @@ class Certificate(_Facts):
     items: int | None = None  # sets: different items
     columns: tuple[ColumnFacts, ...]
     survey_weight: str | None = None  # the column of sampling weights, if there is one
+    # What the quasi-identifiers of every row obey, as the owner stated it and the run checked.
+    rules: tuple[Rule, ...] = Field(default=(), max_length=MOST_RULES)
     sensitive: tuple[SensitiveFacts, ...] = ()
     unchanged: UnchangedColumns | None = None  # None: no such columns, or not measured
     history: HistoryFacts | None = None  # None: not a release over time
     sensitive_table: SensitiveTable | None = None
     gcp: float | None = None  # tables: global certainty penalty
     ncp: Mapping[str, float] = Field(default_factory=dict)  # tables: by column
+    objective: ObjectiveFacts | None = None  # None: NCP alone, or the method follows none
     error_rate: float | None = None  # sets: misreported items per item held, mean over records
     flipped: float | None = None  # sets: the same over all records together
     degree: Degrees
+    calibration: CalibrationFacts | None = None  # None: not measured
     seed: int | None = None
     checks: tuple[Check, ...]
     audit: AuditSummary | None = None
@@ -374,6 +409,21 @@ class Certificate(_Facts):
             The changed copy; this object does not change.
         """
         return self.model_copy(update=changes)
+
+    def with_calibration(self, calibration: CalibrationFacts | None) -> Self:
+        """Return a copy that states how far answers are off.
+
+        Parameters
+        ----------
+        calibration : CalibrationFacts or None
+            What was measured; None: nothing, and this certificate is returned.
+
+        Returns
+        -------
+        Certificate
+            The changed copy.
+        """
+        return self if calibration is None else self.with_changes(calibration=calibration)
 
     def to_json(self) -> str:
         """Return the text of ``certificate.json``.

@@ -15,6 +15,7 @@ from mottle.hierarchy.tree import Hierarchy
 from mottle.kinds.coarsening import Coarsening
 from mottle.release.cell_text import published_type
 from mottle.release.certificate import ColumnFacts
+from mottle.release.item_totals import ItemTotals
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Kind, Role
 from mottle.utils.arrow import dictionary_order
@@ -36,6 +37,7 @@ class PublishedColumn:
     hierarchy: Hierarchy | None = None
     separator: str | None = None  # between items, where sets are text in the original
     totals: Totals | None = None  # the counts of its values
+    item_totals: ItemTotals | None = None  # of sets: how many records hold each item
     coarsening: Coarsening | None = None  # the rule by which its values were made coarser
 
     @property
@@ -44,7 +46,12 @@ class PublishedColumn:
         return None if self.kind is None else self.kind.rule(self)
 
     @classmethod
-    def of_domain(cls, domain: Domain, totals: Totals | None = None) -> PublishedColumn:
+    def of_domain(
+        cls,
+        domain: Domain,
+        totals: Totals | None = None,
+        item_totals: ItemTotals | None = None,
+    ) -> PublishedColumn:
         """Describe a generalized column."""
         return cls(
             name=domain.name,
@@ -56,6 +63,7 @@ class PublishedColumn:
             hierarchy=domain.hierarchy,
             separator=domain.column.separator,
             totals=totals,
+            item_totals=item_totals,
             coarsening=domain.column.coarsening,
         )
 
@@ -88,6 +96,8 @@ class PublishedColumn:
             facts["separator"] = self.separator
         if self.totals is not None:
             facts["totals"] = self.totals.facts
+        if self.item_totals is not None:
+            facts["item_totals"] = self.item_totals.facts
         if self.coarsening is not None:
             facts["coarsening"] = self.coarsening.facts
         return pa.field(self.name, data_type, metadata={METADATA_KEY: json.dumps(facts)})
@@ -110,6 +120,9 @@ class PublishedColumn:
             hierarchy=None if kind is None else kind.tree_of_facts(facts, described.name),
             separator=None if facts.get("separator") is None else texts_of([facts["separator"]])[0],
             totals=Totals.of_facts(facts["totals"]) if "totals" in facts else None,
+            item_totals=(
+                ItemTotals.of_facts(facts["item_totals"]) if "item_totals" in facts else None
+            ),
             coarsening=Coarsening.of_facts(facts["coarsening"]) if "coarsening" in facts else None,
         )
         return column.checked(described.type)

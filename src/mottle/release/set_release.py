@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mottle.encoding.cover import SetCells
 from mottle.encoding.domain import Form
@@ -15,16 +17,17 @@ from mottle.graph.bit_voting import Votes
 from mottle.graph.model import is_order
 from mottle.itemsets.data import ItemSets
 from mottle.release import set_cell_text
-from mottle.release.column import PublishedColumn
+from mottle.release.column import METADATA_KEY, PublishedColumn
 from mottle.release.data import ReleaseData
+from mottle.release.item_totals import ItemTotals
 from mottle.release.links import Links
 from mottle.release.possible_worlds import PossibleWorlds
 from mottle.release.publish import reordered
 from mottle.schema.model import Role
 from mottle.typing import Int32Array
+from mottle.utils.untrusted.text import parse_json
 
 _ROWS_PER_CHUNK = 1 << 16
-METADATA = {b"mottle": json.dumps({"role": str(Role.QUASI_IDENTIFYING), "form": "worlds"})}
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,28 +94,53 @@ class SetReleaseData(ReleaseData):
         return pa.table(columns | {name: table.column(name) for name in self.labels})
 
 
-def set_column(name: str) -> PublishedColumn:
+def set_column(name: str, totals: ItemTotals | None = None) -> PublishedColumn:
     """Describe the column that holds published sets."""
     lists = set_cell_text.TYPE.field("base").type
-    return PublishedColumn(name, Role.QUASI_IDENTIFYING, None, Form.WORLDS, lists)
+    role = Role.QUASI_IDENTIFYING
+    return PublishedColumn(name, role, None, Form.WORLDS, lists, item_totals=totals)
 
 
-def describe_columns(data: ItemSets) -> tuple[PublishedColumn, ...]:
+def set_field(name: str, totals: ItemTotals | None = None) -> pa.Field:
+    """Return the Arrow field of the column that holds published sets."""
+    facts: dict[str, object] = {"role": str(Role.QUASI_IDENTIFYING), "form": "worlds"}
+    if totals is not None:
+        facts["item_totals"] = totals.facts
+    return pa.field(name, set_cell_text.TYPE, metadata={METADATA_KEY: json.dumps(facts)})
+
+
+def totals_of_field(described: pa.Field) -> ItemTotals | None:
+    """Read the totals of items from the field of a release of sets; None if it has none.
+
+    Raises TypeError, ValueError or KeyError for metadata that no release has.
+    """
+    stated = (described.metadata or {}).get(METADATA_KEY)
+    facts = {} if stated is None else parse_json(stated)
+    if not isinstance(facts, Mapping):
+        raise TypeError("not a description of a column")
+    return ItemTotals.of_facts(facts["item_totals"]) if "item_totals" in facts else None
+
+
+def describe_columns(
+    data: ItemSets, totals: ItemTotals | None = None
+) -> tuple[PublishedColumn, ...]:
     """Describe the columns of the release of ``data``."""
     if data.labels is None:
-        return (set_column(data.column),)
+        return (set_column(data.column, totals),)
     label = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)
-    return set_column(data.column), label
+    return set_column(data.column, totals), label
 
 
-def publish(data: ItemSets, votes: Votes, links: Links) -> pa.Table:
+def publish(
+    data: ItemSets, votes: Votes, links: Links, totals: ItemTotals | None = None
+) -> pa.Table:
     """Build the released table: the outcome of the votes, and the true records' labels."""
     rows = votes.row_of[links.position_of_row]
     chunks = [
         _cells(data.names, votes, rows[first : first + _ROWS_PER_CHUNK])
         for first in range(0, len(rows), _ROWS_PER_CHUNK)
     ]
-    fields = [pa.field(data.column, set_cell_text.TYPE, metadata=METADATA)]
+    fields = [set_field(data.column, totals)]
     arrays = [pa.chunked_array(chunks, set_cell_text.TYPE)]
     if data.labels is not None:
         described = PublishedColumn.of_unchanged(data.label_name, Role.SENSITIVE, data.labels)
@@ -134,6 +162,12 @@ def _cells(names: pa.Array, votes: Votes, rows: Int32Array) -> pa.Array:
 def _lists(names: pa.Array, lists: SetCells) -> pa.Array:
     members = names.take(pa.array(lists.values))
     return pa.ListArray.from_arrays(pa.array(lists.offsets, pa.int32()), members)
+
+
+def based_items(cells: pa.ChunkedArray) -> int:
+    """Return how many different items the base sets of some cells hold."""
+    base = pc.struct_field(cells, "base")
+    return int(pc.count_distinct(pc.list_flatten(base)).as_py())
 
 
 def check_published(data: ItemSets, table: pa.Table, links: Links) -> dict[str, object]:

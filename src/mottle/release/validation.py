@@ -15,11 +15,14 @@ from mottle.errors import DataError, MottleError
 from mottle.guarantees.from_certificate import guarantee_on
 from mottle.release.certificate import Certificate, ColumnFacts, ReleaseKind
 from mottle.release.column import PublishedColumn
+from mottle.schema.columns import Objective
 from mottle.utils.arrow import check_numbers
 
 __all__ = ["check_cells", "check_certificate", "check_described", "check_release"]
 
 MOST_ROWS = 10**15  # more than anybody has
+MOST_FACTORS = 20  # of a calibration, by number of columns
+LARGEST_FACTOR = 1e9
 
 
 def check_release(
@@ -89,10 +92,17 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
         "degree": not 0 <= certificate.degree.min <= certificate.degree.max <= MOST_ROWS,
         "columns": any((facts.importance or 1.0) <= 0 for facts in certificate.columns),
         "gcp": any(share is not None and not 0 <= share <= 1.000001 for share in shares),
+        "objective": certificate.objective is not None
+        and (
+            certificate.objective.name not in list(Objective)
+            or not 0 <= certificate.objective.loss <= MOST_ROWS
+        ),
         "error_rate": not 0 <= (certificate.error_rate or 0.0) <= MOST_ROWS,
+        "flipped": not 0 <= (certificate.flipped or 0.0) <= MOST_ROWS,
         "sensitive": any(
             entry.values < 0 or not 0 <= entry.largest_share <= 1 for entry in certificate.sensitive
         ),
+        "calibration": not _can_be_true(certificate),
         "seconds": any(not 0 <= time <= MOST_ROWS for time in certificate.seconds.values()),
     }
     found = [name for name, is_wrong in wrong.items() if is_wrong]
@@ -106,6 +116,25 @@ def check_certificate(certificate: Certificate, source: str) -> Certificate:
             " it cannot have."
         )
     return certificate
+
+
+def _can_be_true(certificate: Certificate) -> bool:
+    """Whether the factors of a calibration are ones that a run measures."""
+    stated = certificate.calibration
+    if stated is None:
+        return True
+    lists = (stated.counts, stated.sums, stated.averages)
+    factors = [factor for one in (*stated.counts, stated.sums, stated.averages) for factor in one]
+    factors += [*stated.columns.values(), *stated.column_factors.values()]
+    factors += [] if stated.coefficients is None else [stated.coefficients]
+    described = {facts.name for facts in certificate.columns}
+    return (
+        all(1 <= len(one) <= MOST_FACTORS for one in lists)
+        and all(0 <= factor <= LARGEST_FACTOR for factor in factors)
+        and 1 <= stated.records <= MOST_ROWS
+        and 1 <= stated.questions <= MOST_ROWS
+        and {*stated.columns, *stated.column_factors} <= described
+    )
 
 
 def check_described(

@@ -12,15 +12,24 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Form
 from mottle.evaluation.cell_counts import Tally, tallies
+from mottle.queries.calibration import UNRELIABLE_COLUMN
 from mottle.release.cell_text import to_text
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.report.frequent_items import frequent_items
-from mottle.report.histogram_bins import MISSING, Bins, bins_of, missing_condition
-from mottle.report.svg import Bar, horizontal, percent, shortened, vertical
+from mottle.report.histogram_bins import (
+    FEW_BARS,
+    MISSING,
+    MOST_BARS,
+    Bins,
+    bins_of,
+    missing_condition,
+)
+from mottle.report.svg import COMPACT, WIDTH, Bar, horizontal, percent, shortened, vertical
 from mottle.schema.model import Kind, Role
 
+FEW_COLUMNS = 16  # with more, every column is described in less space
 WIDEST_SHOWN = 3
 _LONGEST_CELL = 48
 _RARELY = 0.0005  # share of missing values from which on they get a bar
@@ -34,6 +43,7 @@ class ColumnReport:
     role: Role
     published_as: str
     loss: float | None  # NCP; None for columns published unchanged
+    exact: float | None  # share of cells with a single value; None likewise
     facts: tuple[tuple[str, str], ...]  # descriptions of measures, and their values
     widest: tuple[tuple[str, str], ...]  # the widest cells, and how many records have them
     chart: Markup | None
@@ -49,36 +59,60 @@ def describe_columns(
     before = original or {}
     losses = release.certificate.ncp
     degree = release.certificate.degree.min
+    many = len(release.columns) > FEW_COLUMNS
     found = [
-        describe(counted[name], losses.get(name), before.get(name), degree)
+        describe(counted[name], losses.get(name), before.get(name), degree, compact=many)
         for name in (column.name for column in release.columns)
     ]
     if release.sensitive is not None:
         found = [column for column in found if column.name not in release.sensitive.column_names]
         apart = _apart(release.sensitive)
         found += [_describe_apart(tally, before.get(name)) for name, tally in apart.items()]
-    return found
+    stated = release.certificate.calibration
+    errors = {} if stated is None else stated.columns
+    return [
+        replace(column, facts=(*column.facts, _accuracy(errors[column.name])))
+        if column.name in errors
+        else column
+        for column in found
+    ]
+
+
+def _accuracy(error: float) -> tuple[str, str]:
+    """How far counts are off that have a condition on the column, as its owner measured it."""
+    doubt = " – unreliable" if error > UNRELIABLE_COLUMN else ""
+    return (
+        "typical error of counts with a condition on it and on another",
+        f"{percent(error)}{doubt}",
+    )
 
 
 def describe(
-    tally: Tally, loss: float | None, original: Tally | None, degree: int = 0
+    tally: Tally,
+    loss: float | None,
+    original: Tally | None,
+    degree: int = 0,
+    *,
+    compact: bool = False,
 ) -> ColumnReport:
     """Describe one column: its chart, and how wide its cells are.
 
-    ``degree`` is the smallest number of originals behind a record.
+    ``degree`` is the smallest number of originals behind a record. A compact description is for
+    reports on many columns: a small chart of few bars, and no widest cells.
     """
     column = tally.column
-    bars, chart = _charted(tally, original, degree)
+    bars, chart = _charted(tally, original, degree, compact=compact)
     facts: list[tuple[str, str]] = []
+    exact = None
     widest: tuple[tuple[str, str], ...] = ()
     if column.form is not None and tally.records:
         widths = column.form.widths(tally.cells, column)
-        single = float(tally.counts[widths == 0].sum() / tally.records)
-        facts.append(("cells with a single value", percent(single)))
+        exact = float(tally.counts[widths == 0].sum() / tally.records)
+        facts.append(("cells with a single value", percent(exact)))
         facts.append(
             ("typical cell (median)", _width_in_words(_median(widths, tally.counts), column))
         )
-        widest = _widest(tally, widths, column.form)
+        widest = () if compact else _widest(tally, widths, column.form)
     if original is not None and bars and column.form is not None:
         apart = sum(abs(bar.share - (bar.before or 0.0)) for bar in bars) / 2
         facts.append(("distance from the original", percent(apart)))
@@ -87,6 +121,7 @@ def describe(
         role=column.role,
         published_as=_published_as(column),
         loss=loss if column.form is not None else None,
+        exact=exact,
         facts=tuple(facts),
         widest=widest,
         chart=chart,
@@ -96,7 +131,7 @@ def describe(
 
 
 def _charted(
-    tally: Tally, original: Tally | None, degree: int = 0
+    tally: Tally, original: Tally | None, degree: int = 0, *, compact: bool = False
 ) -> tuple[list[Bar], Markup | None]:
     """The bars of a column's distribution, and their chart if it is informative."""
     name = tally.column.name
@@ -104,11 +139,11 @@ def _charted(
         before = None if original is None else (original.cells, original.counts)
         bars = frequent_items(tally.cells, tally.counts, before)
         return [], horizontal(bars, name) if bars else None
-    bins = bins_of(tally)
+    bins = bins_of(tally, FEW_BARS if compact else MOST_BARS)
     if bins is None:
         return [], None
     bars = _bars(bins, tally, original, degree)
-    return bars, _chart(bars, bins, name)
+    return bars, _chart(bars, bins, name, COMPACT if compact else WIDTH)
 
 
 def _why_not(chart: Markup | None) -> str:
@@ -137,6 +172,7 @@ def _describe_apart(tally: Tally, original: Tally | None) -> ColumnReport:
         role=Role.SENSITIVE,
         published_as="as it is, in a table of its own by group",
         loss=None,
+        exact=None,
         facts=(),
         widest=(),
         chart=chart,
@@ -157,11 +193,11 @@ def _bars(bins: Bins, tally: Tally, original: Tally | None, degree: int) -> list
     return bars if bars[-1].share >= _RARELY or bars[-1].before else bars[:-1]
 
 
-def _chart(bars: Sequence[Bar], bins: Bins, name: str) -> Markup:
+def _chart(bars: Sequence[Bar], bins: Bins, name: str, width: int) -> Markup:
     if not bins.edges:
-        return horizontal(bars, name)
+        return horizontal(bars, name, width)
     known = [bar for bar in bars if bar.label != MISSING]
-    chart = vertical(known, bins.edges, name)
+    chart = vertical(known, bins.edges, name, width)
     if len(known) < len(bars):
         chart += Markup('<p class="note">{}</p>').format(bars[-1].title)
     return chart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib.metadata
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,6 +82,21 @@ class Content(Body):
     def all_findings(self) -> bool:
         """Whether findings include those that only the owner may see."""
         return any(getattr(finding, "public", True) is False for finding in self.findings)
+
+    @property
+    def exact(self) -> float | None:
+        """Share of the cells of generalized columns that have a single value; None without any."""
+        shares = [column.exact for column in self.columns if column.exact is not None]
+        return sum(shares) / len(shares) if shares else None
+
+    @property
+    def typical_error(self) -> tuple[str, float] | None:
+        """The typical relative error of counts with two conditions, or one, as the release says."""
+        if self.of_sets or not self.accuracy:
+            return None
+        shown = self.accuracy[min(1, len(self.accuracy) - 1)]
+        error = shown.standard_error if shown.true_error is None else shown.true_error
+        return None if math.isnan(error) else (shown.question, error)
 
     @property
     def survey_weight(self) -> str | None:

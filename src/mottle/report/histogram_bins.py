@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +22,7 @@ from mottle.release.column import PublishedColumn
 from mottle.typing import Float64Array
 
 MOST_BARS = 12
+FEW_BARS = 7  # of a chart in a report on many columns
 MISSING = "missing"
 _USUAL = 0.98  # share of values that a chart's ranges of equal width cover
 _DAYS = (1, 7, 14)
@@ -37,21 +39,58 @@ class Bins:
     edges: tuple[str, ...] = ()  # of a histogram; empty for values
 
 
-def bins_of(tally: Tally) -> Bins | None:
+def bins_of(tally: Tally, most: int = MOST_BARS) -> Bins | None:
     """The bars of a column of a release; None when a chart would not be informative."""
     column = tally.column
     if column.hierarchy is not None:
-        return _nodes(column.hierarchy)
-    if column.order is not None and len(column.order) <= 2 * MOST_BARS:
-        return _of_values([(value, value) for value in column.order])
+        return _nodes(column.hierarchy, most)
+    if column.order is not None:
+        return _along_order(column.order, most)
     values, weights = tally.values()
     distinct = values.unique().drop_null()
-    if len(distinct) > MOST_BARS and _is_measured(column, distinct.type):
-        return _ranges(values, weights)
-    mostly_different = len(distinct) > tally.records / 2 > MOST_BARS
+    measured = _is_measured(column, distinct.type)
+    if len(distinct) > most and measured:
+        return _ranges(values, weights, most)
+    mostly_different = len(distinct) > tally.records / 2 > most
     if len(distinct) == 0 or (column.form is None and mostly_different):
         return None
-    return _most_frequent(values, weights, whole=tally.whole)
+    if len(distinct) <= most + 1 and (measured or _begin_with_numbers(distinct)):
+        known = distinct.take(pc.sort_indices(distinct)).to_pylist()
+        named = [(value, _text(value)) for value in known]
+        return _of_values(named if measured else sorted(named, key=lambda one: _leading(one[1])))
+    return _most_frequent(values, weights, most, whole=tally.whole)
+
+
+def _along_order(order: Sequence[str], most: int) -> Bins:
+    """Values in their order; neighbours in one bar where there are many."""
+    if len(order) <= 2 * most:
+        return _of_values([(value, value) for value in order])
+    cuts = np.linspace(0, len(order), most + 1).astype(int)
+    runs = [order[first:last] for first, last in pairwise(cuts)]
+    return Bins(
+        tuple(run[0] if len(run) == 1 else f"{run[0]} … {run[-1]}" for run in runs),
+        tuple(Condition(values=tuple(run)) for run in runs),
+    )
+
+
+_NUMBER = re.compile(r"\D{0,2}(\d+(?:\.\d+)?)")
+
+
+def _begin_with_numbers(values: pa.Array) -> bool:
+    """Whether values are text such as 0-9, 10-19, 20+, whose order is that of their numbers."""
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return False
+    return all(_NUMBER.match(value) for value in values.to_pylist())
+
+
+def _leading(text: str) -> tuple[float, bool]:
+    """The number that a text begins with; texts such as < 10 come before it.
+
+    >>> sorted(["20+", "10-19", "< 10", "5-9"], key=_leading)
+    ['5-9', '< 10', '10-19', '20+']
+    """
+    found = _NUMBER.match(text)
+    return (float(found[1]) if found else 0.0, not text.startswith("<"))
 
 
 def missing_condition() -> Condition:
@@ -66,7 +105,7 @@ def _is_measured(column: PublishedColumn, data_type: pa.DataType) -> bool:
     )
 
 
-def _most_frequent(values: pa.Array, weights: Float64Array, *, whole: bool) -> Bins:
+def _most_frequent(values: pa.Array, weights: Float64Array, most: int, *, whole: bool) -> Bins:
     """The values in order of frequency; if there are many, the less frequent ones in one bar."""
     coded = values.dictionary_encode()
     known = coded.is_valid().to_numpy(zero_copy_only=False)
@@ -74,11 +113,11 @@ def _most_frequent(values: pa.Array, weights: Float64Array, *, whole: bool) -> B
     counts = np.bincount(codes, weights[known], len(coded.dictionary))
     order = np.argsort(-counts, kind="stable")
     named = [(value, _text(value)) for value in coded.dictionary.take(pa.array(order)).to_pylist()]
-    if len(named) <= MOST_BARS + 1:
+    if len(named) <= most + 1:
         return _of_values(named)
-    shown = _of_values(named[:MOST_BARS])
-    rest = Condition(excluded=tuple(value for value, _ in named[:MOST_BARS]))
-    others = f"{len(named) - MOST_BARS:,} other values" if whole else "all other values"
+    shown = _of_values(named[:most])
+    rest = Condition(excluded=tuple(value for value, _ in named[:most]))
+    others = f"{len(named) - most:,} other values" if whole else "all other values"
     return Bins((*shown.labels, others), (*shown.conditions, rest))
 
 
@@ -92,10 +131,10 @@ def _of_values(named: Sequence[tuple[Any, str]]) -> Bins:
     )
 
 
-def _nodes(hierarchy: Hierarchy) -> Bins:
+def _nodes(hierarchy: Hierarchy, most: int) -> Bins:
     """The lowest level of a hierarchy that fits; nodes are given by their leaves, as originals."""
     levels = hierarchy.ancestors.T
-    level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * MOST_BARS)
+    level = next(nodes for nodes in levels if len(np.unique(nodes)) <= 2 * most)
     nodes = list(dict.fromkeys(level.tolist()))
     labels = tuple(
         "all values" if node == hierarchy.root else hierarchy.labels[node] for node in nodes
@@ -107,20 +146,20 @@ def _nodes(hierarchy: Hierarchy) -> Bins:
     return Bins(labels, tuple(conditions))
 
 
-def _ranges(values: pa.Array, weights: Float64Array) -> Bins:
+def _ranges(values: pa.Array, weights: Float64Array, most: int) -> Bins:
     """Ranges of one round width over numbers or days, and one for the few values far above."""
     weights = weights[values.is_valid().to_numpy(zero_copy_only=False)]
     known = values.drop_null()
     lowest, highest = pc.min_max(known).as_py().values()
     if pa.types.is_date(known.type):
-        edges: list[Any] = _round_dates(lowest, highest)
+        edges: list[Any] = _round_dates(lowest, highest, most)
         write: Callable[[Any], str] = _date_writer(edges)
     else:
         numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         usual = _quantile(numbers, weights, _USUAL)
         is_skewed = usual - float(lowest) < (float(highest) - float(lowest)) / 2
         reach = usual if is_skewed and usual > float(lowest) else float(highest)
-        edges, step = _round_numbers(float(lowest), reach, known.type)
+        edges, step = _round_numbers(float(lowest), reach, known.type, most)
         write = _number_writer(step)
     exact = Decimal if pa.types.is_decimal(known.type) else (lambda edge: edge)
     conditions = [
@@ -144,10 +183,10 @@ def _quantile(numbers: Float64Array, weights: Float64Array, share: float) -> flo
 
 
 def _round_numbers(
-    lowest: float, highest: float, data_type: pa.DataType
+    lowest: float, highest: float, data_type: pa.DataType, most: int
 ) -> tuple[list[Any], float]:
     """Edges around all values, in steps of 1, 2 or 5 times a power of ten."""
-    wanted = (highest - lowest) / (MOST_BARS + 2)
+    wanted = (highest - lowest) / (most + 2)
     power = 10.0 ** math.floor(math.log10(wanted))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= wanted * 0.999)
     if pa.types.is_integer(data_type):
@@ -166,14 +205,14 @@ def _number_writer(step: float) -> Callable[[float], str]:
     return lambda edge: f"{edge:,.{digits}f}"
 
 
-def _round_dates(lowest: dt.date, highest: dt.date) -> list[dt.date]:
+def _round_dates(lowest: dt.date, highest: dt.date, most: int) -> list[dt.date]:
     days = (highest - lowest).days
     for step in _DAYS:
-        if days < MOST_BARS * step:
+        if days < most * step:
             count = days // step + 2
             return [lowest + dt.timedelta(step * place) for place in range(count)]
     for step in (*_MONTHS, *(12 * years for years in _YEARS)):
-        if days < 1.2 * MOST_BARS * 30.4 * step or step == 12 * _YEARS[-1]:
+        if days < 1.2 * most * 30.4 * step or step == 12 * _YEARS[-1]:
             break
     month = (lowest.year * 12 + lowest.month - 1) // step * step
     edges: list[dt.date] = []

@@ -18,7 +18,7 @@ from mottle.release.certificate import (
 from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.per_person import before_aggregation
-from mottle.schema.model import Column, PerPerson, Representation, Role, Schema, Unit
+from mottle.schema.model import Column, Objective, PerPerson, Representation, Role, Schema, Unit
 
 
 def command_of(certificate: Certificate) -> str:
@@ -59,6 +59,8 @@ def _run_options(certificate: Certificate) -> Iterator[str]:
     parameters = certificate.parameters
     if parameters.draw in WALKS and parameters.draw != "closed":
         yield from ("--walk", parameters.draw)
+    if certificate.objective is not None and certificate.objective.name != Objective.DEFAULT:
+        yield from ("--objective", certificate.objective.name)
     if parameters.effort is not None:
         yield from ("--seconds", f"{parameters.effort:g}")
     if parameters.randomness == OWNER_KEY:
@@ -90,7 +92,7 @@ def schema_comments(certificate: Certificate) -> dict[str, str]:
     return {
         name: "its groups of similar values are not part of a release: add a hierarchy or groups"
         for entry in certificate.sensitive
-        if entry.levels is not None
+        if entry.levels
         for name in entry.columns
     }
 
@@ -117,7 +119,13 @@ def schema_of(release: ReleaseData) -> Schema:
         if facts.shift is not None:
             details["shift"] = facts.shift
         columns.append(
-            Column(name=name, role=facts.role, importance=facts.importance or 1.0, **details)
+            Column(
+                name=name,
+                role=facts.role,
+                importance=facts.importance or 1.0,
+                objective=None if facts.objective is None else Objective(facts.objective),
+                **details,
+            )
         )
     unit = release.certificate.unit
     if unit is not None and unit.per_person is not None:
@@ -126,12 +134,14 @@ def schema_of(release: ReleaseData) -> Schema:
             columns=before,
             per_person=PerPerson.AGGREGATE,
             survey_weight=release.certificate.survey_weight,
+            rules=release.certificate.rules,
         )
     rows = unit is not None and unit.protects is Unit.ROW
     return Schema(
         columns=tuple(columns),
         unit=Unit.ROW if rows else None,
         survey_weight=release.certificate.survey_weight,
+        rules=release.certificate.rules,
     )
 
 

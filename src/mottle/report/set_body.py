@@ -20,7 +20,7 @@ from mottle.itemsets.data import ItemSets
 from mottle.methods.sets.base import METHODS
 from mottle.release.certificate import Certificate
 from mottle.release.column import PublishedColumn
-from mottle.release.set_release import SetReleaseData
+from mottle.release.set_release import SetReleaseData, based_items
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import ColumnReport, describe
 from mottle.report.frequent_items import frequent_items
@@ -80,6 +80,7 @@ def _items(release: SetReleaseData, original: ItemSets | None) -> ColumnReport:
         role=Role.QUASI_IDENTIFYING,
         published_as=f"share of the records that hold each of the {len(bars)} most frequent items",
         loss=None,
+        exact=None,
         facts=(),
         widest=(),
         chart=horizontal(bars, release.column) if bars else None,
@@ -121,6 +122,7 @@ def _relabel(
         role=Role.QUASI_IDENTIFYING,
         published_as=published_as,
         loss=None,
+        exact=None,
         facts=facts,
         widest=(),
         chart=card.chart,
@@ -158,6 +160,9 @@ def _figures(
     }
     if certificate.flipped is not None:
         figures["the same over all records together"] = percent(certificate.flipped)
+    unbased = (certificate.items or 0) - based_items(release.table.column(release.column))
+    if unbased > 0:
+        figures["items in no base set, which the release says little about"] = f"{unbased:,}"
     if original is None:
         return figures
     measured = compare_sets(original, release)

@@ -80,6 +80,19 @@ class Representation(StrEnum):
     SET = "set"  # every column: the set of possible values; sets of items as with RANGE
 
 
+class Objective(StrEnum):
+    """The loss that methods keep low where they have a choice (docs/measures.md).
+
+    >>> Objective("ncp") is Objective.NCP, Objective.DEFAULT
+    (True, <Objective.READING: 'reading'>)
+    """
+
+    READING = "reading"  # what readers who know frequencies lose: Brier score, width of ranges
+    NCP = "ncp"  # the normalized certainty penalty of the papers, whose mean is GCP
+    ENTROPY = "entropy"  # bits that sets and nodes leave open; width of ranges
+    DEFAULT = READING
+
+
 class Column(BaseModel):
     """One column of the table.
 
@@ -101,6 +114,7 @@ class Column(BaseModel):
     hierarchy_file: Path | None = None  # where the hierarchy was read from
     separator: str | None = None  # set: the text between two items, where sets are text
     representation: Representation | None = None  # None: that of the run
+    objective: Objective | None = None  # None: that of the run
     breaks: tuple[float, ...] | None = None  # numbers: where a new bin begins
     bins: int | None = Field(default=None, ge=2)  # sensitive numbers: number of quantile bins
     # sensitive: groups of similar values, as (name, values); a value in none is alone
@@ -125,10 +139,11 @@ class Column(BaseModel):
         notice_importance()
         return {"importance" if key == OLD_IMPORTANCE else key: entries[key] for key in entries}
 
-    @field_validator("role", "representation", mode="before")
+    @field_validator("role", "representation", "objective", mode="before")
     @classmethod
     def _known_word(cls, value: object, info: Any) -> object:
-        words = {"role": Role, "representation": Representation}[info.field_name]
+        known = {"role": Role, "representation": Representation, "objective": Objective}
+        words: type[StrEnum] = known[info.field_name]
         return parse_word(words, value) if isinstance(value, str) else value
 
     @field_validator("kind", mode="before")

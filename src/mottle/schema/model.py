@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from mottle.errors import SchemaError, StorageError, UsageError, did_you_mean
 from mottle.hierarchy.tree import Hierarchy
@@ -17,6 +17,7 @@ from mottle.kinds.base import Kind as Kind
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.columns import OF_SURVEY_WEIGHTS, OLD_IMPORTANCE, article
 from mottle.schema.columns import Column as Column
+from mottle.schema.columns import Objective as Objective
 from mottle.schema.columns import PerPerson as PerPerson
 from mottle.schema.columns import Representation as Representation
 from mottle.schema.columns import Role as Role
@@ -28,7 +29,8 @@ from mottle.schema.external_release import (
     unknown_option,
 )
 from mottle.schema.reading import ReadOptions
-from mottle.schema.toml_text import column_lines, quoted, toml_header
+from mottle.schema.rules import MOST_RULES, Rule, check_columns, rules_of_toml
+from mottle.schema.toml_text import column_lines, quoted, rule_lines, toml_header
 from mottle.utils.html import html_table
 from mottle.utils.untrusted.text import parse_toml, read_text
 
@@ -42,7 +44,7 @@ class Schema(BaseModel):
     ``survey_weight`` names the column that says how many people of the population a row stands for;
     it is published as it is unless the column is given another role. ``release`` describes how
     another tool wrote the release that is audited, ``reading`` how the table is read (the table
-    ``[read]`` of mottle.toml).
+    ``[read]`` of mottle.toml), ``rules`` what every row obeys (the table ``[rules]``).
 
     >>> schema = Schema.of(quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
     >>> [column.name for column in schema.with_role(Role.QUASI_IDENTIFYING)]
@@ -58,6 +60,7 @@ class Schema(BaseModel):
     survey_weight: str | None = None
     release: ExternalRelease | None = None
     reading: ReadOptions = ReadOptions()
+    rules: tuple[Rule, ...] = Field(default=(), max_length=MOST_RULES)
 
     @field_validator("rest", "unit", "per_person", mode="before")
     @classmethod
@@ -173,6 +176,7 @@ class Schema(BaseModel):
         bottoms: Mapping[str, float | date | str] | None = None,
         tops: Mapping[str, float | date | str] | None = None,
         granularities: Mapping[str, str] | None = None,
+        rules: Mapping[str, str] | None = None,
     ) -> Schema:
         """Build a schema from lists of column names, and options by column name.
 
@@ -238,6 +242,10 @@ class Schema(BaseModel):
             Units in which quasi-identifiers are published: day, week, month, quarter, year or
             decade for dates, second, minute or hour for times, second, minute, hour or day for
             durations.
+        rules : mapping of str to str, optional
+            By name: what every row obeys, such as "if age < 15 then occupation is 'none'"
+            (docs/guide.md). Rules about quasi-identifiers are published, and sampled tables obey
+            them.
 
         Returns
         -------
@@ -297,6 +305,7 @@ class Schema(BaseModel):
             "unit": unit,
             "per_person": per_person,
             "survey_weight": survey_weight,
+            "rules": rules or {},
         }
         return _validated("the schema", content, folder=Path())
 
@@ -387,6 +396,7 @@ class Schema(BaseModel):
         if self.release is not None:
             lines += self.release.to_toml()
         lines += self.reading.to_toml()
+        lines += rule_lines(self.rules)
         for column in self.columns:
             lines += column_lines(column, (comments or {}).get(column.name, ""), folder)
         return "\n".join(lines)
@@ -549,7 +559,9 @@ class Schema(BaseModel):
             survey_weight=self.survey_weight,
             release=self.release,
             reading=self.reading,
+            rules=self.rules,
         )
+        check_columns(self.rules, names)
         if not complete.with_role(Role.QUASI_IDENTIFYING):
             raise SchemaError(
                 "No column is quasi-identifying, so there is nothing to generalize.",
@@ -599,6 +611,7 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             did_you_mean(option, EXTERNAL_OPTIONS),
         )
     reading = ReadOptions.of_toml(content.get("read", {}), source)
+    rules = rules_of_toml(content.get("rules", {}), source)
     try:
         return Schema(
             columns=tuple(validated),
@@ -608,12 +621,13 @@ def _validated(source: str, content: Mapping[str, Any], folder: Path) -> Schema:
             survey_weight=content.get("survey_weight"),
             release=external,
             reading=reading,
+            rules=rules,
         )
     except ValidationError as error:
         raise SchemaError(f"In {source}: {_first_problem(error)}.") from None
 
 
-_ENTRIES = ("columns", "rest", "unit", "per_person", "survey_weight", "release", "read")
+_ENTRIES = ("columns", "rest", "unit", "per_person", "survey_weight", "release", "read", "rules")
 _OPTIONS = tuple(field for field in Column.model_fields if field not in ("name", "hierarchy_file"))
 
 

@@ -21,8 +21,8 @@ class ReadOptions(BaseModel):
     """How the cells of a table are written; what is None or empty is detected or not used.
 
     Delimiter, quote, encoding, decimal mark, thousands separator and date formats are those of text
-    files, sheet and row of the header those of workbooks; words for missing values apply to the
-    text columns of every table.
+    files, sheet and row of the header those of workbooks, and missing codes those of statistics
+    packages; words for missing values apply to the text columns of every table.
 
     >>> ReadOptions(missing=["?"], delimiter=";").words()
     ['--missing', '?', '--delimiter', ';']
@@ -39,6 +39,7 @@ class ReadOptions(BaseModel):
     date_format: tuple[str, ...] = ()  # such as dd.mm.yyyy, in addition to 2024-12-31
     sheet: str | None = None  # of a workbook: its name, or its number from 1
     header_row: int | None = None  # of a workbook: the row of the names; None: the first with cells
+    user_missing: bool = False  # of SPSS, Stata, SAS: declared missing codes are categories
     allow_generalized: bool = False  # whether cells such as {a|b} and 1..5 are the table's own
 
     @field_validator("sheet", mode="before")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import textwrap
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mottle.errors import SchemaError
 from mottle.kinds.base import Kind as Kind
 from mottle.kinds.item_set import SEPARATOR as SEPARATOR
 from mottle.schema.columns import Column
+from mottle.schema.rules import Rule
 
 
 def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
@@ -32,6 +34,8 @@ def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
         lines.append(f"separator = {quoted(column.separator)}")
     if column.representation is not None:
         lines.append(f"representation = {quoted(column.representation)}")
+    if column.objective is not None:
+        lines.append(f"objective = {quoted(column.objective)}")
     if column.breaks is not None:
         lines.append(f"breaks = [{', '.join(map(repr, column.breaks))}]")
     if column.bins is not None:
@@ -56,6 +60,14 @@ def column_lines(column: Column, comment: str, folder: Path) -> list[str]:
         lines.append(f"cells = {quoted(column.cells)}")
     lines.append("")
     return lines
+
+
+def rule_lines(rules: Sequence[Rule]) -> list[str]:
+    """Return the lines of the table ``[rules]``; none without rules."""
+    if not rules:
+        return []
+    lines = ["[rules]  # what every row obeys; published with the release"]
+    return [*lines, *(f"{toml_key(rule.name)} = {quoted(rule.text)}" for rule in rules), ""]
 
 
 def hierarchy_file(column: Column, folder: Path) -> str:
@@ -106,5 +118,6 @@ _TOML_HEADER = """\
 # groups.NAME = ["value", …] or hierarchy = "f.csv": similar sensitive values, which are protected
 #       together by --group-cap COLUMN=0.5
 # [read]: how the table is read, as by the options --missing, --delimiter, --quote, --encoding,
-#       --decimal, --thousands, --date-format
+#       --decimal, --thousands, --date-format, --sheet, --header-row
+# [rules]: what every row obeys: children = "if age < 15 then occupation is 'none'"
 """

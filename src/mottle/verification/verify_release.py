@@ -28,6 +28,12 @@ from typing import Any
 Column = dict[str, Any]
 Columns = dict[str, list[str]]
 
+# What files that are not as they should be may raise
+UNREADABLE = (
+    *(OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
+    *(RecursionError, csv.Error),
+)
+
 
 class Wrong(Exception):  # noqa: N818 - what is wrong is the release
     """Something that has to hold does not."""
@@ -55,9 +61,14 @@ def read_csv(path: Path) -> Columns:
 
 def check_files(folder: Path, certificate: Column) -> str:
     """The files have the checksums that the certificate states."""
+    for name in ("release.csv", "release.parquet"):
+        known = name in certificate["sha256"] or not (folder / name).exists()
+        require(known, f"the certificate states no checksum of {name}")
     for name, stated in certificate["sha256"].items():
         require(Path(name).name == name, "the certificate names a file elsewhere")
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        require((folder / name).is_file(), "the certificate names a file that is not there")
+        with open(folder / name, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
         require(found == stated, f"{name} has another checksum than the certificate states")
     return f"{len(certificate['sha256'])} files"
 
@@ -277,6 +288,11 @@ def check_all(folder: Path, evidence: Path | None, say: Callable[[str, object], 
         say("people", f"at most {most:.4g} of the originals of a row are one person's")
 
 
+def show(what: str) -> None:
+    """Print a line in which names cannot control the terminal."""
+    print("".join(each if each.isprintable() else repr(each)[1:-1] for each in what))
+
+
 def main(arguments: Sequence[str]) -> int:
     """Check the folders that the command line names."""
     if len(arguments) not in (1, 2):
@@ -284,11 +300,11 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     evidence = Path(arguments[1]) if len(arguments) == 2 else None
     try:
-        check_all(Path(arguments[0]), evidence, lambda what, found: print(f"{what}: {found}"))
+        check_all(Path(arguments[0]), evidence, lambda what, found: show(f"{what}: {found}"))
     except Wrong as wrong:
-        print(f"WRONG: {wrong}")
+        show(f"WRONG: {wrong}")
         return 1
-    except (OSError, LookupError, ValueError, TypeError, csv.Error) as error:
+    except UNREADABLE as error:
         print(f"The files cannot be read: {type(error).__name__}")
         return 2
     print("Everything holds.")

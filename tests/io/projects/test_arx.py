@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import zipfile
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from arx_project import JAVA_OBJECT, Attribute, parts_of_project, write_project
 
 from mottle import Schema
-from mottle.errors import DataError, MottleError
+from mottle.errors import DataError, MottleError, StorageError
 from mottle.io.projects.arx import read_arx
 from mottle.io.projects.arx_criteria import criteria_of
 from mottle.io.projects.imported import write_project as write_folder
@@ -246,3 +247,11 @@ def test_every_cut_of_an_archive_ends_with_a_named_error(tmp_path: Path) -> None
             read_arx(path)
         except MottleError:
             continue
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A pipe would be waited for until somebody writes to it."""
+    os.mkfifo(tmp_path / "pipe.deid")
+    for path in (tmp_path / "pipe.deid", tmp_path, tmp_path / "nothing.deid"):
+        with pytest.raises(StorageError, match=r"is not a file|cannot be read"):
+            read_arx(path)

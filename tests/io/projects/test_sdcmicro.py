@@ -45,6 +45,7 @@ def test_the_arguments_of_a_script_become_roles(tmp_path: Path) -> None:
     }
     assert found.guarantee == ("--k", "5")
     assert found.data == "survey 2024.csv"
+    assert found.survey_weight == "weight"
     lost = [each.setting for each in found.settings if not each.kept]
     assert "addNoise(…)" in lost
     assert "alpha of createSdcObj" in lost

@@ -10,7 +10,7 @@ import pytest
 
 from mottle import Column, Hierarchy, Schema
 from mottle.encoding.encode import encode
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.buckets.cut_columns import CutColumn, codes_of, cut_columns
 from mottle.schema.model import Representation
 

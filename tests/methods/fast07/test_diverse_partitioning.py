@@ -15,7 +15,8 @@ from mottle import EntropyLDiversity, KAnonymity, LDiversity, Schema, anonymize,
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.kernels.heap import heap_of, settle
-from mottle.kernels.ncp_growth import box_loss, scales
+from mottle.kernels.ncp_growth import box_loss
+from mottle.kernels.scales import scales
 from mottle.methods.fast07.diverse_partitioning import diverse_groups, merged_sizes
 from mottle.schema.model import Representation
 

@@ -17,7 +17,8 @@ from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import FORBIDDEN, scales
+from mottle.kernels.ncp_growth import FORBIDDEN
+from mottle.kernels.scales import scales
 from mottle.methods import Draw, MethodContext
 from mottle.methods.het import het
 from mottle.methods.het.layout import SensitiveRecords, by_tiebreak, eligible_parts, lay_out

@@ -14,7 +14,8 @@ from mottle.encoding.cover import cover
 from mottle.encoding.domain import Codes
 from mottle.encoding.encode import encode
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import FORBIDDEN, add_growth, scales
+from mottle.kernels.ncp_growth import FORBIDDEN, add_growth
+from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods.hka15 import hungarian as hungarian_file
 from mottle.release.certificate import Degrees

@@ -234,6 +234,17 @@ def test_errors_remove_the_folder_and_a_failing_disk_does_not(tmp_path: Path) ->
     assert len(hidden(tmp_path / "out")) == 1
 
 
+def test_input_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
+    """A secret without rows is of no use to a later run."""
+    (tmp_path / "people.sav").mkdir()
+    work = tmp_path / "work"
+    with pytest.raises(StorageError, match="Parquet"):
+        mottle.anonymize_stream(
+            tmp_path / "people.sav", SCHEMA, KAnonymity(5), tmp_path / "out", work=work
+        )
+    assert not list(work.rglob("*"))
+
+
 def test_nothing_of_the_original_is_ever_in_the_folder_that_is_published(
     people: Path, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -159,6 +160,15 @@ def test_exact_lists_are_certain():
     ]
 
 
+def test_cells_that_read_alike_are_told_apart_and_repeated_items_count_once():
+    odd = {"base": ["a} ± 1 of {b"], "uncertain": [], "distance": 0, "missing": False}
+    plain = {"base": ["a", "a"], "uncertain": ["b", "b"], "distance": 1, "missing": False}
+    made = cells_of_worlds("x", pa.array([odd, plain, odd], TYPE))
+    assert made.count == 2
+    assert made.uncertain[made.of_row].tolist() == [0, 1, 0]
+    assert made.shares((Condition(values=("a",)),))[made.of_row].tolist() == [-1, 1, -1]
+
+
 def test_many_uncertain_items_do_not_overflow():
     items = [f"i{number}" for number in range(3000)]
     cell = {"base": items[:5], "uncertain": items[2:], "distance": 40, "missing": False}
@@ -253,6 +263,21 @@ def test_models_can_be_trained_on_items(patients: pa.Table, release: mottle.Rele
             m=2,
         )
         assert found[0].auc > 0.6
+
+
+def test_totals_of_items_are_met_and_saved(
+    patients: pa.Table, release: mottle.Release, tmp_path: Path
+):
+    lists = patients.column("diagnoses").to_pylist()
+    release.save(tmp_path / "out", report=False)
+    again = mottle.read_release(tmp_path / "out")
+    assert again.columns == release.columns
+    true = sum("migraine" in (items or ()) for items in lists)
+    found = again.count_items(["migraine"])
+    assert found.certain == found.possible == true
+    both = again.count_items(["migraine", "asthma"])
+    held = sum({"migraine", "asthma"} <= set(items or ()) for items in lists)
+    assert both.certain <= held <= both.possible
 
 
 def test_a_release_with_sets_is_equal_to_itself(patients: pa.Table, release: mottle.Release):

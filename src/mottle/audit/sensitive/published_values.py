@@ -15,6 +15,7 @@ from mottle.audit.sensitive.shares import ReferenceDistribution, reference_distr
 from mottle.encoding.sensitive import (
     MISSING,
     SensitiveValues,
+    as_counted,
     describe_levels,
     encode_sensitive,
 )
@@ -153,6 +154,8 @@ def _groups_anew(groups: SensitiveValues, original: pa.Table, columns: Schema) -
     The run's coding is not used, so that a defect there does not hide itself.
     """
     (column,) = [each for each in columns.columns if each.name == groups.columns[0]]
+    if groups.apart:
+        return groups if groups.binned else _apart_anew(groups, original.column(column.name))
     level = groups.levels[0]
     if column.hierarchy is None:
         group = {value: name for name, values in column.groups or () for value in values}
@@ -167,6 +170,14 @@ def _groups_anew(groups: SensitiveValues, original: pa.Table, columns: Schema) -
     indices = pc.fill_null(coded.indices, len(known)).to_numpy()
     codes = np.unique(of_text[indices], return_inverse=True)[1].ravel().astype(np.int32)
     return replace(groups, codes=codes, counts=np.bincount(codes).astype(np.int64))
+
+
+def _apart_anew(groups: SensitiveValues, column: pa.ChunkedArray) -> SensitiveValues:
+    """Code a value and all others again, from the texts of the originals."""
+    texts = pc.cast(as_counted(column), pa.string())
+    with_it = pc.equal(pc.fill_null(texts, MISSING), groups.apart).to_numpy().astype(bool)
+    codes = np.where(with_it, 0, 1).astype(np.int32)
+    return replace(groups, codes=codes, counts=np.bincount(codes, minlength=2).astype(np.int64))
 
 
 def _check_caps_apply(

@@ -44,6 +44,43 @@ class Query(Command):
             rich_help_panel=DATA,
         ),
     ] = None
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules",
+            help="List association rules between the items of sets, instead of SQL.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
+    itemsets: Annotated[
+        bool,
+        typer.Option(
+            "--itemsets",
+            help="List frequent sets of items, instead of SQL.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
+    support: Annotated[
+        float,
+        typer.Option(
+            help="Smallest share of the records, with --rules or --itemsets.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = 0.01
+    confidence: Annotated[
+        float, typer.Option(help="Smallest confidence of a rule.", rich_help_panel=EFFORT)
+    ] = 0.5
+    size: Annotated[
+        int,
+        typer.Option(help="Most items, with --rules or --itemsets.", rich_help_panel=EFFORT),
+    ] = 3
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of sets, with --rules or --itemsets, if there are several.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
     plain: Annotated[
         bool,
         typer.Option(
@@ -69,7 +106,13 @@ class Query(Command):
     def check(self) -> None:
         """Raise `UsageError` unless there is something to do."""
         super().check()
-        if not self.macros and (self.release is None or self.sql is None):
+        listing = self.rules or self.itemsets
+        if listing and (self.sql is not None or self.plain or (self.rules and self.itemsets)):
+            raise UsageError(
+                "--rules and --itemsets stand for themselves, without SQL.",
+                "Leave one of them out.",
+            )
+        if not self.macros and (self.release is None or (self.sql is None and not listing)):
             raise UsageError(
                 "A release and a query are missing."
                 if self.release is None
@@ -124,4 +167,12 @@ class Export(Command):
             "--output", "-o", help="File: .xlsx, .sav, .zsav or .dta.", rich_help_panel=OUTPUT
         ),
     ]
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="SPSS, Stata or SAS file of the original: its codes, missing codes and labels.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     overwrite: Overwrite = False

@@ -12,7 +12,6 @@ from mottle.cli._option_groups import DATA, EFFORT, OUTPUT
 from mottle.cli._over_time_options import OverTimeOptions
 from mottle.cli.commands.base import (
     Command,
-    ReleaseFolder,
     check_method,
 )
 from mottle.cli.options.columns import ColumnOptions
@@ -29,10 +28,12 @@ from mottle.cli.options.output import (
     check_word,
 )
 from mottle.cli.options.single import (
+    OBJECTIVES,
     AnotherDraw,
     AsJson,
     Data,
     Encoding,
+    Objective,
     Overwrite,
     Private,
     Work,
@@ -59,6 +60,7 @@ class Anonymize(Command):
     method: Annotated[str, typer.Option(help="See 'mottle methods'.", rich_help_panel=EFFORT)] = (
         "auto"
     )
+    objective: Objective = None
     effort: EffortOptions
     audit: Annotated[
         str,
@@ -94,6 +96,8 @@ class Anonymize(Command):
                 "Choose k by 'mottle suggest' once, and give --k.",
             )
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("audit", self.audit, ("basic", "full"))
 
 
@@ -104,9 +108,10 @@ class AnonymizeSets(Command):
     module: ClassVar[str] = "mottle.cli.anonymize_sets"
 
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="Transaction file, one set per line, or a table with --column or --record."
+            help="Transaction file, one set per line, or a table (also of a database) with --column"
+            " or --record."
         ),
     ]
     source: SetSourceOptions
@@ -116,8 +121,16 @@ class AnonymizeSets(Command):
         str, typer.Option(help="See 'mottle methods --sets'.", rich_help_panel=EFFORT)
     ] = "auto"
     effort: EffortOptions
-    output: ReleaseFolder
+    destination: DestinationOptions
     private: Private = None
+    no_totals: Annotated[
+        bool,
+        typer.Option(
+            "--no-totals",
+            help="Do not publish how many records hold each item (docs/queries.md).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
     measure: Annotated[
         bool,
         typer.Option(
@@ -126,6 +139,15 @@ class AnonymizeSets(Command):
             rich_help_panel=OUTPUT,
         ),
     ] = False
+    measured_items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IN,EX",
+            help="Items that a count of --measure asks for, and that another excludes.",
+            show_default="2,4",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     reports: ReportOptions
     overwrite: Overwrite = False
     another_draw: AnotherDraw = False
@@ -135,6 +157,22 @@ class AnonymizeSets(Command):
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         check_method(self.method, sets=True)
+        if self.measured_items is not None and not self.measure:
+            raise UsageError("--measured-items belongs to --measure.", "Add --measure.")
+        _ = self.items_of_counts
+
+    @property
+    def items_of_counts(self) -> dict[str, int]:
+        """How many items a count asks for and how many it excludes, if given."""
+        if self.measured_items is None:
+            return {}
+        words = self.measured_items.split(",")
+        if len(words) != 2 or not all(word.strip().isdecimal() and int(word) for word in words):
+            raise UsageError(
+                "--measured-items takes two whole numbers of at least 1.",
+                "Write --measured-items 3,4.",
+            )
+        return {"present": int(words[0]), "absent": int(words[1])}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +203,15 @@ class Suggest(Command):
     method: Annotated[
         str, typer.Option(help="The method that will run.", rich_help_panel=EFFORT)
     ] = "auto"
+    objective: Objective = None
     as_json: AsJson = False
 
     def check(self) -> None:
         """Raise an error if an option is wrong, before anything costly is imported."""
         super().check()
         check_method(self.method)
+        if self.objective is not None:
+            check_word("objective", self.objective, OBJECTIVES)
         check_word("parameter", self.vary, ("k", "l", "beta"))
 
 

@@ -224,7 +224,7 @@ class Hierarchy(Command):
         Path | None,
         typer.Option(
             "--schema",
-            help="mottle.toml; columns that it calls sensitive are refused.",
+            help="new, lint: mottle.toml; says how the table is read, and what is sensitive.",
             rich_help_panel=COLUMNS,
         ),
     ] = None

@@ -75,6 +75,13 @@ class SourceOptions(OptionGroup):
             show_default="the first with cells",
         ),
     ] = None
+    user_missing: Annotated[
+        bool,
+        typer.Option(
+            "--user-missing",
+            help="Codes that an SPSS, Stata or SAS file declares missing are categories.",
+        ),
+    ] = False
     allow_generalized: Annotated[
         bool,
         typer.Option(
@@ -95,6 +102,7 @@ class SourceOptions(OptionGroup):
             date_format=tuple(self.date_format or ()),
             sheet=self.sheet,
             header_row=self.header_row,
+            user_missing=self.user_missing,
             allow_generalized=self.allow_generalized,
         )
 
@@ -143,8 +151,14 @@ class SetColumnOptions(OptionGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class SetSourceOptions(SetColumnOptions):
-    """How sets are read from a file; see docs/sets.md."""
+    """How sets are read from a file or a database; see docs/sets.md."""
 
+    table: Annotated[
+        str | None, typer.Option(help="Table of a database to read: table or schema.table.")
+    ] = None
+    query: Annotated[str | None, typer.Option(help="SELECT statement to read from a database.")] = (
+        None
+    )
     separator: Annotated[
         str | None,
         typer.Option(help="Separator between items of a text.", show_default="blanks"),

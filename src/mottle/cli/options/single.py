@@ -9,6 +9,9 @@ import typer
 
 from mottle.cli._option_groups import DATA, EFFORT, OUTPUT, SCALE
 
+# Names of `mottle.schema.model.Objective`, the default first; loading it here would take time.
+OBJECTIVES = ("reading", "ncp", "entropy")
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -25,6 +28,14 @@ Seconds = Annotated[
     typer.Option(
         help="Seconds for improving the result.",
         show_default="until it gains little",
+        rich_help_panel=EFFORT,
+    ),
+]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        help=f"What freeform and buckets keep low: {', '.join(OBJECTIVES)} (docs/measures.md).",
+        show_default=OBJECTIVES[0],
         rich_help_panel=EFFORT,
     ),
 ]

@@ -8,19 +8,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from mottle.errors import DataError, MottleError, UsageError
+from mottle.io.foreign.codebook import Codebook, codebook_of_json
 from mottle.io.foreign.formats import Format, format_of
 from mottle.schema.reading import ReadOptions
 from mottle.utils.untrusted.arrow import checked_schema, reporting_damage
 from mottle.utils.untrusted.memory import available_memory, check_fits
 from mottle.utils.untrusted.text import parse_json
 
-__all__ = ["foreign_batches", "read_foreign"]
+__all__ = ["foreign_batches", "foreign_codebook", "read_foreign"]
 
 _logger = logging.getLogger(__name__)
 
@@ -75,6 +77,34 @@ def foreign_batches(path: Path, found: Format, options: ReadOptions) -> Iterator
     pyarrow.RecordBatch
         The rows; at least one batch.
     """
+    with _child(path, found, options) as (_, stream):
+        yield from _rows(stream, path)
+
+
+def foreign_codebook(path: Path, found: Format) -> Codebook:
+    """Read what a file of a statistics package says about its columns; errors as `read_foreign`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    found : Format
+        Its format.
+
+    Returns
+    -------
+    Codebook
+        Labels, codes and levels of measurement by column.
+    """
+    with _child(path, found, ReadOptions(), codebook=True) as (answer, _):
+        return codebook_of_json(answer["codebook"])
+
+
+@contextmanager
+def _child(
+    path: Path, found: Format, options: ReadOptions, *, codebook: bool = False
+) -> Iterator[tuple[Any, IO[bytes]]]:
+    """Start the process that reads a file; gives its answer and the stream of rows behind it."""
     found.package.load()
     size = path.stat().st_size
     check_fits(size, str(path))
@@ -84,6 +114,8 @@ def foreign_batches(path: Path, found: Format, options: ReadOptions) -> Iterator
         "sheet": options.sheet,
         "header_row": options.header_row,
         "missing": options.missing,
+        "user_missing": options.user_missing,
+        "codebook": codebook,
         "memory": available_memory(),
         "seconds": _SECONDS + size // _BYTES_PER_SECOND,
     }
@@ -103,13 +135,12 @@ def foreign_batches(path: Path, found: Format, options: ReadOptions) -> Iterator
         try:
             with process.stdin as stdin:
                 stdin.write(json.dumps(request).encode())
-            _answer(process.stdout, path)
-            yield from _rows(process.stdout, path)
+            yield _answer(process.stdout, path), process.stdout
         finally:
             process.kill()
 
 
-def _answer(stream: IO[bytes], path: Path) -> None:
+def _answer(stream: IO[bytes], path: Path) -> Any:
     """Read what the child says before the rows: warnings, or what is wrong."""
     line = stream.readline(_LONGEST_ANSWER)
     if not line.endswith(b"\n"):  # it was ended by a signal
@@ -128,6 +159,7 @@ def _answer(stream: IO[bytes], path: Path) -> None:
         )
     for warning in answer["warnings"]:
         _logger.warning("%s", warning)
+    return answer
 
 
 def _title(path: Path) -> str:

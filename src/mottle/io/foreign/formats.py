@@ -14,6 +14,7 @@ __all__ = [
     "SAS",
     "SPSS",
     "STATA",
+    "STATISTICS",
     "XLSX_WRITER",
     "Format",
     "Package",
@@ -68,7 +69,8 @@ EXCEL = Format(
 SPSS = Format("spss", "an SPSS file", (".sav", ".zsav", ".por"), _READSTAT)
 STATA = Format("stata", "a Stata file", (".dta",), _READSTAT)
 SAS = Format("sas", "a SAS file", (".sas7bdat", ".xpt"), _READSTAT)
-FORMATS = (EXCEL, SPSS, STATA, SAS)
+STATISTICS = (SPSS, STATA, SAS)
+FORMATS = (EXCEL, *STATISTICS)
 
 
 def format_of(path: Path) -> Format | None:

@@ -1,24 +1,27 @@
 """Files of SPSS, Stata and SAS as tables, with what they say about their columns.
 
 Value labels become categories, in the order of their codes where the file calls the column
-ordinal; codes that the file declares missing become missing; codes of a nominal column are text.
-docs/files.md states the rules.
+ordinal; codes that the file declares missing become missing, or categories if that is asked for;
+codes of a nominal column are text. docs/files.md states the rules.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mottle.errors import DataError
+from mottle.io.foreign.codebook import LETTERS, Code, Variable, code_of_letter, code_text
 from mottle.io.foreign.formats import SPSS
 
-__all__ = ["read_statistics"]
+__all__ = ["read_codebook", "read_statistics"]
 
 _ROWS_AT_ONCE = 100_000  # Python objects in memory at a time
 _EXACT = 2**53
@@ -30,11 +33,28 @@ _READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-_Code = float | str
+_WITH_RANGES = (".sav", ".zsav")  # whose missing codes are numbers that the owner chose
+_CATALOGUE = ".sas7bcat"
 Warn = Callable[[str], None]
 
 
-def read_statistics(path: Path, warn: Warn) -> pa.Table:
+class _Range(NamedTuple):
+    """Codes that are declared missing."""
+
+    low: Code
+    high: Code
+
+    def holds(self, code: Code) -> bool:
+        """Whether a code is one of them."""
+        if isinstance(code, str) or isinstance(self.low, str) or isinstance(self.high, str):
+            return code == self.low
+        return self.low <= code <= self.high
+
+
+_ANY_LETTER = _Range(LETTERS, float("inf"))
+
+
+def read_statistics(path: Path, warn: Warn, *, user_missing: bool = False) -> pa.Table:
     """Read a file of SPSS, Stata or SAS.
 
     Parameters
@@ -43,21 +63,31 @@ def read_statistics(path: Path, warn: Warn) -> pa.Table:
         The file.
     warn : callable
         Gets what the user should know.
+    user_missing : bool
+        Whether codes that are declared missing are categories of columns with labels; they are
+        missing otherwise.
 
     Returns
     -------
     pyarrow.Table
         All rows, with labels in the place of codes.
+
+    Raises
+    ------
+    DataError
+        The catalogue beside a SAS file is damaged.
     """
-    package = SPSS.package.load()
-    suffix = path.suffix.lower()
-    read = getattr(package, _READERS[suffix])
+    read = _reader(path)
     parts: dict[str, list[pa.Array]] = {}
     facts: Any = None
     first = 0
     while True:
         columns, facts = read(
-            str(path), output_format="dict", row_offset=first, row_limit=_ROWS_AT_ONCE
+            str(path),
+            output_format="dict",
+            row_offset=first,
+            row_limit=_ROWS_AT_ONCE,
+            **_keeping(path, user_missing),
         )
         for name in facts.column_names:
             is_text = facts.readstat_variable_types[name] == "string"
@@ -66,34 +96,149 @@ def read_statistics(path: Path, warn: Warn) -> pa.Table:
         first += rows
         if rows < _ROWS_AT_ONCE:
             break
-    declared = _declared_missing(read, path) if suffix in (".sav", ".zsav") else {}
+    labels, declared = _all_labels(path, facts, warn), _declared_missing(path)
     return pa.table(
         {
             name: _described(
                 _joined(arrays),
-                _labels(facts.variable_value_labels.get(name, {}), declared.get(name, [])),
+                labels.get(name, {}),
+                declared.get(name, [_ANY_LETTER]),
                 facts.variable_measure.get(name, "unknown"),
                 f"{path}: column '{name}'",
                 warn,
+                keep=user_missing,
             )
             for name, arrays in parts.items()
         }
     )
 
 
+def read_codebook(path: Path) -> dict[str, Variable]:
+    """Read what a file says about its columns, without any rows.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict of str to Variable
+        Label, level of measurement, value labels and missing codes of every column.
+    """
+    _, facts = _reader(path)(str(path), metadataonly=True, output_format="dict")
+    declared = _declared_missing(path)
+    all_labels = _all_labels(path, facts, lambda _: None)
+    found = {}
+    for name in facts.column_names:
+        ranges = declared.get(name, [_ANY_LETTER])
+        labels = all_labels.get(name, {})
+        codes = sorted(labels, key=lambda code: (isinstance(code, str), code))
+        texts = _texts(codes, labels)
+        found[name] = Variable(
+            label=facts.column_names_to_labels.get(name) or "",
+            measure=facts.variable_measure.get(name, "unknown"),
+            codes=tuple(
+                (code, text, _is_declared(code, ranges))
+                for code, text in zip(codes, texts, strict=True)
+            ),
+            missing=tuple((_finite(one.low), _finite(one.high)) for one in declared.get(name, [])),
+        )
+    return found
+
+
+def _reader(path: Path) -> Any:
+    return getattr(SPSS.package.load(), _READERS[path.suffix.lower()])
+
+
+def _keeping(path: Path, user_missing: bool) -> dict[str, bool]:
+    """The option by which declared codes stay, of formats that have them."""
+    has_codes = path.suffix.lower() not in (".por", ".xpt")
+    return {"user_missing": True} if user_missing and has_codes else {}
+
+
+def _all_labels(path: Path, facts: Any, warn: Warn) -> dict[str, dict[Code, str]]:
+    """The value labels of every column; of SAS, those of the catalogue beside the file."""
+    found: Mapping[str, Mapping[Any, str]] = facts.variable_value_labels
+    catalogue = _catalogue(path)
+    if catalogue is not None:
+        package = SPSS.package.load()
+        try:
+            _, formats = package.read_sas7bcat(str(catalogue), output_format="dict")
+        except (package.ReadstatError, ValueError):
+            raise DataError(
+                f"{catalogue} is damaged, or no catalogue of SAS.",
+                "Save it again, or move it to another folder; the table is then read without"
+                " labels.",
+            ) from None
+        named = facts.variable_to_label
+        found = {
+            name: formats.value_labels[named[name]]
+            for name in facts.column_names
+            if named.get(name) in formats.value_labels
+        }
+        warn(f"{path}: value labels of {len(found):,} columns are those of {catalogue.name}.")
+    return {
+        name: {
+            _plain_code(code, is_text=facts.readstat_variable_types[name] == "string"): label
+            for code, label in labels.items()
+        }
+        for name, labels in found.items()
+    }
+
+
+def _catalogue(path: Path) -> Path | None:
+    """The catalogue of a SAS file: of its name, or formats.sas7bcat, which SAS writes."""
+    if path.suffix.lower() != ".sas7bdat":
+        return None
+    beside = (path.with_suffix(_CATALOGUE), path.with_name(f"formats{_CATALOGUE}"))
+    return next((file for file in beside if file.is_file()), None)
+
+
+def _plain_code(code: Any, *, is_text: bool) -> Code:
+    """A code as a text or a number; a letter among numbers is a missing value."""
+    if is_text:
+        return str(code)
+    if isinstance(code, str):
+        return code_of_letter(code[-1])
+    return float(code)
+
+
+def _declared_missing(path: Path) -> Mapping[str, list[_Range]]:
+    """The codes that the owner of an SPSS file has declared missing, as ranges."""
+    if path.suffix.lower() not in _WITH_RANGES:
+        return {}
+    _, facts = _reader(path)(str(path), metadataonly=True, user_missing=True, output_format="dict")
+    return {
+        name: [_Range(one["lo"], one["hi"]) for one in ranges]
+        for name, ranges in facts.missing_ranges.items()
+    }
+
+
+def _finite(code: Code) -> Code:
+    """A code, with the largest number for "and everything above"."""
+    largest = sys.float_info.max
+    return code if isinstance(code, str) else max(-largest, min(code, largest))
+
+
+def _is_declared(code: Code, declared: Sequence[_Range]) -> bool:
+    return any(one.holds(code) for one in declared)
+
+
 def _array(cells: list[Any], *, is_text: bool) -> pa.Array:
     """Cells of one part of a column; blank texts are missing."""
     if is_text:
         return pa.array([cell.rstrip() or None if cell else None for cell in cells], pa.string())
-    example = next((cell for cell in cells if cell is not None), None)
+    example = next((cell for cell in cells if cell is not None and type(cell) is not str), None)
     if isinstance(example, dt.datetime):
         return pa.array(cells, pa.timestamp("us"))
     if isinstance(example, dt.date):
         return pa.array(cells, pa.date32())
     if isinstance(example, dt.time):
         return pa.array(cells, pa.time64("us"))
-    if example is None:
+    if all(cell is None for cell in cells):
         return pa.nulls(len(cells))
+    cells = [_plain_code(cell, is_text=False) if isinstance(cell, str) else cell for cell in cells]
     return pa.array(cells, pa.float64(), from_pandas=True)
 
 
@@ -108,79 +253,72 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
     return column
 
 
-def _declared_missing(read: Any, path: Path) -> Mapping[str, list[dict[str, Any]]]:
-    """The codes that the owner of an SPSS file has declared missing, as ranges."""
-    _, facts = read(str(path), metadataonly=True, user_missing=True, output_format="dict")
-    found: Mapping[str, list[dict[str, Any]]] = facts.missing_ranges
-    return found
-
-
-def _labels(labels: Mapping[Any, str], missing: list[dict[str, Any]]) -> dict[_Code, str]:
-    """The labels of codes that are values, in the order of the codes."""
-    kept = {
-        code if isinstance(code, str) else float(code): label
-        for code, label in labels.items()
-        if not any(_within(code, one) for one in missing)
-    }
-    numbers: list[_Code] = sorted(code for code in kept if isinstance(code, float))
-    texts: list[_Code] = [code for code in kept if isinstance(code, str)]
-    return {code: kept[code] for code in numbers + texts}
-
-
-def _within(code: Any, declared: dict[str, Any]) -> bool:
-    low, high = declared["lo"], declared["hi"]
-    if isinstance(code, str) or isinstance(low, str):
-        return bool(code == low)
-    return bool(low <= code <= high)
-
-
 def _described(
-    column: pa.ChunkedArray, labels: dict[_Code, str], measure: str, place: str, warn: Warn
+    column: pa.ChunkedArray,
+    labels: dict[Code, str],
+    declared: Sequence[_Range],
+    measure: str,
+    place: str,
+    warn: Warn,
+    *,
+    keep: bool,
 ) -> pa.ChunkedArray:
     """A column as its labels and its measurement level say: categories, an order, or numbers."""
     is_number = pa.types.is_floating(column.type)
     if not is_number and not pa.types.is_string(column.type):
         return column  # a day or a time
-    values = pc.unique(column).drop_null()
-    present: list[_Code] = values.to_pylist()
-    unlabelled = [code for code in present if code not in labels]
-    if is_number and (measure == "scale" or (measure == "unknown" and unlabelled)):
-        if labels:
-            warn(
-                f"{place} has labels for some of its numbers; the numbers are kept and the labels"
-                " are not. If a labelled number stands for a missing value, declare it missing in"
-                " the program that wrote the file."
-            )
-        return _numbers(column)
-    if not labels:
-        if is_number and measure == "nominal":
-            return _as_codes(column)
-        return _numbers(column) if is_number else column
-    return _categories(column, labels, unlabelled, ordered=measure == "ordinal")
+    all_codes: list[Code] = pc.unique(column).drop_null().to_pylist()
+    missing = [code for code in all_codes if _is_declared(code, declared)]
+    values = {code: label for code, label in labels.items() if not _is_declared(code, declared)}
+    unlabelled = [code for code in all_codes if code not in values and code not in missing]
+    is_category = bool(values) and not (
+        is_number and (measure == "scale" or (measure == "unknown" and unlabelled))
+    )
+    if is_category and keep and measure != "ordinal":
+        return _categories(column, labels, [*unlabelled, *missing], ordered=False)
+    if missing:
+        is_missing = pc.is_in(column, value_set=pa.array(missing, column.type))
+        column = pc.if_else(is_missing, pa.scalar(None, column.type), column)
+    if is_category:
+        return _categories(column, values, unlabelled, ordered=measure == "ordinal")
+    if values:
+        warn(
+            f"{place} has labels for some of its numbers; the numbers are kept and the labels"
+            " are not. If a labelled number stands for a missing value, declare it missing in"
+            " the program that wrote the file."
+        )
+    if is_number:
+        return _as_codes(column) if measure == "nominal" else _numbers(column)
+    return column
 
 
 def _categories(
-    column: pa.ChunkedArray, labels: dict[_Code, str], unlabelled: list[_Code], *, ordered: bool
+    column: pa.ChunkedArray, labels: dict[Code, str], unlabelled: list[Code], *, ordered: bool
 ) -> pa.ChunkedArray:
-    """Labels in the place of codes; where two codes have one label, with the code behind it."""
-    codes: list[Any] = [*labels, *unlabelled]
+    """Labels in the place of codes."""
+    codes: list[Any] = list(dict.fromkeys([*labels, *unlabelled]))
     if all(isinstance(code, float) for code in codes):
         codes.sort()
-    texts = [labels.get(code, "").strip() or _code_text(code) for code in codes]
-    often = Counter(texts)
-    texts = [
-        f"{text} ({_code_text(code)})" if often[text] > 1 else text
-        for code, text in zip(codes, texts, strict=True)
-    ]
-    if len(set(texts)) < len(texts):  # a label that looks like another one with its code
-        texts = [_code_text(code) for code in codes]
     places = pc.index_in(column, value_set=pa.array(codes, column.type))
-    known = pa.array(texts, pa.string())
+    known = pa.array(_texts(codes, labels), pa.string())
     if not ordered:
         return pc.take(known, places)
     kind = pa.dictionary(pa.int32(), pa.string(), ordered=True)
     chunks = [pa.DictionaryArray.from_arrays(one, known, ordered=True) for one in places.chunks]
     return pa.chunked_array(chunks, kind)
+
+
+def _texts(codes: Sequence[Code], labels: Mapping[Code, str]) -> list[str]:
+    """The labels of codes; where two codes have one label, with the code behind it."""
+    texts = [labels.get(code, "").strip() or code_text(code) for code in codes]
+    often = Counter(texts)
+    texts = [
+        f"{text} ({code_text(code)})" if often[text] > 1 else text
+        for code, text in zip(codes, texts, strict=True)
+    ]
+    if len(set(texts)) < len(texts):  # a label that looks like another one with its code
+        texts = [code_text(code) for code in codes]
+    return texts
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -198,7 +336,3 @@ def _all_whole(column: pa.ChunkedArray) -> bool:
 def _as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Codes of categories, which are no numbers to calculate with."""
     return pc.cast(_numbers(column), pa.string())
-
-
-def _code_text(code: _Code) -> str:
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

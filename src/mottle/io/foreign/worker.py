@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from mottle.errors import DataError, UsageError
-from mottle.io.foreign.statistics import read_statistics
+from mottle.io.foreign.statistics import read_codebook, read_statistics
 from mottle.io.foreign.workbook import read_workbook
 
 __all__ = ["main"]
@@ -28,25 +29,33 @@ _ROWS_PER_BATCH = 1 << 16
 def main() -> None:
     """Answer the request on standard input."""
     request = json.load(sys.stdin)
+    out = _own_output()
     _limit(request["memory"], request["seconds"])
     warnings: list[str] = []
-    out = sys.stdout.buffer
+    codebook, table = None, None
     try:
-        table = _read(request, warnings.append)
+        if request["codebook"]:
+            found = read_codebook(Path(request["path"]))
+            codebook = {name: variable.to_json() for name, variable in found.items()}
+        else:
+            table = _read(request, warnings.append)
     except (UsageError, DataError) as error:
-        _say(error=type(error).__name__, problem=error.problem, remedy=error.remedy)
+        _say(out, error=type(error).__name__, problem=error.problem, remedy=error.remedy)
         return
     except MemoryError:
         _say(
+            out,
             error="DataError",
             problem=f"{request['path']} takes more memory than is available.",
             remedy="Export it as CSV, and read that in parts: --memory 4GB.",
         )
         return
     except BaseException:  # compiled code also raises what is no Exception
-        _say(damaged=True)
+        _say(out, damaged=True)
         return
-    _say(warnings=warnings)
+    _say(out, warnings=warnings, codebook=codebook)
+    if table is None:
+        return
     with pa.ipc.new_stream(out, table.schema) as stream:
         stream.write_table(table, max_chunksize=_ROWS_PER_BATCH)
     out.flush()
@@ -58,12 +67,21 @@ def _read(request: dict[str, Any], warn: Callable[[str], None]) -> pa.Table:
         return read_workbook(
             path, request["sheet"], request["header_row"], request["missing"], warn
         )
-    return read_statistics(path, warn)
+    return read_statistics(path, warn, user_missing=request["user_missing"])
 
 
-def _say(**content: object) -> None:
-    sys.stdout.buffer.write(json.dumps(content).encode() + b"\n")
-    sys.stdout.buffer.flush()
+def _own_output() -> BinaryIO:
+    """The standard output for this module alone: what parsers print goes nowhere."""
+    out = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return out
+
+
+def _say(out: BinaryIO, **content: object) -> None:
+    out.write(json.dumps(content).encode() + b"\n")
+    out.flush()
 
 
 def _limit(memory: int, seconds: int) -> None:

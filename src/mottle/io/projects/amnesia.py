@@ -1,7 +1,9 @@
-"""Text files of Amnesia: hierarchies, and the anonymization rules that it exports.
+"""Text files of Amnesia: hierarchies, templates, and the anonymization rules that it exports.
 
 A hierarchy names its column. A file of rules begins with ``Anonymization rules:`` and has, for
-every quasi-identifier, its name, lines ``value->published value`` and an empty line.
+every quasi-identifier, its name, lines ``value->published value`` and an empty line. A template,
+with which Amnesia runs from the command line, has a line ``column: true,string,hierarchy`` for
+every column, between lines of slashes, and a line ``k: 3``.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ _NAMED = re.compile(r"^(name|type)\s+(.+?)\s*$", re.MULTILINE)
 _NUMBERS = ("int", "double", "decimal", "float")
 _MOST_FILES = 10_000
 _ARROW = "->"
+_TEMPLATE = re.compile(r"^/{5,}\s*check columns", re.MULTILINE)
+_COLUMN = re.compile(r"^(?P<name>.+?):\s*(?P<used>true|false)\s*,\s*(?P<rest>[^,]+(,.*)?)$")
+_K = re.compile(r"^k:\s*(?P<k>\d{1,7})\s*$", re.MULTILINE)
 
 
 def read_amnesia(path: str | PathLike[str]) -> Imported:
@@ -35,7 +40,7 @@ def read_amnesia(path: str | PathLike[str]) -> Imported:
     Parameters
     ----------
     path : str or path-like
-        A hierarchy, a file of anonymization rules, or a folder of such files.
+        A hierarchy, a template, a file of anonymization rules, or a folder of such files.
 
     Returns
     -------
@@ -55,14 +60,23 @@ def read_amnesia(path: str | PathLike[str]) -> Imported:
         raise DataError(f"{path} has no .txt files.", "Give the folder of Amnesia's hierarchies.")
     columns: dict[str, ImportedColumn] = {}
     settings: list[Setting] = []
-    for file in files:
-        for column in _columns(file, settings):
+    texts = {file: _text(file) for file in files}
+    templates = [file for file, text in texts.items() if _TEMPLATE.search(text)]
+    if len(templates) > 1:
+        raise DataError(
+            f"{templates[0].name} and {templates[1].name} are both templates.", "Give one of them."
+        )
+    for file, text in texts.items():
+        for column in () if file in templates else _columns(file, text, settings):
             if column.name in columns:
                 raise DataError(
                     f"Column '{column.name}' is described twice, again in {file.name}.",
                     "Give one hierarchy for each column, and hierarchies or rules.",
                 )
             columns[column.name] = column
+    if templates:
+        stem = templates[0].name
+        return _of_template(texts[templates[0]], stem, columns, settings)
     settings.append(Setting("k, and the solution that was chosen", "choose --k yourself", False))
     settings.append(
         Setting("columns without a hierarchy", "give each a role in mottle.toml", False)
@@ -70,16 +84,66 @@ def read_amnesia(path: str | PathLike[str]) -> Imported:
     return Imported("Amnesia", tuple(columns.values()), tuple(settings), ("--k", "10"))
 
 
-def _columns(file: Path, settings: list[Setting]) -> list[ImportedColumn]:
+def _text(file: Path) -> str:
     try:
-        text = decode(file, read_bytes(file), None)
+        return decode(file, read_bytes(file), None).replace("\r\n", "\n")
     except ValueError as error:
         raise DataError(f"{file.name} cannot be used: {error}.", "Give a text file.") from None
+
+
+def _of_template(
+    text: str, name: str, known: dict[str, ImportedColumn], settings: list[Setting]
+) -> Imported:
+    """All columns of a table and k, as a template states them."""
+    columns: dict[str, ImportedColumn] = {}
+    for line in text.splitlines():
+        if not line.strip() or line.lstrip().startswith("/") or _K.fullmatch(line.strip()):
+            continue
+        found = _COLUMN.fullmatch(line.strip())
+        if found is None:
+            if line.strip() == "k:":
+                continue
+            raise DataError(
+                f"{name} has a line that is not 'column: true,type,hierarchy'.",
+                "Write the template in Amnesia again, and fill it in.",
+            )
+        column = found["name"]
+        kind, _, hierarchy = (part.strip() for part in found["rest"].partition(","))
+        if found["used"] == "false":
+            columns[column] = ImportedColumn(column, Role.IDENTIFYING)
+            becomes = "identifying: removed"
+        elif hierarchy:
+            described = known.get(column)
+            columns[column] = described or ImportedColumn(
+                column, Role.QUASI_IDENTIFYING, _kind(kind)
+            )
+            becomes = "quasi-identifying"
+            if described is None:
+                what = f"hierarchy of '{column}'"
+                settings.append(Setting(what, "none: no file in the folder has it", kept=False))
+        else:
+            columns[column] = ImportedColumn(column, Role.INSENSITIVE)
+            becomes = "insensitive: published as it is, as Amnesia does; make it quasi-identifying"
+            becomes += " if others may know it"
+        settings.append(Setting(f"column '{column}'", becomes, kept=True))
+    settings += [
+        Setting(f"hierarchy of '{column}'", "left out: the template does not use it", kept=False)
+        for column in known
+        if column not in columns or columns[column] is not known[column]
+    ]
+    stated = _K.search(text)
+    k = max(int(stated["k"]), 2) if stated else 10
+    words = Setting(f"k: {stated['k']}", f"--k {k}", True) if stated else None
+    settings.append(words or Setting("k is not filled in", "choose --k yourself", False))
+    return Imported("Amnesia", tuple(columns.values()), tuple(settings), ("--k", str(k)))
+
+
+def _columns(file: Path, text: str, settings: list[Setting]) -> list[ImportedColumn]:
     if text.startswith(_RULES):
         return _of_rules(text, file.name, settings)
     if not FORMATS["amnesia"].detect(text):
         raise DataError(
-            f"{file.name} is neither a hierarchy nor a file of rules that Amnesia saved.",
+            f"{file.name} is neither a hierarchy nor a file of rules nor a template of Amnesia.",
             f"A hierarchy begins with 'distinct' or 'range', rules with '{_RULES}'.",
         )
     described = {found[1]: found[2] for found in reversed(list(_NAMED.finditer(text)))}

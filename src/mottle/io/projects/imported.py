@@ -52,6 +52,7 @@ class Imported:
     rest: Role | None = None  # of columns that the project does not name
     table: bytes | None = None  # the table itself, where the project holds it
     released: bytes | None = None  # the tool's own result, where the project holds it
+    survey_weight: str | None = None  # the column of sampling weights
     data: str | None = None  # where the table is, in the words of the project
 
 
@@ -126,7 +127,12 @@ def _schema(found: Imported, files: dict[str, str], folder: Path) -> Schema:
         )
         for column in found.columns
     ]
-    return Schema(columns=tuple(columns), rest=found.rest, reading=found.reading)
+    return Schema(
+        columns=tuple(columns),
+        rest=found.rest,
+        reading=found.reading,
+        survey_weight=found.survey_weight,
+    )
 
 
 def _file_names(columns: Sequence[ImportedColumn]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -37,12 +38,16 @@ _ROLES: dict[str, tuple[Role, Kind | None, str]] = {
     "weightVar": (
         Role.INSENSITIVE,
         None,
-        "insensitive: published as it is; weights may single out",
+        "survey_weight, insensitive: published as it is; weights may single out",
     ),
     "strataVar": (Role.INSENSITIVE, None, "insensitive; the table is not anonymized by stratum"),
     "excludeVars": (Role.IDENTIFYING, None, "identifying: removed"),
 }
-_READERS = ("read.csv", "read.csv2", "read.table", "read.delim", "read_csv", "read_csv2", "fread")
+_READERS = (
+    *("read.csv", "read.csv2", "read.table", "read.delim", "read_csv", "read_csv2", "fread"),
+    *("read_sav", "read_spss", "read_dta", "read_stata", "read_sas", "read_xpt"),
+    *("read_excel", "read_xlsx", "read_parquet", "read_feather"),
+)
 _LEAST = {"kAnon": "k", "localSuppression": "k", "kAnon_violations": "k"}
 _WITHOUT = {
     "microaggregation": "none; numbers are published as ranges",
@@ -54,9 +59,9 @@ _WITHOUT = {
     "pram": "none; no value is falsified",
     "shuffle": "none; no value is falsified",
     "dataGen": "none; no rows are made up",
-    "globalRecode": "none; ranges are chosen for every record, or give a hierarchy",
-    "groupAndRename": "none; give a hierarchy",
-    "topBotCoding": "none; rare values are covered by wider ranges",
+    "globalRecode": "not carried over: give the column breaks = [18, 65] or a hierarchy",
+    "groupAndRename": "not carried over: give the column a hierarchy",
+    "topBotCoding": "not carried over: give the column top = 90 or bottom = 10",
     "localSupp": "none; nothing is suppressed",
 }
 _MOST = 1_000_000
@@ -116,6 +121,7 @@ def read_sdcmicro(path: str | PathLike[str]) -> Imported:
         tuple(columns.values()),
         tuple(settings),
         ("--k", str(k or 10)),
+        survey_weight=_weight(calls[-1], name, columns),
         data=_data(script, calls[-1]),
     )
 
@@ -145,6 +151,15 @@ def _columns(call: Call, name: str, settings: list[Setting]) -> dict[str, Import
     if len(people) > 1:
         raise DataError(f"hhId in {name} names several columns.", "Name one.")
     return columns
+
+
+def _weight(call: Call, name: str, columns: Mapping[str, ImportedColumn]) -> str | None:
+    """The column of sampling weights, unless it is something else as well."""
+    given = dict(zip(_POSITIONS, call.positional, strict=False)) | call.named
+    names = _names(given["weightVar"], "weightVar", name) if "weightVar" in given else []
+    if len(names) != 1 or columns[names[0]].role is not Role.INSENSITIVE:
+        return None
+    return names[0]
 
 
 def _names(value: Literal | None, argument: str, name: str) -> list[str]:

@@ -7,8 +7,11 @@ import io
 import logging
 import lzma
 import re
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import charset_normalizer
 import pyarrow as pa
@@ -35,8 +38,9 @@ _BLOCK_BYTES = 1 << 24
 _PER_CELL = 16  # bytes of a cell in addition to its text: its place, and its value once it is typed
 _MOST_PER_BYTE = 2 + _PER_CELL  # if a cell ends at every byte
 _BORDERS = (b"\n", b",", b";", b"\t", b"|")
-_XZ = ".xz"  # which pyarrow does not know
-_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ}
+_XZ, _ZIP = ".xz", ".zip"  # which pyarrow does not know
+_MOST_FOR_XZ = 1 << 28  # bytes of memory for decompressing; xz -9 takes a quarter of it
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".br", _XZ, _ZIP}
 GUESS_BYTES = 1 << 16  # beyond ASCII, by which an encoding is guessed
 BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
@@ -50,6 +54,8 @@ GUESSED_ENCODINGS = [
     *("cp1253", "iso8859_7", "cp1254", "iso8859_9", "cp1257", "cp437", "cp850", "mac_roman"),
     *("gb18030", "big5", "cp932", "euc_jp", "cp949"),
 ]
+_ENCRYPTED = 0x1  # a flag of zip archives
+_UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # lzma takes what memory the file demands
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 
@@ -105,30 +111,117 @@ def open_bytes(path: Path) -> pa.NativeFile:
     -------
     pyarrow.NativeFile
         A stream of bytes.
+
+    Raises
+    ------
+    DataError
+        An archive does not hold exactly one file, or is protected by a password.
     """
-    if path.suffix.lower() == _XZ:
+    suffix = path.suffix.lower()
+    if suffix == _XZ:
         return pa.PythonFile(_Xz(path), mode="r")
+    if suffix == _ZIP:
+        return pa.PythonFile(_Member(_only_member(path)), mode="r")
     return pa.input_stream(str(path), compression="detect")
 
 
-class _Xz(io.RawIOBase):
-    """The content of a file that is compressed by xz; damage is an OSError, as in other files."""
+def _only_member(path: Path) -> IO[bytes]:
+    """The one file of a zip archive; folders and what macOS adds do not count."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise OSError("damaged") from None
+    members = [
+        member
+        for member in archive.infolist()
+        if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+    ]
+    if len(members) != 1:
+        raise DataError(
+            f"{path} holds {len(members):,} files; an archive is read if it holds one text file.",
+            "Unpack it, and give the file that holds the table.",
+        )
+    if members[0].compress_type not in _UNPACKED:
+        raise DataError(
+            f"{path} is compressed in a way that is not read.", "Unpack it, and give the file."
+        )
+    if members[0].flag_bits & _ENCRYPTED:
+        raise DataError(f"{path} is protected by a password.", "Unpack it, and give the file.")
+    try:
+        return archive.open(members[0])
+    except (zipfile.BadZipFile, NotImplementedError):
+        raise OSError("damaged") from None
 
-    def __init__(self, path: Path) -> None:
-        self._file = lzma.LZMAFile(path)  # noqa: SIM115 - closed with this object
+
+class _Member(io.RawIOBase):
+    """The content of a file in an archive; damage is an OSError, as in other files."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """Read as many bytes as are asked for, fewer only at the end."""
         try:
             return self._file.read(size)
-        except (lzma.LZMAError, EOFError):
+        except (zipfile.BadZipFile, zlib.error, EOFError):
             raise OSError("damaged") from None
 
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+class _Xz(io.RawIOBase):
+    """The content of a file that is compressed by xz; damage is an OSError, as in other files.
+
+    A file says itself how much memory it takes to decompress it; `lzma.open` would obey.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 - closed with this object
+        self._part = _xz_part()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as many bytes as are asked for, fewer only at the end."""
+        blocks = []
+        while size and (block := self._block(size if size > 0 else _BLOCK_BYTES)):
+            blocks.append(block)
+            size -= len(block) if size > 0 else 0
+        return b"".join(blocks)
+
+    def _block(self, most: int) -> bytes:
+        """The next bytes; none at the end."""
+        block = b""
+        while not block:
+            arrived = b""
+            if self._part.eof:  # files may have several parts, with zeros between them
+                arrived = self._part.unused_data.lstrip(b"\0")
+                while not arrived and (piece := self._file.read(_BLOCK_BYTES)):
+                    arrived = piece.lstrip(b"\0")
+                if not arrived:
+                    break
+                self._part = _xz_part()
+            elif self._part.needs_input and not (arrived := self._file.read(_BLOCK_BYTES)):
+                raise OSError("damaged")
+            try:
+                block = self._part.decompress(arrived, most)
+            except lzma.LZMAError:
+                raise OSError("damaged") from None
+        return block
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _xz_part() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_FOR_XZ)
 
 
 def check_size(path: Path) -> None:
@@ -169,8 +262,8 @@ def whole_content(path: Path) -> bytes:
     bytes
         The content.
     """
-    with open_bytes(path) as stream:
-        return bytes(stream.read())
+    with open_bytes(path) as stream:  # whose size is not known if it is compressed
+        return b"".join(iter(lambda: bytes(stream.read(_BLOCK_BYTES)), b""))
 
 
 def utf8_sample(path: Path, encoding: str | None) -> Sample | None:

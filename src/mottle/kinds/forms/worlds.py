@@ -244,7 +244,8 @@ class Worlds(Form):
 
     def texts(self, cells: pa.Array, rule: Coarsening | None = None) -> tuple[pa.Array, ...]:
         """Base, uncertain items and distance."""
-        base, uncertain, distance, missing = cells.flatten()
+        base, uncertain, distance, *flags = cells.flatten()
+        missing = flags[0] if flags else pa.scalar(False)  # in releases of sets none is missing
         known = base.is_valid()
         no_items = pa.scalar([], pa.list_(pa.string()))
         bases, others = (joined(pc.coalesce(part, no_items))[1] for part in (base, uncertain))

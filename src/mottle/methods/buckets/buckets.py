@@ -52,7 +52,7 @@ from mottle.methods.buckets.records import BucketRecords, TableRecords
 from mottle.methods.buckets.tiers import Tier, tiers_of
 from mottle.methods.buckets.tree import Knowledge, Node, grow
 from mottle.methods.buckets.waves import published_tables, random_rank, wave_counts
-from mottle.methods.refinement import INTERRUPTED, Refined, mean_loss, refine
+from mottle.methods.refinement import INTERRUPTED, PASSES, Refined, mean_loss, refine
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _OFFERS = Capability.CAPS | Capability.GROUP_CAPS | Capability.KNOWN_RECORDS
@@ -68,6 +68,8 @@ _WAVE_SECONDS = 2.0  # time to improve the release of the first wave
     sets=SetColumns.VOTED,
     chunking=Chunking(bytes_per_edge=90, offers=_OFFERS),
     decides_by=DecidesBy.SEPARATELY,
+    options=(PASSES,),
+    follows_objective=True,
 )
 def buckets(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Cut blocks, plan and fill buckets, match them, refine; μ is the least that the caps allow."""
@@ -327,11 +329,16 @@ class _Part:
                 most = max(most, others_given_away(buckets, spans, (end - start) // buckets))
         return most
 
-    def loss(self) -> float:
+    def objective(self, context: MethodContext) -> Scales:
+        """The loss that refinement keeps low; matching goes by NCP."""
+        return self.all_records.objective(self.layout.buckets, context.objective)
+
+    def loss(self, context: MethodContext) -> float:
         """Total loss of the records in buckets."""
         if not self.layout.in_buckets:
             return 0.0
-        return mean_loss(self.metric, self.ordered, self.preimages) * self.layout.in_buckets
+        metric = self.objective(context)
+        return mean_loss(metric, self.ordered, self.preimages) * self.layout.in_buckets
 
     def refine(self, context: MethodContext) -> Refined | None:
         """Exchange preimages between the same two buckets, within the time limit."""
@@ -340,7 +347,12 @@ class _Part:
         orders = self.all_records.orders(self.layout.members)
         starts = self.layout.bucket_starts
         return refine(
-            self.metric, self.ordered, orders, self.preimages, context, bucket_starts=starts
+            self.objective(context),
+            self.ordered,
+            orders,
+            self.preimages,
+            context,
+            bucket_starts=starts,
         )
 
     def graph(self) -> Graph:
@@ -350,7 +362,7 @@ class _Part:
 
 def _refine(parts: Sequence[_Part], context: MethodContext) -> object:
     """Refine the parts one by one, reporting the loss of all; return facts for the certificate."""
-    losses = np.array([part.loss() for part in parts])
+    losses = np.array([part.loss(context) for part in parts])
     records = np.array([part.layout.in_buckets for part in parts])
     context.on_progress(losses.sum() / max(records.sum(), 1))
     passes, ended = 0, []

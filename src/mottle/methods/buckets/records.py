@@ -8,11 +8,13 @@ from typing import Protocol
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
-from mottle.kernels.ncp_growth import Scales, scales
+from mottle.kernels.ncp_growth import Scales
+from mottle.kernels.scales import scales
 from mottle.methods._refinement_orders import refinement_orders
 from mottle.methods.buckets.profiles import profiles_by_release
 from mottle.methods.refinement import Orders
 from mottle.orderings import by_cardinality, lexicographic
+from mottle.schema.columns import Objective
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 
@@ -25,6 +27,9 @@ class BucketRecords(Protocol):
 
     def metric(self, degree: int) -> Scales:
         """The loss of boxes of ``degree`` records."""
+
+    def objective(self, degree: int, objective: Objective) -> Scales:
+        """The loss that refinement of such boxes keeps low."""
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
         """An order that keeps similar records together; equal ones are in tie-break order."""
@@ -50,6 +55,10 @@ class TableRecords:
     def metric(self, degree: int) -> Scales:
         """NCP of boxes."""
         return scales(self.codes, degree)
+
+    def objective(self, degree: int, objective: Objective) -> Scales:
+        """The loss of a run; its frequencies are those of quasi-identifiers alone."""
+        return scales(self.codes, degree, objective)
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
         """Lexicographic order, columns with few values first."""

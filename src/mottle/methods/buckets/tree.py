@@ -32,8 +32,8 @@ from mottle.typing import BoolArray, Float32Array, Float64Array, Int32Array, Int
 
 RISK = 0.01  # chance that any cut of a table fails, as far as margins are right
 _SPENDING = 0.25  # part of the risk left to a node's records that one cut may take
-_SMALLEST = 60  # records: fewest of a block
 _SMALLEST_BUCKET = 30  # records: fewest of a block, per bucket
+_SMALLEST_BOUND = 10  # the same if blocks become tables of fewer records anyway
 _SCOPES = 8  # groups of records that may be cut by themselves
 _DENSITY = 3.0  # what records that differ lose, over `expected_loss`
 _RISKIEST = 3  # codes by whose predicted shares unordered values are sorted
@@ -131,7 +131,9 @@ class Knowledge:
         self.told = _INFORMATION * self.wave.certainty**2
         self.in_wave = self.told * counts_by_code(self.seen, self.values)
         self.starts = np.cumsum([0, *[column.size for column in self.columns]])
-        self.least = max(_SMALLEST, _SMALLEST_BUCKET * self.buckets)
+        # Larger blocks are matched better, unless a bound on known records divides them anyway.
+        together = max(self.known_records + 1, _SMALLEST_BOUND)
+        self.least = min(_SMALLEST_BUCKET, together) * max(self.buckets, 2)
         self.cuts: list[tuple[Scope, int, list[int]]] = []  # that were made
         self.scopes = (EVERYBODY, *self._separate_groups())
         self._learn_spreads()

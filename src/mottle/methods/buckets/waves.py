@@ -19,6 +19,7 @@ from mottle.typing import Int32Array, Int64Array
 
 _RECORDS = 100.0  # of the riskiest value, over the third power of the logarithm of its slack
 _SMALLEST_SHARE, _LARGEST_SHARE = 0.02, 0.1
+_MOST_NEEDED = 0.5  # share: of tables that need a larger wave, the largest one shows too little
 _FEWEST = 300  # records: fewer would show nothing
 _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
 
@@ -26,13 +27,16 @@ _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
 def wave_counts(
     demand: Demand, counts: Int64Array, buckets: int, most: int | None = None
 ) -> Int64Array:
-    """Number of records of each value in the first wave; all zero if the table is too small.
+    """Number of records of each value in the first wave; all zero if the table is not cut.
 
     ``counts``: number of records of each value; ``most``: limit on the records of the wave.
     """
     values = values_of(demand)
     records, fewest = int(counts.sum()), max(_FEWEST, _FEWEST_PER_BUCKET * buckets)
-    share = _share(counts_by_code(counts, values), values, records)
+    needed = needed_share(counts, values)
+    if needed > _MOST_NEEDED:
+        return np.zeros(len(counts), np.int64)
+    share = float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
     enough = (fewest + np.count_nonzero(counts)) / records  # rounding takes one of every value
     if enough <= _LARGEST_SHARE:
         share = max(share, enough)
@@ -47,13 +51,16 @@ def wave_counts(
     return taken
 
 
-def _share(totals: Int64Array, values: SensitiveValues, records: int) -> float:
-    """The share of the records that predicts the code nearest to its cap well enough."""
+def needed_share(counts: Int64Array, values: SensitiveValues) -> float:
+    """The share of the records that predicts the code nearest to its cap well enough.
+
+    ``counts``: number of records of each value.
+    """
+    totals, records = counts_by_code(counts, values), int(counts.sum())
     slack = np.log(values.caps * records / np.maximum(totals, 1))
     slack[totals == 0] = np.inf
     riskiest = np.lexsort((-totals, np.round(slack, 2)))[0]
-    needed = _RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 3)
-    return float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
+    return float(_RECORDS / (totals[riskiest] * max(slack[riskiest], 1e-3) ** 3))
 
 
 def random_rank(values: Int32Array, tiebreak: Int64Array) -> Int64Array:

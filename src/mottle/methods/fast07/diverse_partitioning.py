@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from mottle.encoding.domain import Codes
 from mottle.guarantees.demand import Demand
 from mottle.kernels.heap import NEVER, Heap, heap_of, settle
-from mottle.kernels.ncp_growth import Scales, box_loss, scales
+from mottle.kernels.ncp_growth import Scales, box_loss
+from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement
 from mottle.methods.fast07.partitioning import arrange
 from mottle.methods.several_columns import merged_starts, tightest

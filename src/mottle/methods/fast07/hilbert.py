@@ -9,7 +9,7 @@ from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
-from mottle.methods.orders import BITS, CATEGORIES, points
+from mottle.methods.orders import AXES, BITS, CATEGORIES, grid_bits, points
 from mottle.orderings.hilbert import grid_cells, hilbert_keys, key_gaps, sort_keys
 from mottle.orderings.hilbert import hilbert as hilbert_order
 
@@ -23,14 +23,14 @@ from mottle.orderings.hilbert import hilbert as hilbert_order
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS, CATEGORIES),
+    options=(BITS, CATEGORIES, AXES),
 )
 def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by Hilbert value, then group optimally by the loss of the groups (FAST07 §5, "Hilb").
 
     With ℓ-diversity, group by the heuristic of §4.2, whose look-ahead compares losses of groups.
     """
-    order = hilbert_order(points(codes, context), context.option(BITS))
+    order = hilbert_order(points(codes, context), grid_bits(codes, context))
     if demand.capped:
         return arrange_diverse(codes, demand, order)
     return arrange(order, boxed_groups(codes, order, demand.degree))
@@ -45,14 +45,14 @@ def hilbert(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(BITS, CATEGORIES),
+    options=(BITS, CATEGORIES, AXES),
 )
 def hilbert_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `hilbert`, but a group's cost is its extent along the curve (FAST07 §5.1, "HilbFast").
 
     With ℓ-diversity, the look-ahead of §4.2 compares distances along the curve (Fig. 9).
     """
-    bits = context.option(BITS)
+    bits = grid_bits(codes, context)
     keys = hilbert_keys(grid_cells(points(codes, context), bits), bits)
     order = sort_keys(keys)
     if demand.capped:

@@ -11,7 +11,15 @@ from mottle.guarantees.demand import Demand
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.methods.fast07.diverse_partitioning import MIXED_DECISION, arrange_diverse
 from mottle.methods.fast07.partitioning import arrange, boxed_groups, short_groups
-from mottle.methods.orders import BITS, CATEGORIES, CENTRES, ROUNDS, SAMPLE, idistance_mapping
+from mottle.methods.orders import (
+    AXES,
+    BITS,
+    CATEGORIES,
+    CENTRES,
+    ROUNDS,
+    SAMPLE,
+    idistance_mapping,
+)
 
 
 @register(
@@ -23,7 +31,7 @@ from mottle.methods.orders import BITS, CATEGORIES, CENTRES, ROUNDS, SAMPLE, idi
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES, AXES),
 )
 def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Sort by iDistance, then group optimally by the loss of the groups (FAST07 §5, "iDist").
@@ -45,7 +53,7 @@ def idistance(codes: Codes, demand: Demand, context: MethodContext) -> Arrangeme
     sets=SetColumns.ORDERED,
     decides_by=DecidesBy.BOTH,
     mixed_decision=MIXED_DECISION,
-    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES),
+    options=(CENTRES, SAMPLE, ROUNDS, BITS, CATEGORIES, AXES),
 )
 def idistance_fast(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """As `idistance`, but a group's cost is the extent of its keys (FAST07 §5.1, "iDistFast").

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from mottle.encoding.domain import Codes
 from mottle.graph.model import Graph
-from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb, scales
+from mottle.kernels.ncp_growth import RANGE, SET, Scales, climb
+from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement
 from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils import parallel

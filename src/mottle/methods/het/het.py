@@ -35,7 +35,7 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.decisions import DecidesBy
 from mottle.guarantees.demand import ROUNDING, Demand
-from mottle.kernels.ncp_growth import scales
+from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement, Draw, MethodContext, register
 from mottle.methods.buckets.bucketization import (
     diverse_fill,

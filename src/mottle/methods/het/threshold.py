@@ -11,7 +11,8 @@ from numba import njit
 
 from mottle.encoding.domain import Codes
 from mottle.errors import UsageError
-from mottle.kernels.ncp_growth import Scales, add_growth, scales
+from mottle.kernels.ncp_growth import Scales, add_growth
+from mottle.kernels.scales import scales
 from mottle.methods.het.layout import SensitiveRecords, by_tiebreak
 from mottle.typing import Float64Array, Int32Array, Int64Array
 

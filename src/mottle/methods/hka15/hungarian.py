@@ -17,7 +17,8 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.kernels.linear_assignment import match_rows
-from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth, scales
+from mottle.kernels.ncp_growth import FORBIDDEN, Scales, add_growth
+from mottle.kernels.scales import scales
 from mottle.methods.base import Arrangement, MethodContext, SetColumns, register
 from mottle.orderings import by_cardinality, lexicographic
 from mottle.typing import Float64Array, Int32Array

@@ -26,6 +26,7 @@ from mottle.methods.refinement import Orders
 from mottle.methods.sets.base import register
 from mottle.methods.sets.freeform import bit_weights, set_orders, voting_error
 from mottle.orderings.item_splits import split_order
+from mottle.schema.columns import Objective
 from mottle.typing import Float64Array, Int32Array, Int64Array
 
 _FEATURES = 100  # number of most frequent items whose shares form the profile of a label
@@ -64,6 +65,10 @@ class SetRecords:
     def metric(self, degree: int) -> Scales:
         """The error rate."""
         return voting_error(self.sets, degree)
+
+    def objective(self, degree: int, objective: Objective) -> Scales:
+        """The error rate: votes follow frequencies already."""
+        return self.metric(degree)
 
     def order(self, tiebreak: Int64Array) -> Int64Array:
         """Order from recursive splits."""

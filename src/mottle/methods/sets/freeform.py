@@ -15,7 +15,8 @@ from mottle.graph.model import Graph
 from mottle.guarantees.capability import Capability
 from mottle.guarantees.demand import Demand
 from mottle.itemsets.data import Sets
-from mottle.kernels.ncp_growth import Scales, bit_scales
+from mottle.kernels.ncp_growth import Scales
+from mottle.kernels.scales import bit_scales
 from mottle.methods import Arrangement, MethodContext
 from mottle.methods.freeform import block_size, block_starts, match_in_blocks
 from mottle.methods.refinement import DEALT_TOGETHER, Orders, mean_loss, refine

@@ -9,6 +9,7 @@ moved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,13 +37,16 @@ from mottle.methods.buckets.plan import codes_by_value
 from mottle.methods.buckets.tiers import Tier
 from mottle.methods.buckets.waves import published_tables, random_rank
 from mottle.orderings import Packing, by_cardinality
+from mottle.pipeline.calibration_sample import MOST_RECORDS, CalibrationSample
 from mottle.pipeline.chunked.link_column import LINKS, ROW, links_column
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock, Progress
+from mottle.pipeline.rules import check_rules_hold
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.column import PublishedColumn
+from mottle.release.links import Links
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
 from mottle.typing import Int32Array, Int64Array
@@ -273,6 +277,7 @@ class ChunkedPlan:
     ) -> _Done:
         codes, demand = self._codes(rows), self._demand(rows)
         schema = self.codec.schema
+        check_rules_hold(schema, codes)
         method = methods.get(self.method)
         part = run(
             TableRecords(method, self._unchanged(rows), schema, codes, codes, demand),
@@ -288,7 +293,28 @@ class ChunkedPlan:
         if self.codec.numbered:
             numbers = rows.column(ROW).to_numpy()
             table = table.append_column(LINKS, links_column(number, links, numbers))
-        return _Done(table, part.measurements, codes, demand, links.graph, links.truth)
+        measured = replace(
+            part.measurements, sample=self._sample(number, part.published.table, links, codes)
+        )
+        return _Done(table, measured, codes, demand, links.graph, links.truth)
+
+    def _sample(self, number: int, table: pa.Table, links: Links, codes: Codes) -> str:
+        """The chunk's share of the records on which the release is calibrated."""
+        if not self.settings.totals:
+            return ""
+        known = quasi_identifiers(self.codec.schema)
+        most = table.num_rows
+        if self.rows > MOST_RECORDS:
+            most = math.ceil(MOST_RECORDS * table.num_rows / self.rows)
+        drawn = CalibrationSample.of(
+            table.select(known),
+            links.graph,
+            links.position_of_row,
+            codes.matrix,
+            most,
+            self.secret.part("chunk", number),
+        )
+        return drawn.to_text()
 
     # ------------------------------------------------------------------ regions, for `buckets`
 

@@ -24,6 +24,7 @@ from mottle.methods.buckets.buckets import tiers_for
 from mottle.methods.buckets.partitioned.decision import WaveRelease, decide
 from mottle.methods.buckets.partitioned.shares import OrderedPartitions, RowShare
 from mottle.methods.buckets.tiers import edges_per_record
+from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.pipeline.certify import (
     certify,
     column_facts,
@@ -37,6 +38,7 @@ from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
+from mottle.pipeline.rules import check_rules
 from mottle.pipeline.settings import Settings, check_schema
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, unit_facts
 from mottle.release.certificate import Certificate, EngineFacts, ReleaseKind
@@ -91,7 +93,7 @@ class ChunkedRun:
     certificate: Certificate
 
 
-def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> None:
+def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> Settings:
     """Check that a table can be anonymized in chunks.
 
     Parameters
@@ -102,6 +104,11 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         What the release has to promise.
     settings : Settings
         The options of the run.
+
+    Returns
+    -------
+    Settings
+        The same options with the objective that the method follows.
 
     Raises
     ------
@@ -120,7 +127,8 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
         raise UsageError(
             f"Column '{keyed[0].name}' has the role '{keyed[0].role}': pseudonyms and shifted dates"
             " are made in memory only.",
-            "Leave out --memory and --engine, or the column.",
+            "Leave out --memory and --engine if the table fits into memory; otherwise remove the"
+            f' column (--id {keyed[0].name}, or role = "identifying" in mottle.toml).',
         )
     chosen = methods.get(settings.method)
     chosen.check_gives(guarantee)
@@ -131,6 +139,7 @@ def check_chunked(schema: Schema, guarantee: Guarantee, settings: Settings) -> N
             f"In chunks: {', '.join(chunked_methods(guarantee))}. Or leave out --memory and"
             " --engine.",
         )
+    return replace(settings, objective=chosen.check_objective(settings.objective))
 
 
 def chunked_methods(guarantee: Guarantee) -> list[str]:
@@ -208,6 +217,7 @@ def drive(
         )
         warn_about(survey.unchanged, schema.survey_weight)
         warn_about_text(schema, codec.domains)
+        check_rules(schema, codec.domains)
         if guarantee.about_values and len(codec.sensitive) < 2:  # refuse before rows are sorted
             _demand(guarantee, codec, survey.rows, *_single_combinations(codec))
     with clock.stage("sort"):
@@ -237,9 +247,15 @@ def drive(
     with clock.stage("chunks"):
         parts = engine.publish(plan)
     facts = engine.facts(plan)
-    return ChunkedRun(
-        plan, parts, _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
-    )
+    certificate = _certify(plan, guarantee, sensitive, parts, facts, survey, clock)
+    if settings.totals:
+        with clock.stage("calibrate"):
+            drawn = CalibrationSample.joined(
+                [CalibrationSample.from_text(part.sample) for part in parts]
+            )
+            found = drawn.calibrate(certificate, plan.columns, codec.domains)
+        certificate = certificate.with_calibration(found)
+    return ChunkedRun(plan, parts, certificate)
 
 
 def _check_unit(
@@ -392,7 +408,8 @@ def _certify(
         sensitive=sensitive,
         protected=protected_values(codec.schema),
         survey_weight=codec.schema.survey_weight,
-        notes=(*survey.notes, *column_notes(codec.domains)),
+        rules=codec.schema.rules,
+        notes=(*survey.notes, *column_notes(codec.domains, survey.rows)),
         seconds=clock.seconds,
         least_total=least_total(plan.demand, _most_rows(survey, codec.schema))
         if settings.totals

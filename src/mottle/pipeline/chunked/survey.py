@@ -8,7 +8,7 @@ values, not for the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -122,18 +122,19 @@ class DomainSurvey:
             kind = kind_of(self.types.field(column.name).type, column)
             column = column.model_copy(update={"kind": kind})
             domain, _ = encode_column(self._values(column), column, representation)
-            found.append(domain)
+            found.append(replace(domain, counts=self._counts(domain)))
         return tuple(found)
+
+    def _counts(self, domain: Domain) -> Int64Array:
+        """How often each code of a domain occurs in the whole table."""
+        counts = np.zeros(domain.size, np.int64)
+        codes = encode_in(self._values(domain.column), domain)
+        np.add.at(counts, codes, self.counted[domain.name].column("count").to_numpy())
+        return counts
 
     def totals(self, domains: Sequence[Domain], least: int) -> tuple[Totals | None, ...]:
         """Count how often values occur; a total never counts fewer than ``least`` records."""
-        found = []
-        for domain in domains:
-            counts = np.zeros(domain.size, np.int64)
-            codes = encode_in(self._values(domain.column), domain)
-            np.add.at(counts, codes, self.counted[domain.name].column("count").to_numpy())
-            found.append(Totals.of_counts(domain, counts, least))
-        return tuple(found)
+        return tuple(Totals.of_counts(domain, self._counts(domain), least) for domain in domains)
 
     def _values(self, column: SchemaColumn) -> pa.ChunkedArray:
         values = self.counted[column.name].column("value").combine_chunks()

@@ -39,6 +39,7 @@ from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.owner import OwnedTable
 from mottle.pipeline.progress import Clock, Progress
 from mottle.pipeline.release import Release
+from mottle.pipeline.rules import broken_rules_in
 from mottle.pipeline.settings import Settings
 from mottle.pipeline.spark.arrow_bridge import arrow_schema, named, spark_schema
 from mottle.pipeline.spark.buckets import SparkPartitions, SparkParts
@@ -111,6 +112,7 @@ def anonymize(
     staging: str | Path,
     method: str = "auto",
     representation: str = "range",
+    objective: str | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -135,6 +137,8 @@ def anonymize(
         As for `mottle.anonymize_stream`.
     representation : {"range", "set"}
         As for `mottle.anonymize`.
+    objective : {"reading", "ncp", "entropy"}, optional
+        As for `mottle.anonymize`; frequencies are those of the whole table.
     walk : {"closed", "closed-printed", "backtracking"}
         As for `mottle.anonymize`.
     effort : float, optional
@@ -169,6 +173,7 @@ def anonymize(
         staging=staging,
         method=method,
         representation=representation,
+        objective=objective,
         walk=walk,
         effort=effort,
         seed=seed,
@@ -191,7 +196,7 @@ def anonymize_owned(
 ) -> SparkRelease:
     """Anonymize as `anonymize` does, with the owner's key if there is one."""
     settings = Settings.of(**options, key=owned)
-    check_chunked(schema, guarantee, settings)
+    settings = check_chunked(schema, guarantee, settings)
     if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
         raise UsageError("chunk_rows must be a whole number of rows.", "Try 200000.")
     folder = f"{str(staging).rstrip('/')}/mottle-{secrets.token_hex(8)}"
@@ -346,6 +351,8 @@ class SparkEngine:
             for error in (CutError, ChunkShareError):
                 if error.__name__ in str(failed):  # workers can only pass text on
                     raise error from failed
+            if (refused := broken_rules_in(str(failed))) is not None:
+                raise refused from None
             raise
         for wave in self.waves:
             self.published = self.published.union(wave)

@@ -134,7 +134,8 @@ def anonymize_file(
             opened = parquet_source(rows, source)
             covering = schema.covering(opened.types.names)
             owned = OwnedTable.of(owner_key(key), covering, opened.read())
-        with spark_session(master) as session:
+        scratch = resolved(stage) / "spark" if master.startswith("local") else None
+        with spark_session(master, scratch) as session:
             release = anonymize_owned(
                 session.read.parquet(str(rows)),
                 schema,
@@ -176,8 +177,12 @@ def _as_parquet(
 
 
 @contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
-    """Start a new Spark session whose workers run this Python; stop it at the end."""
+def spark_session(master: str, scratch: Path | None = None) -> Iterator[SparkSession]:
+    """Start a new Spark session whose workers run this Python; stop it at the end.
+
+    Spark keeps shuffled rows in ``scratch``, if it is given: rows of the original would otherwise
+    lie in the folder for temporary files, where they stay when the run is killed.
+    """
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     try:
         from pyspark.sql import SparkSession
@@ -186,15 +191,28 @@ def spark_session(master: str) -> Iterator[SparkSession]:
             "Spark is not installed.", "Install it with: pip install 'mottle[spark]'."
         ) from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = (
+    builder = (
         SparkSession.builder.master(master)
         .appName("mottle")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
     )
+    if scratch is not None:
+        os.environ.pop("SPARK_LOCAL_DIRS", None)  # it would count instead of the setting
+        scratch.mkdir(mode=0o700)
+        builder = builder.config("spark.local.dir", str(scratch))
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    java: Any = session.sparkContext._jvm
     try:
         yield session
     finally:
         session.stop()
+        if scratch is not None:
+            _forget_folders(java)
+
+
+def _forget_folders(java: Any) -> None:
+    """Let the next session of this process use its own folder: Spark remembers the first one's."""
+    utilities = getattr(java.org.apache.spark.util, "Utils$")
+    getattr(utilities, "MODULE$").clearLocalRootDirs()

@@ -73,6 +73,7 @@ def anonymize(
     memory: str | int = "4GB",
     method: str = "auto",
     representation: str = "range",
+    objective: str | None = None,
     walk: str = "closed",
     effort: float | None = None,
     seed: int | None = None,
@@ -113,6 +114,8 @@ def anonymize(
         picks one.
     representation : {"range", "set"}
         As for `mottle.anonymize`.
+    objective : {"reading", "ncp", "entropy"}, optional
+        As for `mottle.anonymize`; frequencies are those of the whole table.
     walk : {"closed", "closed-printed", "backtracking"}
         As for `mottle.anonymize`.
     effort : float, optional
@@ -175,13 +178,14 @@ def anonymize(
     settings = Settings.of(
         method=method,
         representation=representation,
+        objective=objective,
         walk=walk,
         effort=effort,
         seed=seed,
         totals=totals,
         key=key,
     )
-    check_chunked(schema, guarantee, settings)
+    settings = check_chunked(schema, guarantee, settings)
     reading = (text or ReadOptions()).over(schema.reading)
     limit = memory_bytes(memory)
     destination = Destination.of(
@@ -265,7 +269,7 @@ def anonymize(
 def _key(named: str, schema: Schema, guarantee: Guarantee, *options: object) -> str:
     """Identify the command of an interrupted run; the input's content is compared later."""
     columns = described_columns(schema, [column.name for column in schema.columns])
-    stated = [schema.rest, schema.unit]
+    stated = [schema.rest, schema.unit, schema.rules]
     words = [__version__, named, columns, stated, repr(guarantee), repr(options)]
     return hashlib.sha256(json.dumps(words, default=str).encode()).hexdigest()[:32]
 

@@ -8,14 +8,22 @@ import pyarrow.compute as pc
 
 from mottle.encoding.domain import Form
 from mottle.encoding.set_columns import LISTS
-from mottle.queries.cells.item_cells import Holding, ItemCells, Items
-from mottle.release.cell_text import published_type, to_text
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.index import Holding, Items
+from mottle.release.cell_text import PARTS, published_type, to_texts
 from mottle.typing import Int64Array
 
 
 def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
     """Return the distinct cells of a published column of sets."""
-    texts = pc.fill_null(to_text(cells, Form.WORLDS), "").dictionary_encode()
+    if cells.type.num_fields == len(PARTS):  # a release of sets, in which none is missing
+        flags = pa.array(np.zeros(len(cells), np.bool_))
+        fields = list(published_type(Form.WORLDS, cells.type.field(0).type))
+        cells = pa.StructArray.from_arrays([*cells.flatten(), flags], fields=fields)
+    parts = [pc.fill_null(part, "") for part in to_texts(cells, Form.WORLDS)]
+    # With the length of the first part, no two cells have the same text, whatever items are called.
+    length = pc.cast(pc.utf8_length(parts[0]), pa.string())
+    texts = pc.binary_join_element_wise(length, *parts, "|").dictionary_encode()
     of_row = texts.indices.to_numpy().astype(np.int32)
     _, first = np.unique(of_row, return_index=True)
     base, uncertain, distance, missing = cells.take(pa.array(first)).flatten()
@@ -24,10 +32,15 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
     names = coded.dictionary.take(pc.sort_indices(coded.dictionary))
     numbers = np.asarray(pc.index_in(pa.concat_arrays([p for p, _ in listed]), value_set=names))
     in_base, doubtful = np.split(numbers.astype(np.int64), [len(listed[0][0])])
-    cell_of_base, cell_of_doubtful = (cell_of for _, cell_of in listed)
+    width = max(len(names), 1)
+    # Each item of a cell once, even in files of others.
+    (cell_of_base, in_base), (cell_of_doubtful, doubtful) = (
+        np.divmod(np.unique(cell_of * width + items), width)
+        for (_, cell_of), items in zip(listed, (in_base, doubtful), strict=True)
+    )
     known = np.isin(
-        cell_of_doubtful * max(len(names), 1) + doubtful,
-        cell_of_base * max(len(names), 1) + in_base,
+        cell_of_doubtful * width + doubtful,
+        cell_of_base * width + in_base,
     )
     universe, count = len(names), len(first)
     flags = pc.fill_null(missing, False).to_numpy(zero_copy_only=False)
@@ -42,9 +55,9 @@ def cells_of_worlds(name: str, cells: pa.StructArray) -> ItemCells:
         missing_weights=np.zeros(count),
         of_row=of_row,
         items=Items(name, names),
-        base=_holding(in_base, cell_of_base, universe),
-        doubtful_base=_holding(doubtful[known], cell_of_doubtful[known], universe),
-        doubtful_rest=_holding(doubtful[~known], cell_of_doubtful[~known], universe),
+        base=holding_of(in_base, cell_of_base, universe),
+        doubtful_base=holding_of(doubtful[known], cell_of_doubtful[known], universe),
+        doubtful_rest=holding_of(doubtful[~known], cell_of_doubtful[~known], universe),
         uncertain=np.bincount(cell_of_doubtful, minlength=count),
         distance=pc.fill_null(distance, -1).to_numpy().astype(np.int64),
     )
@@ -70,7 +83,7 @@ def _listed(lists: pa.ListArray) -> tuple[pa.Array, Int64Array]:
     return lists.flatten(), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _holding(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
+def holding_of(items: Int64Array, cells: Int64Array, universe: int) -> Holding:
     """Index the cells by item."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=universe))])
     return Holding(starts.astype(np.int64), cells[np.argsort(items, kind="stable")])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context
 from fractions import Fraction
 
@@ -91,6 +91,20 @@ class DiscreteIntervals:
     def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
         """Draw a step of each interval, all equally likely."""
         return self._values(random.integers(self.starts[atoms], self.starts[atoms + 1]))
+
+    def divided(self, conditions: Conditions) -> tuple[DiscreteIntervals, Int64Array]:
+        """Divide intervals so that each satisfies every condition as a whole or not at all.
+
+        Returns the finer intervals, and for each of the old ones the first new one, and the end.
+        """
+        cuts = [self.starts]
+        for condition in conditions:
+            low, high, listed, excluded = self._read((condition,))
+            named = excluded if listed is None else listed
+            cuts += [np.array([low, high + 1], np.int64), named, named + 1]
+        starts = np.unique(np.concatenate(cuts))
+        starts = starts[(starts >= self.starts[0]) & (starts <= self.starts[-1])]
+        return replace(self, starts=starts), np.searchsorted(starts, self.starts)
 
     def _numbers(self, steps: Int64Array) -> Float64Array:
         """Convert steps to multiples of the unit, rounded."""
@@ -291,6 +305,21 @@ class RealIntervals:
         starts, stops = self.ends[atoms // 2], self.ends[(atoms + 1) // 2]
         drawn = np.clip(starts + random.random(len(atoms)) * (stops - starts), starts, stops)
         return pc.cast(pa.array(drawn), self.value_type, safe=False)
+
+    def divided(self, conditions: Conditions) -> tuple[RealIntervals, Int64Array]:
+        """Divide intervals so that each satisfies every condition as a whole or not at all.
+
+        Returns the finer intervals, and for each of the old ones the first new one, and the end.
+        """
+        cuts = [self.ends]
+        for condition in conditions:
+            low, high, _, _, listed, excluded = self._read((condition,))
+            cuts += [np.array([low, high]), excluded, *([] if listed is None else [listed])]
+        ends = np.unique(np.concatenate(cuts))
+        ends = ends[(ends >= self.ends[0]) & (ends <= self.ends[-1])]
+        points = 2 * np.searchsorted(ends, self.ends)
+        begin = np.column_stack([points, points + 1]).ravel()
+        return replace(self, ends=ends), begin
 
     def _holds_one(self, values: Float64Array) -> BoolArray:
         """Which of the open intervals hold at least one of the values."""

@@ -10,7 +10,9 @@ uncertain items are among the given ones, j of these in the base,
 
 Everything else follows by inclusion and exclusion. The certificate states how many items are
 misreported, which gives p. Without it p = 1/2, for which all possible sets are equally likely; this
-is usually far too high, since most possible sets are as far from the base as they can be.
+is usually far too high, since most possible sets are as far from the base as they can be. Where the
+release states how many records hold each item, every item has chances of its own instead
+(`mottle.queries.cells.items.chances`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,81 +27,19 @@ import pyarrow.compute as pc
 from scipy.special import bdtr, bdtrik
 
 from mottle.encoding.set_columns import LISTS
-from mottle.errors import UsageError
-from mottle.queries.cells.atoms import Covered, Numbers
 from mottle.queries.cells.cells import IMPOSSIBLE, CellDistribution, Moments
+from mottle.queries.cells.items.asked import ItemConditions
+from mottle.queries.cells.items.chances import ItemChances, Tally, far_ratio, fit_chances
+from mottle.queries.cells.items.index import Holding, Items
+from mottle.queries.cells.items.shares import CellShares, ShareBounds, all_of, one_of
 from mottle.queries.conditions import Condition, Conditions
+from mottle.release.item_totals import ItemTotals
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 EVEN = 0.5  # the probability of a flip for which all possible sets are equally likely
-_MAX_ALTERNATIVES = 12  # conditions on items that have to hold together
 _MIN_FLIP = 1e-6  # lowest probability of a flip
-_BELOW_ONE = np.nextafter(1.0, 0.0)
+BELOW_ONE = np.nextafter(1.0, 0.0)
 _TINY = np.finfo(np.float64).tiny
-
-
-@dataclass(frozen=True)
-class Items:
-    """The items of a column, instead of atoms: a record holds any number of them."""
-
-    name: str
-    values: pa.Array  # [items], sorted by text
-
-    missing_measure = 1.0
-
-    @property
-    def measure(self) -> Float64Array:
-        """Empty: items do not exclude one another, so they have no relative weights."""
-        return np.zeros(0)
-
-    prior = measure
-
-    def covered(self, conditions: Conditions) -> Covered:
-        """Raise: a set is not covered in part."""
-        raise self._refusal("cannot be added up")
-
-    def takes_missing(self, condition: Condition) -> bool:
-        """Return whether it does: only if the condition says so."""
-        return condition.missing
-
-    def numbers(self, conditions: Conditions) -> Numbers:
-        """Raise: sets are not numbers."""
-        raise self._refusal("cannot be added up")
-
-    def points(self) -> pa.Array:
-        """Raise: a record may hold several items, so groups by item would overlap."""
-        raise self._refusal("cannot be grouped by")
-
-    def draw(self, atoms: Int64Array, random: np.random.Generator) -> pa.Array:
-        """Return items by number."""
-        return self.values.take(pa.array(atoms))
-
-    def strangers(self, wanted: list[object]) -> list[object]:
-        """Return those of the wanted items that no cell names."""
-        return [item for item in wanted if str(item) not in self.place_of]
-
-    @cached_property
-    def place_of(self) -> dict[str, int]:
-        """The number of each item."""
-        return {item: place for place, item in enumerate(self.values.to_pylist())}
-
-    def _refusal(self, what: str) -> UsageError:
-        return UsageError(
-            f"Column '{self.name}' holds sets of items, which {what}.",
-            f"Count the records that hold an item: {{'{self.name}': ITEM}}.",
-        )
-
-
-class Holding(NamedTuple):
-    """For every item the distinct cells that name it: cells[starts[item]:starts[item + 1]]."""
-
-    starts: Int64Array
-    cells: Int64Array
-
-    def of(self, items: Int64Array, count: int) -> Int64Array:
-        """[cells]: how many of the given items each cell names."""
-        named = [self.cells[self.starts[item] : self.starts[item + 1]] for item in items]
-        return np.bincount(np.concatenate([np.empty(0, np.int64), *named]), minlength=count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,6 +55,8 @@ class ItemCells(CellDistribution):
     flip: float = EVEN  # the probability that an uncertain item differs from the base
     # Probability of a missing value where it is possible; None: as likely as one uncertain item.
     missing_chance: float | None = None
+    item_chances: ItemChances | None = None  # of every item, fitted to the totals that are stated
+    totals: ItemTotals | None = None  # what the release states about its items
 
     @property
     def count(self) -> int:
@@ -129,16 +70,16 @@ class ItemCells(CellDistribution):
 
     def shares(self, conditions: Conditions) -> Float64Array:
         """[cells]: how likely each satisfies conditions; 1 for certain, -1 for impossible."""
-        wanted = _ItemConditions.of(self.items, conditions)
-        expected = (1 - self._missing_chances) * self._expected(wanted)
+        wanted = ItemConditions.of(self.items, conditions)
+        expected = (1 - self.missing_chances) * self._expected(wanted)
         possible = self.known & self._possible(wanted)
         certain = ~self.known | self._certain(wanted)
         if wanted.missing:
-            expected += self._missing_chances
+            expected += self.missing_chances
             possible |= self.missing
         else:
             certain &= ~self.missing
-        shares = np.clip(expected, 0.0, _BELOW_ONE)
+        shares = np.clip(expected, 0.0, BELOW_ONE)
         shares[certain] = 1.0
         shares[~possible] = IMPOSSIBLE
         return shares
@@ -176,19 +117,86 @@ class ItemCells(CellDistribution):
             missing_chance=1 / degree if degree else None,
         )
 
+    def fitted_to(self, totals: ItemTotals, bounds: ShareBounds) -> ItemCells:
+        """Return the same cells with chances that give the totals of items.
+
+        Parameters
+        ----------
+        totals : ItemTotals
+            How many records hold each item.
+        bounds : ShareBounds
+            Between which shares of candidates are possible.
+
+        Returns
+        -------
+        ItemCells
+            The same cells; ``flip`` remains that of all items together.
+        """
+        stated = np.full(len(self.items.values), np.nan)
+        for item, count in zip(totals.items, totals.counts, strict=True):
+            if item in self.items.place_of:
+                stated[self.items.place_of[item]] = count
+        most = totals.least - 1.0 if totals.least else np.inf
+        within, without = fit_chances(self.tally, stated, most, self.flip, bounds)
+        differing = np.zeros(self.count)
+        for holding, chance in ((self.doubtful_base, 1 - within), (self.doubtful_rest, without)):
+            of_item = np.repeat(chance, np.diff(holding.starts))
+            differing += np.bincount(holding.cells, of_item, minlength=self.count)
+        far = far_ratio(np.maximum(self.distance, 0), differing, bounds.least)
+        chances = ItemChances(within, without, far, bounds.least)
+        return replace(self, item_chances=chances, totals=totals)
+
+    def total_bounds(self, item: str) -> tuple[float, float]:
+        """Return between which numbers of records hold an item, as the release states."""
+        if self.totals is None:
+            return 0.0, float(len(self.of_row))
+        count = self.totals.count_of.get(item)
+        if count is not None:
+            return float(count), float(count)
+        return 0.0, self.totals.least - 1.0 if self.totals.least else float(len(self.of_row))
+
+    @cached_property
+    def rows(self) -> Int64Array:
+        """[cells]: how many records have each."""
+        return np.bincount(self.of_row, minlength=self.count)
+
+    @cached_property
+    def weights(self) -> Float64Array:
+        """[cells]: how many records have each, and a set."""
+        return self.rows * (1 - self.missing_chances)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How many records name each item."""
+        holdings = (self.base, self.doubtful_base, self.doubtful_rest)
+        base, within, outside = (
+            np.bincount(
+                np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
+                self.weights[one.cells],
+                minlength=len(self.items.values),
+            ).astype(np.float64)
+            for one in holdings
+        )
+        return Tally(base - within, within, outside)
+
     def draw(self, random: np.random.Generator) -> pa.Array:
         """Draw a set from every record's cell; null for missing."""
         rows, universe = self.of_row, max(len(self.items.values), 1)
-        missing = random.random(len(rows)) < self._missing_chances[rows]
+        missing = random.random(len(rows)) < self.missing_chances[rows]
         uncertain, distance = self.uncertain[rows], np.maximum(self.distance[rows], 0)
-        at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
-        drawn = _binomial_quantile(
-            random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
-        )
-        flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
         row_of, items = _spread(self._doubtful_lists, rows)
-        shuffled = np.lexsort((random.random(len(items)), row_of))
         place = np.arange(len(items)) - np.repeat(np.cumsum(uncertain) - uncertain, uncertain)
+        if self.item_chances is None:
+            at_most = bdtr(distance, np.maximum(uncertain, distance), self.flip)
+            drawn = _binomial_quantile(
+                random.random(len(rows)) * at_most, np.maximum(uncertain, 1), self.flip
+            )
+            flips = np.clip(np.where(uncertain > 0, drawn, 0), 0, np.minimum(distance, uncertain))
+            shuffled = np.lexsort((random.random(len(items)), row_of))
+        else:
+            differs = self._draw_differing(self.item_chances, row_of, items, place, random)
+            flips = np.minimum(np.bincount(row_of[differs], minlength=len(rows)), distance)
+            shuffled = np.lexsort((random.random(len(items)), ~differs, row_of))
         flipped = shuffled[place < np.repeat(flips, uncertain)]
         base_row, base_items = _spread(self._base_lists, rows)
         held = np.setxor1d(
@@ -202,10 +210,66 @@ class ItemCells(CellDistribution):
         drawn_sets = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), members)
         return pc.if_else(pa.array(missing), pa.scalar(None, LISTS), drawn_sets)
 
+    def _draw_differing(
+        self,
+        chances: ItemChances,
+        row_of: Int64Array,
+        items: Int64Array,
+        place: Int64Array,
+        random: np.random.Generator,
+    ) -> BoolArray:
+        """Draw which uncertain items differ from the base set, as the far or another candidate."""
+        rows = self.of_row
+        cells = rows[row_of].astype(np.int64)
+        in_base = np.bincount(self.doubtful_base.cells, minlength=self.count)
+        is_in_base = place < in_base[cells]  # those of the base set are listed first
+        chance = np.where(is_in_base, 1 - chances.in_base[items], chances.outside[items])
+        far = (random.random(len(rows)) < chances.far_share)[row_of]
+        likely = np.where(
+            far, chances.flips(chance, cells, far=True), chances.flips(chance, cells, far=False)
+        )
+        differs: BoolArray = random.random(len(items)) < likely
+        return differs
+
+    # ------------------------------------------------------------------------- bounds of shares
+
+    def candidate_shares(self, conditions: Conditions, bounds: ShareBounds) -> CellShares:
+        """[cells]: between which shares of the candidates satisfy conditions."""
+        wanted = ItemConditions.of(self.items, conditions)
+        parts = [
+            one_of([self._item_share(item, bounds) for item in items], self.count)
+            for items in wanted.some_of
+        ]
+        one = bounds.one
+        parts += [
+            self._item_share(item, bounds).without(self.missing, one) for item in wanted.none_of
+        ]
+        if not wanted.known:
+            parts.append(CellShares(np.zeros(self.count), np.zeros(self.count)))
+        if not wanted.some_of:  # who holds an item has a set
+            known = np.where(self.missing, one, 1.0), np.where(self.missing, 1 - one, 1.0)
+            parts.append(CellShares(*(np.where(self.known, part, 0.0) for part in known)))
+        low, high = (part.copy() for part in vars(all_of(parts, self.count)).values())
+        if wanted.missing:
+            low += np.where(self.missing, np.where(self.known, one, 1.0), 0.0)
+            high += np.where(self.missing, np.where(self.known, 1 - one, 1.0), 0.0)
+        share = self.shares(conditions)
+        low[share == 1.0], high[share == IMPOSSIBLE] = 1.0, 0.0
+        return CellShares(np.minimum(low, np.minimum(high, 1.0)), np.minimum(high, 1.0))
+
+    def _item_share(self, item: int, bounds: ShareBounds) -> CellShares:
+        one = np.array([item])
+        base = self.base.of(one, self.count) > 0
+        doubtful = self.doubtful_base.of(one, self.count) + self.doubtful_rest.of(one, self.count)
+        return CellShares.of_item(
+            bounds, base, doubtful > 0, self.uncertain, self.distance, self.missing
+        )
+
     # ------------------------------------------------------------------------- probabilities
 
     @cached_property
-    def _missing_chances(self) -> Float64Array:
+    def missing_chances(self) -> Float64Array:
+        """[cells]: how likely the set is missing."""
         possible = 1 / (2 + self.uncertain) if self.missing_chance is None else self.missing_chance
         return np.where(self.known, np.where(self.missing, possible, 0.0), 1.0)
 
@@ -217,16 +281,51 @@ class ItemCells(CellDistribution):
     def _doubtful_lists(self) -> tuple[Int64Array, Int64Array]:
         return _by_cell(self.count, self.doubtful_base, self.doubtful_rest)
 
-    def _expected(self, wanted: _ItemConditions) -> Float64Array:
+    def _expected(self, wanted: ItemConditions) -> Float64Array:
         """[cells]: the probability that the set, if there is one, satisfies all conditions."""
         if not wanted.known:
             return np.zeros(self.count)
+        if self.item_chances is not None:
+            far = self.item_chances.far_share
+            return far * self._likely(wanted, self.item_chances, far=True) + (
+                1 - far
+            ) * self._likely(wanted, self.item_chances, far=False)
         chance = np.zeros(self.count)
         for left_out in range(len(wanted.some_of) + 1):
             for chosen in combinations(wanted.some_of, left_out):
                 none_of = np.unique(np.concatenate([wanted.none_of, *chosen]))
                 chance += (-1) ** left_out * self._holds_none(none_of)
         return chance
+
+    def _likely(self, wanted: ItemConditions, chances: ItemChances, *, far: bool) -> Float64Array:
+        """[cells]: how likely the far candidate, or another one, satisfies all conditions."""
+        single = [items for items in wanted.some_of if len(items) == 1]
+        several = [items for items in wanted.some_of if len(items) != 1]
+        needed = np.unique(np.concatenate([np.empty(0, np.int64), *single]))
+        named = np.unique(np.concatenate([needed, wanted.none_of, *several]))
+        held = {int(item): self._held(int(item), chances, far=far) for item in named}
+        likely = np.zeros(self.count)
+        for left_out in range(len(several) + 1):
+            for chosen in combinations(several, left_out):
+                none_of = np.unique(np.concatenate([wanted.none_of, *chosen]))
+                if np.isin(needed, none_of).any():
+                    continue
+                part = np.full(self.count, (-1.0) ** left_out)
+                for item in needed:
+                    part *= held[int(item)]
+                for item in none_of:
+                    part *= 1 - held[int(item)]
+                likely += part
+        return likely
+
+    def _held(self, item: int, chances: ItemChances, *, far: bool) -> Float64Array:
+        """[cells]: how likely the far candidate, or another one, holds an item."""
+        held = np.zeros(self.count)
+        held[self.base.naming(item)] = 1.0
+        inside, outside = self.doubtful_base.naming(item), self.doubtful_rest.naming(item)
+        held[inside] = 1 - chances.flips(1 - float(chances.in_base[item]), inside, far=far)
+        held[outside] = chances.flips(float(chances.outside[item]), outside, far=far)
+        return held
 
     def _holds_none(self, items: Int64Array) -> Float64Array:
         """[cells]: the probability that the set holds none of the given items."""
@@ -251,14 +350,14 @@ class ItemCells(CellDistribution):
         rest = self.doubtful_rest.of(items, self.count) > 0
         return (self.base.of(items, self.count) > 0) | (rest & (self.distance > 0))
 
-    def _certain(self, wanted: _ItemConditions) -> BoolArray:
+    def _certain(self, wanted: ItemConditions) -> BoolArray:
         """[cells]: whether every possible set satisfies all conditions."""
         certain = np.full(self.count, wanted.known)
         for items in wanted.some_of:
             certain &= ~self._can_hold_none(items)
         return certain & ~self._can_hold_one(wanted.none_of)
 
-    def _possible(self, wanted: _ItemConditions) -> BoolArray:
+    def _possible(self, wanted: ItemConditions) -> BoolArray:
         """[cells]: whether some possible set satisfies all conditions.
 
         Exact, except for several lists of which one item each has to be held: the flips that they
@@ -281,45 +380,6 @@ class ItemCells(CellDistribution):
             possible &= free | (self.doubtful_rest.of(allowed, self.count) > 0)
             one_more |= ~free
         return possible & (out + added + one_more <= self.distance)
-
-
-class _ItemConditions(NamedTuple):
-    """All conditions on a set of items, combined."""
-
-    some_of: list[Int64Array]  # at least one item of each list is held
-    none_of: Int64Array  # none of these items is held
-    known: bool  # whether a set can satisfy the conditions
-    missing: bool  # whether a missing set satisfies them
-
-    @classmethod
-    def of(cls, items: Items, conditions: Conditions) -> _ItemConditions:
-        some_of, none_of = [], [np.empty(0, np.int64)]
-        for condition in conditions:
-            if condition.has_range:
-                raise UsageError(
-                    f"The sets of column '{items.name}' have no order.",
-                    f"Name items instead of a range: {{'{items.name}': ITEM}}.",
-                )
-            if condition.values is not None:
-                some_of.append(_places(items, condition.values))
-            none_of.append(_places(items, condition.excluded))
-        if len(some_of) > _MAX_ALTERNATIVES:
-            raise UsageError(
-                f"There are {len(some_of)} conditions on the items of column '{items.name}'.",
-                f"Use at most {_MAX_ALTERNATIVES} in one query.",
-            )
-        return cls(
-            some_of,
-            np.unique(np.concatenate(none_of)),
-            all(condition.known for condition in conditions),
-            all(condition.missing for condition in conditions),
-        )
-
-
-def _places(items: Items, wanted: tuple[object, ...]) -> Int64Array:
-    """Numbers of the wanted items, without those that no cell names: no record holds them."""
-    found = {items.place_of[str(item)] for item in wanted if str(item) in items.place_of}
-    return np.array(sorted(found), np.int64)
 
 
 def _at_most(successes: Int64Array, trials: Int64Array, chance: float) -> Float64Array:

@@ -9,7 +9,7 @@ condition holds is the sum, over the combinations on which it is true, of produc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +21,7 @@ import numpy as np
 
 from mottle.errors import UsageError
 from mottle.queries.aggregates import Summands
+from mottle.queries.calibration import AnswerKind
 from mottle.queries.cells.atoms import Values
 from mottle.queries.cells.cells import IMPOSSIBLE
 from mottle.queries.engine import Queries
@@ -41,6 +42,8 @@ from mottle.queries.expressions.tree import (
     walk,
 )
 from mottle.queries.expressions.value_classes import Needs
+from mottle.queries.fitting.known_totals import TotalsByAtom
+from mottle.queries.stated_errors import state_one
 from mottle.typing import Float64Array, Int64Array
 
 MOST_COMBINATIONS = 20_000
@@ -82,10 +85,46 @@ class Group(NamedTuple):
 
 
 def evaluate(queries: Queries, question: Question) -> list[Group]:
-    """Answer a question for every group that may have a record."""
+    """Answer a question for every group that may have a record, with errors that hold."""
+    found = _evaluate(queries, question)
+    columns = set(_needs(question)[0])
+    plain: dict[tuple[Any, ...], Group] = {}
+
+    def again(other: Queries, key: tuple[Any, ...], place: int) -> Estimate:
+        if not plain:
+            plain.update({_typed(group.key): group for group in _evaluate(other, question)})
+        return plain[_typed(key)].answers[place]
+
+    return [
+        Group(
+            group.key,
+            [
+                answer
+                if answer.error == 0.0 and len(columns) == 1  # as totals say
+                else state_one(
+                    queries,
+                    _KINDS.get(aggregate.kind, AnswerKind.AVERAGE),
+                    columns,
+                    answer,
+                    lambda other, key=group.key, place=place: again(other, key, place),  # type: ignore[misc]
+                )
+                for place, (answer, aggregate) in enumerate(
+                    zip(group.answers, question.aggregates, strict=True)
+                )
+            ],
+        )
+        for group in found
+    ]
+
+
+_KINDS = {"count": AnswerKind.COUNT, "sum": AnswerKind.SUM}
+
+
+def _evaluate(queries: Queries, question: Question) -> list[Group]:
+    """The answers with errors that follow from cells alone, except where totals state them."""
     if not question.keys and len(question.aggregates) > 1:  # each tells fewer values apart
         alone = [replace(question, aggregates=(one,)) for one in question.aggregates]
-        return [Group((), [evaluate(queries, one)[0].answers[0] for one in alone])]
+        return [Group((), [_evaluate(queries, one)[0].answers[0] for one in alone])]
     evaluation = _Evaluation.of(queries, question)
     combinations = evaluation.combinations(question)
     if not question.keys:
@@ -114,6 +153,7 @@ Groups = dict[tuple[Any, ...], tuple[tuple[Any, ...], list[_Member]]]
 class _Evaluation:
     records: int
     factors: tuple[Factor, ...]
+    totals: Mapping[str, TotalsByAtom]
     possible_rows: dict[int, Int64Array] = field(default_factory=dict)
 
     @classmethod
@@ -128,7 +168,7 @@ class _Evaluation:
                 "Group by fewer columns, or by ranges: CASE WHEN age < 30 THEN … END.",
             )
         ordered = sorted(factors, key=lambda factor: -len(factor.outcomes))
-        return cls(queries.records, tuple(ordered))
+        return cls(queries.records, tuple(ordered), queries.totals)
 
     @cached_property
     def possibilities(self) -> Int64Array:
@@ -146,8 +186,7 @@ class _Evaluation:
             if question.where is not None and question.where.value(at) is not True:
                 continue
             key = tuple(_label(part.value(at)) for part in question.keys)
-            known = tuple((type(part), part) for part in key)  # True and 1 are two groups
-            groups.setdefault(known, (key, []))[1].append(_Member(outcomes, at))
+            groups.setdefault(_typed(key), (key, []))[1].append(_Member(outcomes, at))
         return groups
 
     def may_occur(self, members: Sequence[_Member]) -> bool:
@@ -166,7 +205,7 @@ class _Evaluation:
         summands = self._summands(chosen, calculates=aggregate.calculates)
         match aggregate.kind:
             case "count":
-                return summands.count()
+                return self._match_totals(summands.count(), chosen)
             case "sum":
                 return summands.total()
             case "avg":
@@ -202,6 +241,25 @@ class _Evaluation:
             highest=highest[some],
             certain=certain,
         )
+
+    def _match_totals(self, count: Estimate, chosen: Sequence[tuple[_Member, Any]]) -> Estimate:
+        """A count over one column, as its totals say if they do."""
+        (factor, *others) = self.factors or (None,)
+        if factor is None or others or factor.cells is None:
+            return count
+        name, atoms = factor.cells.name, factor.cells.atoms
+        if name not in self.totals:
+            return count
+        share = np.zeros(len(atoms.measure) + 1)
+        for member, _ in chosen:
+            one = member.outcomes[0].classes[name]
+            share[-1] += one.is_missing
+            for piece in one.pieces:
+                share[:-1] += piece.covered(atoms).share
+        stated = self.totals[name].count(share)
+        if stated is None:
+            return count
+        return replace(count, expected=min(max(stated, count.certain), count.possible), error=0.0)
 
     def _rows(self, member: _Member) -> Int64Array:
         """The records that may be in a combination."""
@@ -321,6 +379,11 @@ def _values(members: Sequence[_Member], aggregate: Aggregate) -> Iterator[tuple[
         value = 1 if aggregate.argument is None else aggregate.argument.value(member.at)
         if value is not None:
             yield member, value
+
+
+def _typed(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key with the types of its parts: True and 1 are two groups."""
+    return tuple((type(part), part) for part in key)
 
 
 def _label(value: Any) -> Any:

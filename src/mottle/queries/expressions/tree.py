@@ -121,6 +121,11 @@ class Test:
 
 
 @dataclass(frozen=True)
+class HoldsItems(Test):
+    """Whether a set holds at least one of stated items: ``contains(items, 'bread')``."""
+
+
+@dataclass(frozen=True)
 class IsNull:
     """IS NULL."""
 

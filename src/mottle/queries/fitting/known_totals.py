@@ -22,6 +22,7 @@ class TotalsByAtom:
 
     group_of: Int64Array  # [atoms + 1]: the group of every atom, and of the missing value
     counts: Float64Array  # [groups]: the number of records
+    missing: bool = True  # whether a value is missing at all
 
     @classmethod
     def of(cls, cells: CellDistribution, column: PublishedColumn) -> TotalsByAtom | None:
@@ -37,7 +38,23 @@ class TotalsByAtom:
             named = pc.index_in(cells.atoms.values, value_set=values.cast(cells.atoms.values.type))
             group_of = pc.fill_null(named, len(values)).to_numpy().astype(np.int64)
         missing = max(totals.missing, 0)
-        return cls(np.append(group_of, missing), np.array(totals.counts, np.float64))
+        counts = np.array(totals.counts, np.float64)
+        return cls(np.append(group_of, missing), counts, totals.missing >= 0)
+
+    def count(self, share: Float64Array) -> float | None:
+        """Return how many records have values that conditions cover; None if that is not stated.
+
+        ``share`` [atoms + 1] is the covered part of every atom, and of the missing value.
+        """
+        lowest, highest = np.full((2, len(self.counts)), np.inf)
+        highest = -highest
+        places = slice(None if self.missing else -1)
+        np.minimum.at(lowest, self.group_of[places], share[places])
+        np.maximum.at(highest, self.group_of[places], share[places])
+        some = np.isfinite(lowest)
+        if np.any(lowest[some] != highest[some]) or np.any(highest[some] % 1.0 != 0):
+            return None
+        return float(self.counts[some & (highest == 1.0)].sum())
 
     def by_group(self, by_atom: Float64Array) -> Float64Array:
         """[groups]: the sum of ``by_atom`` over the atoms of each group."""

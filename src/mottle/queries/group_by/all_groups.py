@@ -11,17 +11,23 @@ import pyarrow as pa
 
 from mottle.errors import UsageError
 from mottle.queries.conditions import Conditions, Where
-from mottle.queries.group_by.columns import Breaks, GroupingColumn, grouping_columns
+from mottle.queries.group_by.columns import (
+    Breaks,
+    GroupingColumn,
+    grouping_column,
+    grouping_columns,
+)
 from mottle.queries.group_by.kernel import add_up, kernel_input
 from mottle.queries.group_by.two_tables import count_two_tables
-from mottle.typing import Float64Array
+from mottle.queries.stated_errors import count_by_totals, state_groups, totals_of_values
+from mottle.typing import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from mottle.queries.engine import Queries
 
 MAX_GROUPS = 20_000_000
 LEVEL, GROUPED_BY = "level", "grouped_by"
-PARTS = ("expected", "certain", "possible", "error")
+PARTS = ("expected", "certain", "possible", "error", "reliable")
 
 
 def group_by(
@@ -118,15 +124,61 @@ def _table(
         parts = _count(queries, names, others, columns, groups)
     expected, certain, possible, variance = parts
     rows = np.flatnonzero(possible > 0)
+    chosen = np.array([expected, certain, possible, np.sqrt(np.maximum(variance, 0.0))])[:, rows]
+    errors, doubts = state_groups(
+        queries,
+        {*names, *others},
+        chosen,
+        lambda plain: _count(plain, names, others, _again(plain, columns), groups)[0][rows],
+    )
+    chosen[3] = errors
+    reliable = np.array([not doubt for doubt in doubts], np.bool_)
+    if len(names) == 1 and not others:
+        _match_totals(queries, columns[names[0]], rows, chosen, reliable)
     places = np.unravel_index(rows, [len(columns[name].labels) for name in names]) if names else ()
     labels = {
         name: columns[name].labels.take(pa.array(place))
         for name, place in zip(names, places, strict=True)
     }
-    answers = (expected, certain, possible, np.sqrt(np.maximum(variance, 0.0)))
+    answers = (*chosen, reliable)
     return pa.table(
-        labels | {part: pa.array(all_[rows]) for part, all_ in zip(PARTS, answers, strict=True)}
+        labels | {part: pa.array(one) for part, one in zip(PARTS, answers, strict=True)}
     )
+
+
+def _again(plain: Queries, columns: Mapping[str, GroupingColumn]) -> dict[str, GroupingColumn]:
+    """The same groups over the cells without the fit to sensitive values."""
+    return {
+        name: grouping_column(plain.column(name), one.conditions, one.breaks)
+        for name, one in columns.items()
+    }
+
+
+def _match_totals(
+    queries: Queries,
+    column: GroupingColumn,
+    rows: Int64Array,
+    answers: Float64Array,
+    reliable: BoolArray,
+) -> None:
+    """Put in the counts of groups that the column's totals determine; these have no error."""
+    totals = queries.totals.get(column.name)
+    if totals is None:
+        return
+    if column.wanted is None:
+        values = len(column.labels) - column.labels.null_count
+        missing = column.labels.null_count > 0
+        stated = totals_of_values(totals, values, missing=missing)[rows]
+    else:
+        found = [
+            count_by_totals(queries, {column.name: (*column.conditions, column.wanted[row])})
+            for row in rows.tolist()
+        ]
+        stated = np.array([np.nan if one is None else one for one in found], np.float64)
+    known = np.isfinite(stated)
+    answers[0, known] = np.clip(stated, answers[1], answers[2])[known]
+    answers[3, known] = 0.0
+    reliable[known] = True
 
 
 def _count(

@@ -37,6 +37,9 @@ class GroupingColumn:
     name: str
     labels: pa.Array  # [groups]; null for missing values
     shares: GroupShares
+    conditions: Conditions = ()  # that the values have to satisfy besides
+    breaks: Sequence[object] | None = None
+    wanted: Sequence[Condition] | None = None  # [groups]; None: every value is a group
 
 
 def grouping_columns(
@@ -77,7 +80,8 @@ def grouping_column(
         shares = cells.shares((*conditions, condition))
         possible = np.flatnonzero(shares != IMPOSSIBLE)
         parts.append((possible, np.full(len(possible), group), shares[possible]))
-    return GroupingColumn(cells.name, labels, _sort_by_cell(parts, len(cells.first)))
+    shares_by_cell = _sort_by_cell(parts, len(cells.first))
+    return GroupingColumn(cells.name, labels, shares_by_cell, conditions, breaks, wanted)
 
 
 def _group_by_value(
@@ -100,7 +104,7 @@ def _group_by_value(
         likely = cells.shares((*conditions, Condition(known=False, missing=True)))
         possible = np.flatnonzero(likely != IMPOSSIBLE)
         parts.append((possible, np.full(len(possible), len(atoms.values)), likely[possible]))
-    return GroupingColumn(cells.name, labels, _sort_by_cell(parts, len(sizes)))
+    return GroupingColumn(cells.name, labels, _sort_by_cell(parts, len(sizes)), conditions)
 
 
 def _sort_by_cell(

@@ -17,27 +17,40 @@ import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.cells.atoms import Values
-from mottle.queries.cells.item_cells import Items
+from mottle.queries.cells.item_cells import ItemCells
+from mottle.queries.cells.items.index import Items
 from mottle.queries.conditions import Condition, Conditions
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate
 from mottle.queries.expressions.evaluate import Aggregate, Question, evaluate
-from mottle.queries.expressions.tree import Expression, Reference, Test, walk
+from mottle.queries.expressions.tree import Expression, HoldsItems, Reference, Test, walk
 from mottle.queries.group_by.all_groups import PARTS, grouping_sets
 from mottle.queries.sql.parse import Answered, Key, SelectQuery, parse_query
 from mottle.queries.sql.translate import as_conjunction, unsupported
 
+_UNRELIABLE = "see the notes"
 MAX_GROUPS = 2000  # groups whose sums and averages are computed one by one
 Where = Mapping[str, Conditions]
 
 
 def query(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
-    """Answer a query: each count, sum or average with ``_low``, ``_high`` and ``_error``."""
+    """Answer a query: each count, sum or average with bounds, error and whether it is reliable."""
     select = parse_query(sql, queries.columns, tables)
+    _check_sets(queries, select)
     answer = _kernel_answer(queries, select)
     if answer is None:
         answer = _evaluated(queries, select)
     return _select_rows(answer, select)
+
+
+def _check_sets(queries: Queries, select: SelectQuery) -> None:
+    """Raise for contains() on a column that does not hold sets."""
+    for test in _tests(select):
+        if isinstance(test, HoldsItems) and not isinstance(queries.column(test.column), ItemCells):
+            raise UsageError(
+                f"Column '{test.column}' does not hold sets of items.",
+                "Compare it with a value: column = 'value'.",
+            )
 
 
 def notes(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = None) -> list[str]:
@@ -53,7 +66,23 @@ def notes(queries: Queries, sql: str, tables: Mapping[str, pa.Table] | None = No
         for value in atoms.strangers(values):
             hint = did_you_mean(str(value), existing)
             found[f"No cell of column '{test.column}' holds '{value}'. {hint}"] = None
+        if isinstance(atoms, Items):
+            for note in _unbased(queries, test.column, values):
+                found[note] = None
     return list(found)
+
+
+def _unbased(queries: Queries, column: str, items: Sequence[object]) -> Iterator[str]:
+    """Notes on items that no base set holds."""
+    cells = queries.column(column)
+    assert isinstance(cells, ItemCells)
+    for item in items:
+        place = cells.items.place_of.get(str(item))
+        if place is not None and not len(cells.base.naming(place)):
+            yield (
+                f"No base set of column '{column}' holds '{item}': the release does not say who"
+                " holds it together with what, only about how many do."
+            )
 
 
 def _tests(select: SelectQuery) -> Iterator[Test]:
@@ -92,8 +121,10 @@ def _kernel_answer(queries: Queries, select: SelectQuery) -> pa.Table | None:
     table = grouping_sets(queries, groups, subsets, dict(where))
     columns = {name: table.column(name) for name in groups}
     counts = [
-        Estimate(*(float(value) for value in row))
-        for row in zip(*(table.column(part).to_pylist() for part in PARTS), strict=True)
+        Estimate(expected, certain, possible, error, "" if reliable else _UNRELIABLE)
+        for expected, certain, possible, error, reliable in zip(
+            *(table.column(part).to_pylist() for part in PARTS), strict=True
+        )
     ]
     for item, own in zip(select.answered, wheres, strict=True):
         is_count = item.aggregate == Aggregate("count")
@@ -241,11 +272,15 @@ def _labels(queries: Queries, key: Key, values: Sequence[Any]) -> pa.Array:
 
 
 def _columns(item: Answered, answers: Sequence[Estimate]) -> dict[str, Any]:
-    """The four columns of an aggregate."""
+    """The five columns of an aggregate."""
+    *numbers, reliable = item.columns
     parts = ("expected", "certain", "possible", "error")
     return {
-        name: pa.array([float(getattr(answer, part)) for answer in answers], pa.float64())
-        for name, part in zip(item.columns, parts, strict=True)
+        **{
+            name: pa.array([float(getattr(answer, part)) for answer in answers], pa.float64())
+            for name, part in zip(numbers, parts, strict=True)
+        },
+        reliable: pa.array([answer.reliable for answer in answers], pa.bool_()),
     }
 
 

@@ -49,7 +49,8 @@ _INSTEAD = {  # functions that people write, and what to write instead
     "max": "Write quantile_cont(age, 0.99), or count the records above a value.",
     "min": "Write quantile_cont(age, 0.01), or count the records below a value.",
 }
-ENDINGS = ("", "_low", "_high", "_error")  # of the four columns of an answer
+# Of the five columns of an answer.
+ENDINGS = ("", "_low", "_high", "_error", "_reliable")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Answered:
-    """An aggregate, as four columns of the answer."""
+    """An aggregate, as five columns of the answer."""
 
     label: str
     aggregate: Aggregate

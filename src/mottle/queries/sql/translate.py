@@ -15,6 +15,7 @@ from mottle.queries.expressions.tree import (
     Compared,
     Connected,
     Expression,
+    HoldsItems,
     IsNull,
     Literal,
     Not,
@@ -45,6 +46,12 @@ _CONDITIONS: dict[str, Callable[[Any], Condition]] = {
     "<=": lambda value: Condition(high=value),
 }
 _DATES = ("DATE", "TIMESTAMP")
+# Functions of sets of items: whether a set holds one item, one of a list, or all of a list.
+_HOLDING = dict.fromkeys(
+    ("contains", "list_contains", "array_contains", "list_has", "array_has"), ""
+)
+_HOLDING |= dict.fromkeys(("list_has_any", "array_has_any", "&&"), "any")
+_HOLDING |= dict.fromkeys(("list_has_all", "array_has_all", "@>"), "all")
 
 
 def unsupported(what: str, remedy: str = PLAIN) -> UsageError:
@@ -90,6 +97,8 @@ class Translator:
                 return Case(branches, self.expression(node["else_expr"]))
         if node["class"] == "FUNCTION" and node["function_name"] in ARITHMETIC:
             return self._arithmetic(node)
+        if node["class"] == "FUNCTION" and node["function_name"] in _HOLDING:
+            return self._holding(node)
         remedy = "Write its values out: IN (…), CASE WHEN … THEN … END. " + PLAIN
         raise unsupported(described(node), remedy)
 
@@ -130,6 +139,28 @@ class Translator:
             values = tuple(_stated(one) for one in listed if isinstance(one, Literal))
             return Test(operand.column, Condition(values=values))
         return Connected(tuple(_compared("=", operand, one) for one in listed), decisive=True)
+
+    def _holding(self, node: Node) -> Expression:
+        """Whether a set holds items: contains(items, 'a'), list_has_all(items, ['a', 'b'])."""
+        name, arguments = node["function_name"], [each["expression"] for each in node["arguments"]]
+        example = f"Write {'contains' if not _HOLDING[name] else name}(column, "
+        example += "'item')." if not _HOLDING[name] else "['item', 'other'])."
+        operand = self.expression(arguments[0]) if len(arguments) == 2 else None
+        if not isinstance(operand, Reference):
+            raise unsupported(f"'{name}' of anything but a column of sets and items", example)
+        listed = [arguments[1]]
+        if _HOLDING[name]:
+            if arguments[1].get("function_name") != "list_value":
+                raise unsupported(f"'{name}' without a list of items", example)
+            listed = [each["expression"] for each in arguments[1]["arguments"]]
+        stated = [self.expression(one) for one in listed]
+        if not all(isinstance(one, Literal) for one in stated):
+            raise unsupported(f"'{name}' of anything but a column of sets and items", example)
+        items = tuple(_stated(one) for one in stated if isinstance(one, Literal))
+        if _HOLDING[name] != "all":
+            return HoldsItems(operand.column, Condition(values=items))
+        held = tuple(HoldsItems(operand.column, Condition(values=(item,))) for item in items)
+        return held[0] if len(held) == 1 else Connected(held, decisive=False)
 
     def _arithmetic(self, node: Node) -> Expression:
         operands = [self.expression(each["expression"]) for each in node["arguments"]]

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
-from mottle.errors import DataError, StorageError
+from mottle.errors import DataError
 from mottle.utils.untrusted.memory import check_fits
-from mottle.utils.untrusted.text import LARGEST_FILE
+from mottle.utils.untrusted.text import LARGEST_FILE, open_regular
 
 __all__ = ["Archive", "open_archive"]
 
@@ -137,16 +137,13 @@ def open_archive(path: str | PathLike[str]) -> Iterator[Archive]:
     DataError
         It is not a zip archive, or lists a name twice.
     """
-    try:
-        files = zipfile.ZipFile(path)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from None
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
-        raise _unusable(str(path), "it is not a zip archive") from None
-    with files:
-        yield Archive(str(path), files)
+    with open_regular(path) as file:
+        try:
+            files = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+            raise _unusable(str(path), "it is not a zip archive") from None
+        with files:
+            yield Archive(str(path), files)
 
 
 def _unusable(path: str, why: str) -> DataError:

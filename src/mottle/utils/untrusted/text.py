@@ -11,9 +11,10 @@ import math
 import os
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
-from typing import Any
+from typing import Any, BinaryIO
 
 from mottle.errors import StorageError
 from mottle.utils.untrusted.memory import available_memory
@@ -22,6 +23,7 @@ __all__ = [
     "LARGEST_FILE",
     "check_text",
     "distinct_texts",
+    "open_regular",
     "parse_json",
     "parse_toml",
     "read_bytes",
@@ -58,20 +60,51 @@ def read_bytes(path: str | PathLike[str], limit: int = LARGEST_FILE) -> bytes:
     ValueError
         The file has more bytes.
     """
-    try:
-        with open(path, "rb", opener=_open_at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise StorageError(f"{path} is not a file.", "Check the path.")
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from None
-    except ValueError:  # open() refuses such a path before the operating system sees it
-        raise StorageError("A path holds a NUL character.", "Check the path.") from None
+    with open_regular(path) as file:
+        content = file.read(limit + 1)
     if len(content) > limit:
         raise ValueError(f"it is larger than {limit >> 20} MB")
     return content
+
+
+@contextmanager
+def open_regular(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a regular file: a pipe or device could be read for ever.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Yields
+    ------
+    binary file
+        For reading.
+
+    Raises
+    ------
+    StorageError
+        It is something else, or cannot be opened or read.
+    """
+    try:
+        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - closed below
+    except ValueError:  # open() refuses such a path before the operating system sees it
+        raise StorageError("A path holds a NUL character.", "Check the path.") from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    with file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise StorageError(f"{path} is not a file.", "Check the path.")
+        try:
+            yield file
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str | PathLike[str], error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be read: {error.strerror}.", "Check the path and its permissions."
+    )
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -1,0 +1,509 @@
+"""The owner's calibration: by how much answers from a release are off, by random questions.
+
+Everything here is a function of published cells, of the quasi-identifiers behind them and of a
+fixed seed. Sensitive values, other columns and the true assignment are not passed in, so that what
+is published tells nothing to anybody who knows the quasi-identifiers (docs/guarantees.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.domain import Codes, Domain
+from mottle.evaluation.design import Design, least_squares, numbers_of, texts_of
+from mottle.queries._literals import is_numeric
+from mottle.queries.calibration import together
+from mottle.queries.conditions import Condition
+from mottle.queries.engine import Queries
+from mottle.queries.sampling import combine, sample
+from mottle.queries.stated_errors import count_by_totals
+from mottle.release.certificate import CalibrationFacts
+from mottle.release.data import ReleaseData
+from mottle.release.validation import LARGEST_FACTOR
+from mottle.typing import BoolArray, Float64Array, Int32Array
+
+FEWEST_RECORDS = 100  # a smaller release is not calibrated
+_FEWEST = 10  # questions for a factor
+_COLUMN_FACTORS = (0.3, 4.0)  # smallest and largest
+_UNKNOWN = 3.0  # the factor where no question could be asked
+_LARGE = 10.0  # records of questions about averages and relative errors
+MOST_COLUMNS = 6  # of a question; answers with a sensitive column use the next factor
+_QUESTIONS = (20, 400)  # fewest and most per number of columns
+_POOL = (8, 60)  # fewest and most conditions per column from which questions are put together
+_AVERAGES = (10, 80)  # fewest and most questions of averages and sums per number of columns
+_QUANTILE = 0.965  # of the ratios of error and standard error: 95 %, and the chance of the lot
+_REACH = 1.959964  # standard errors of a 95 % interval
+_HALF = 0.5  # a count is whole
+_LEAST_COUNT = 0.5  # expected records of a question
+_DIGITS = 3  # of a published factor
+_SEED = 20_070_901
+_WORLDS = 5
+_REGRESSIONS = 12
+_MOST_LEVELS = 6  # values of a category that are told apart in regressions
+_MOST_INPUTS = 30
+_LARGEST_NUMBER = 1e30  # whose squares can be added up
+
+
+@dataclass(frozen=True)
+class Originals:
+    """The originals behind some records: distinct ones, and how many records each stands for."""
+
+    codes: Codes
+    weights: Float64Array  # [codes.records]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A condition: how likely every record satisfies it, and which codes do."""
+
+    likely: Float64Array  # [cells]
+    codes: BoolArray  # [domain size]
+    stated: bool  # whether totals determine the count
+
+
+def calibrate(
+    release: ReleaseData, originals: Originals, rows: int, columns: Sequence[str]
+) -> CalibrationFacts | None:
+    """Ask random questions and compare answers with the truth.
+
+    Parameters
+    ----------
+    release : ReleaseData
+        Published cells of quasi-identifiers, of all records or of some drawn by lot, in an order
+        that follows from the cells; with their certificate.
+    originals : Originals
+        The quasi-identifiers behind these records.
+    rows : int
+        Records of the whole release.
+    columns : sequence of str
+        The names of the quasi-identifiers.
+
+    Returns
+    -------
+    CalibrationFacts or None
+        None if there are too few records.
+    """
+    if release.num_rows < FEWEST_RECORDS:
+        return None
+    asked = _Questions.of(release, originals, columns)
+    if not asked.names:
+        return None
+    # Of a sample: what is wrong is taken to be systematic, so that it grows with the number of
+    # records, and standard errors with its square root.
+    scale = float(np.sqrt(rows / release.num_rows))
+    random = np.random.default_rng(_SEED)
+    most = min(MOST_COLUMNS, len(asked.names))
+    answers: list[_Answers] = []
+    sums: list[float | None] = []
+    averages: list[float | None] = []
+    relative: dict[str, list[float]] = {name: [] for name in asked.names}
+    for number in range(1, most + 1):
+        answers.append(_Answers.of(asked.counts(number, random, relative)))
+        numbers = np.array(list(asked.numbers(number, random))).reshape(-1, 2)
+        sums.append(_factor(numbers[:, 0], scale))
+        averages.append(_factor(numbers[:, 1], scale))
+    column_factors = _column_factors(answers[1:], asked.names)
+    counts = [one.divided(column_factors).two_factors(scale) for one in answers]
+    measured = [pair for pair in counts if pair is not None] or [(1.0, 0.0)]
+    largest = max(first for first, _ in measured), max(second for _, second in measured)
+    return CalibrationFacts(
+        records=release.num_rows,
+        questions=asked.number,
+        counts=tuple(largest if pair is None else pair for pair in counts),
+        column_factors=column_factors,
+        sums=_filled(sums),
+        averages=_filled(averages),
+        coefficients=_coefficients(release, asked, scale),
+        columns={
+            name: _rounded(float(np.median(errors)), 2) if errors else 0.0
+            for name, errors in relative.items()
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Answers to counts that depend on the same number of columns."""
+
+    off: Float64Array  # [answers]: how far each is from the truth
+    error: Float64Array  # [answers]: the standard error that cells suggest
+    columns: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[float, float, tuple[str, ...]]]) -> _Answers:
+        rows = list(found)
+        return cls(
+            np.array([row[0] for row in rows]),
+            np.array([row[1] for row in rows]),
+            [row[2] for row in rows],
+        )
+
+    def divided(self, factors: Mapping[str, float]) -> _Answers:
+        """The same in units of the factors of the columns."""
+        times = [together([factors[name] for name in names]) for names in self.columns]
+        return replace(self, off=self.off / np.array(times)) if times else self
+
+    def relation(self) -> float:
+        """How large the systematic part of errors is, in relation to the other.
+
+        With V the variance that cells suggest, errors are of size √V where mistakes about records
+        cancel out, and of size V where all go in one direction. The relation of the two is the one
+        for which the same share of answers is held whatever their size.
+        """
+        parts = np.array_split(
+            np.argsort(self.error, kind="stable"), min(len(self.off) // _FEWEST, 4)
+        )
+        best, spread = 0.0, np.inf
+        for tried in (0.0, *np.geomspace(0.003, 1.0, 18).tolist()):
+            ratios = self.ratios(tried)
+            reached = np.array([_quantile(ratios[part]) for part in parts])
+            differ = float(np.std(np.log(np.maximum(reached, 1e-3))))
+            if differ < spread:
+                best, spread = tried, differ
+        return best
+
+    def ratios(self, relation: float) -> Float64Array:
+        """[answers]: how far each is off, in units of an error with both parts."""
+        variance = self.error**2
+        found: Float64Array = self.off / np.sqrt(variance + (relation * variance) ** 2)
+        return found
+
+    def two_factors(self, scale: float) -> tuple[float, float] | None:
+        """Both parts, such that 95 % of the answers are held; None if there are too few.
+
+        ``scale`` multiplies the first; the second grows with the number of records by itself.
+        """
+        if len(self.off) < _FEWEST:
+            return None
+        relation = self.relation()
+        first = _quantile(self.ratios(relation)) / _REACH
+        return _rounded(first * scale), _rounded(first * relation)
+
+
+def _column_factors(answers: Sequence[_Answers], names: Sequence[str]) -> dict[str, float]:
+    """By how much answers with a condition on a column are farther off than others."""
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for one in answers:
+        if len(one.off) >= _FEWEST:
+            own = one.ratios(one.relation())
+            own = own / max(_quantile(own), 1e-9)
+            for ratio, columns in zip(own.tolist(), one.columns, strict=True):
+                for name in columns:
+                    ratios[name].append(ratio)
+    low, high = _COLUMN_FACTORS
+    return {
+        name: _rounded(min(max(_quantile(np.array(found)), low), high), 2)
+        if len(found) >= _FEWEST
+        else 1.0
+        for name, found in ratios.items()
+    }
+
+
+def _quantile(ratios: Float64Array) -> float:
+    """The quantile of ratios that is used, cautious where there are few."""
+    place = min(ceil(_QUANTILE * (len(ratios) + 1)), len(ratios)) - 1
+    return float(np.sort(ratios)[place])
+
+
+def _factor(ratios: Float64Array, scale: float) -> float | None:
+    """The quantile of ratios, over that of a normal distribution; None if there are too few."""
+    ratios = ratios[np.isfinite(ratios)]  # numbers may be too large to be added up
+    if len(ratios) < _FEWEST:
+        return None
+    return _rounded(min(_quantile(ratios) / _REACH * scale, LARGEST_FACTOR))
+
+
+def _rounded(number: float, digits: int = _DIGITS) -> float:
+    return float(f"{number:.{digits}g}")
+
+
+def _filled(factors: Sequence[float | None]) -> tuple[float, ...]:
+    """Factors, the largest in place of those that could not be measured."""
+    largest = max((factor for factor in factors if factor is not None), default=_UNKNOWN)
+    return tuple(largest if factor is None else factor for factor in factors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Questions:
+    """Conditions on every column, from which questions are put together."""
+
+    queries: Queries
+    originals: Originals
+    pools: dict[str, list[_Asked]]
+    number: int  # questions per number of columns
+
+    @classmethod
+    def of(cls, release: ReleaseData, originals: Originals, columns: Sequence[str]) -> _Questions:
+        queries = Queries.of(release)
+        random = np.random.default_rng(_SEED + 1)
+        rows = release.num_rows
+        size = int(np.clip(rows // 50, *_POOL))
+        pools: dict[str, list[_Asked]] = {}
+        for domain, codes in zip(originals.codes.domains, originals.codes.matrix.T, strict=True):
+            if domain.name in columns and domain.name in queries.names:
+                drawn = _conditions(domain, codes, originals.weights, size, random)
+                cells = queries.column(domain.name)
+                pools[domain.name] = [
+                    _Asked(
+                        cells.shares((condition,)),
+                        fits,
+                        count_by_totals(queries, {domain.name: (condition,)}) is not None,
+                    )
+                    for condition, fits in drawn
+                ]
+        pools = {name: pool for name, pool in pools.items() if pool}
+        return cls(queries, originals, pools, int(np.clip(rows // 10, *_QUESTIONS)))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that can be asked."""
+        return list(self.pools)
+
+    @cached_property
+    def code_of(self) -> dict[str, Int32Array]:
+        """[originals], by column."""
+        codes = self.originals.codes
+        return {
+            domain.name: np.ascontiguousarray(column)
+            for domain, column in zip(codes.domains, codes.matrix.T, strict=True)
+        }
+
+    def counts(
+        self, columns: int, random: np.random.Generator, relative: dict[str, list[float]]
+    ) -> Iterator[tuple[float, float, tuple[str, ...]]]:
+        """How far random questions' answers are off, standard errors by cells, and columns."""
+        for _ in range(self.number):
+            chosen = self._draw(columns, random)
+            if len(chosen) == 1 and chosen[0][1].stated:
+                continue
+            likely, fits = self._selected(chosen)
+            expected = float(likely.sum())
+            error = float(np.sqrt(max(expected - float(np.square(likely).sum()), 0.0)))
+            true = float(self.originals.weights[fits].sum())
+            if expected < _LEAST_COUNT or error < 1e-9:
+                continue
+            off = abs(expected - true)
+            yield max(off - _HALF, 0.0), error, tuple(name for name, _ in chosen)
+            if columns == min(2, len(self.names)) and true >= _LARGE:
+                for name, _ in chosen:
+                    relative[name].append(off / true)
+
+    def numbers(self, columns: int, random: np.random.Generator) -> Iterator[tuple[float, float]]:
+        """The ratios of error and standard error of sums and averages of a column."""
+        for _ in range(int(np.clip(self.number // 5, *_AVERAGES)) if self.values else 0):
+            name = list(self.values)[int(random.integers(len(self.values)))]
+            first, second, known, true_numbers = self.values[name]
+            others = [one for one in self._draw(columns, random) if one[0] != name][: columns - 1]
+            likely, fits = self._selected(others)
+            fits = fits & np.isfinite(true_numbers)
+            weights = self.originals.weights[fits]
+            records = float((likely * known).sum())
+            if weights.sum() < _LARGE or records < _LARGE:
+                continue
+            if np.abs(second).max(initial=0.0) >= _LARGEST_NUMBER**2:
+                continue
+            one, two, share = likely * first, likely * second, likely * known
+            error = np.sqrt(np.maximum(two - one**2, 0.0).sum())
+            mean = one.sum() / records
+            square = two - 2 * mean * one + mean**2 * share - (one - mean * share) ** 2
+            mean_error = np.sqrt(np.maximum(square, 0.0).sum()) / records
+            true = float((weights * true_numbers[fits]).sum())
+            if error > 0 and mean_error > 0:
+                yield (
+                    float(abs(one.sum() - true) / error),
+                    float(abs(mean - true / weights.sum()) / mean_error),
+                )
+
+    def _draw(self, columns: int, random: np.random.Generator) -> list[tuple[str, _Asked]]:
+        """Conditions on random columns."""
+        names = self.names
+        places = random.choice(len(names), min(columns, len(names)), replace=False)
+        pools = [self.pools[names[place]] for place in places]
+        if random.random() < 0.6:  # wide ranges alone, so that answers are large
+            pools = [pool[1::3] for pool in pools]
+        return [
+            (names[place], pool[int(random.integers(len(pool)))])
+            for place, pool in zip(places, pools, strict=True)
+        ]
+
+    def _selected(self, chosen: Sequence[tuple[str, _Asked]]) -> tuple[Float64Array, BoolArray]:
+        """[records]: how likely each satisfies conditions; [originals]: which ones do."""
+        likely = np.ones(self.queries.records)
+        fits = np.ones(len(self.originals.weights), np.bool_)
+        for name, asked in chosen:
+            likely *= np.maximum(asked.likely, 0.0)[self.queries.column(name).of_row]
+            fits &= asked.codes[self.code_of[name]]
+        return likely, fits
+
+    @cached_property
+    def values(self) -> dict[str, tuple[Float64Array, Float64Array, Float64Array, Float64Array]]:
+        """By column: expected number, square, whether known, by record; the originals' numbers."""
+        found = {}
+        for domain in self.originals.codes.domains:
+            if domain.name not in self.pools or domain.uppers is not None:
+                continue
+            if not (domain.form.has_intervals and is_numeric(domain.values.type)):
+                continue
+            if domain.column.order is not None:
+                continue
+            cells = self.queries.column(domain.name)
+            moments = cells.moments((Condition(),))
+            rows = cells.of_row
+            numbers = np.array(
+                [np.nan if one is None else float(one) for one in domain.values.to_pylist()]
+            )
+            found[domain.name] = (
+                moments.first[rows],
+                moments.second[rows],
+                np.maximum(moments.share, 0.0)[rows],
+                numbers[self.code_of[domain.name]],
+            )
+        return found
+
+
+def _conditions(
+    domain: Domain,
+    codes: Int32Array,
+    weights: Float64Array,
+    size: int,
+    random: np.random.Generator,
+) -> list[tuple[Condition, BoolArray]]:
+    """Random conditions on a column: runs of values, frequent values, rare values."""
+    if domain.sets is not None:
+        return _item_conditions(domain, size, random)
+    known = domain.size - (domain.missing >= 0)
+    shares = np.bincount(codes, weights, minlength=domain.size)
+    frequent = random.choice(domain.size, size, p=shares / shares.sum())
+    found = []
+    for place in range(size):
+        fits = np.zeros(domain.size, np.bool_)
+        sort = place % 3
+        if sort < 2 and known > 1:
+            share = 0.9 * 0.05 ** random.random() if sort == 0 else random.uniform(0.3, 0.95)
+            length = min(ceil(known * share), known - 1)
+            first = int(random.integers(known - length + 1))
+            fits[first : first + length] = True
+        else:
+            rare = place % 12 == 11 and known > 0
+            fits[int(random.integers(known)) if rare else int(frequent[place])] = True
+        found.append((_condition(domain, np.flatnonzero(fits).tolist()), fits))
+    return found
+
+
+def _condition(domain: Domain, codes: Sequence[int]) -> Condition:
+    """The condition that a value is one of neighbouring codes, or missing."""
+    if list(codes) == [domain.missing]:
+        return Condition(known=False, missing=True)
+    if domain.form.has_intervals:
+        uppers = domain.values if domain.uppers is None else domain.uppers
+        return Condition(low=domain.values[codes[0]].as_py(), high=uppers[codes[-1]].as_py())
+    return Condition(values=tuple(domain.values.take(pa.array(codes)).to_pylist()))
+
+
+def _item_conditions(
+    domain: Domain, size: int, random: np.random.Generator
+) -> list[tuple[Condition, BoolArray]]:
+    """Random conditions that a set holds an item."""
+    assert domain.sets is not None
+    sets = domain.sets.sets
+    if len(sets.items) == 0:
+        return []
+    set_of = np.repeat(np.arange(domain.size), np.diff(sets.starts))
+    found = []
+    for item in sets.items[random.integers(len(sets.items), size=size)].tolist():
+        fits = np.zeros(domain.size, np.bool_)
+        fits[set_of[sets.items == item]] = True
+        found.append((Condition(values=(domain.sets.names[item].as_py(),)), fits))
+    return found
+
+
+# ------------------------------------------------------------------------------------- regressions
+
+
+def _coefficients(release: ReleaseData, asked: _Questions, scale: float) -> float | None:
+    """The factor for coefficients that are pooled over sampled worlds."""
+    domains = [
+        domain
+        for domain in asked.originals.codes.domains
+        if domain.name in asked.pools and domain.sets is None and domain.uppers is None
+    ]
+    if len(domains) < 2:
+        return None
+    # column by column: quick, and no closer to the original than joint draws are
+    worlds = sample(asked.queries, release, _WORLDS, _SEED, pairs=False)
+    true = pa.table(
+        {
+            domain.name: pa.chunked_array(
+                [domain.values.take(pa.array(asked.code_of[domain.name]))]
+            ).cast(worlds[0].column(domain.name).type)
+            for domain in domains
+        }
+    )
+    random = np.random.default_rng(_SEED + 2)
+    ratios: list[float] = []
+    for _ in range(_REGRESSIONS):
+        places = random.permutation(len(domains))[: 1 + int(random.integers(1, 4))]
+        target, *features = (domains[place].name for place in places)
+        chosen = texts_of(true.column(target))[int(random.integers(len(true)))]
+        tables = [_few_levels(table, features, true) for table in (true, *worlds)]
+        design = Design(tables, features)
+        if not 1 <= len(design.names) <= _MOST_INPUTS:
+            continue
+        found = []
+        for table, weights in zip(
+            tables, (asked.originals.weights, *[None] * _WORLDS), strict=True
+        ):
+            targets = _targets(table.column(target), chosen)
+            known = np.isfinite(targets)
+            own = None if weights is None else weights[known]
+            inputs = design.encode(table)[known]
+            if not np.all(np.abs(inputs) < _LARGEST_NUMBER) or not np.all(
+                np.abs(targets[known]) < _LARGEST_NUMBER
+            ):
+                break
+            found.append(least_squares(inputs, targets[known], own))
+        if len(found) <= _WORLDS:
+            continue
+        (truth, _), *drawn = found
+        values, within = (np.array(part) for part in zip(*drawn, strict=True))
+        if not (
+            np.isfinite(truth).all() and np.isfinite(values).all() and np.isfinite(within).all()
+        ):
+            continue
+        for place, exact in enumerate(truth):
+            pooled = combine(values[:, place].tolist(), within[:, place].tolist())
+            if pooled.error > 0:
+                low, high = pooled.interval()
+                ratios.append(float(abs(pooled.estimate - exact) / ((high - low) / 2)))
+    return _factor(np.array(ratios) * _REACH, scale)
+
+
+def _targets(column: pa.ChunkedArray, chosen: pa.Scalar) -> Float64Array:
+    """What is predicted: a number, or whether a value is the chosen one."""
+    if is_numeric(column.type) or pa.types.is_date(column.type):
+        return numbers_of(column)
+    equal = pc.equal(texts_of(column), chosen)
+    return np.asarray(pc.fill_null(pc.cast(equal, pa.float64()), np.nan).to_numpy(), np.float64)
+
+
+def _few_levels(table: pa.Table, features: Sequence[str], true: pa.Table) -> pa.Table:
+    """The table with rare values of the features as one, so that coefficients can be estimated."""
+    for name in features:
+        column = table.column(name)
+        if is_numeric(column.type) or pa.types.is_date(column.type):
+            continue
+        counted = pc.value_counts(texts_of(true.column(name)).combine_chunks())
+        order = pc.sort_indices(counted.field("counts"), sort_keys=[("", "descending")])
+        kept = counted.field("values").take(order)[:_MOST_LEVELS]
+        texts = texts_of(column)
+        is_kept = pc.is_in(texts, value_set=kept)
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pc.if_else(is_kept, texts, ""))
+    return table

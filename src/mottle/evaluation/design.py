@@ -1,0 +1,88 @@
+"""Columns of ordinary tables as numbers, for regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.errors import UsageError
+from mottle.queries._literals import is_numeric
+from mottle.queries.conditions import check_column
+from mottle.typing import Float64Array
+
+
+class Design:
+    """Encodes columns as numbers: numbers as they are, others as an indicator for each value."""
+
+    def __init__(self, worlds: Sequence[pa.Table], features: Sequence[str]) -> None:
+        self.features = list(features)
+        self.levels: dict[str, pa.Array] = {}  # values that get an indicator: all but the first
+        self.means: dict[str, float] = {}
+        self.names: list[str] = []
+        for name in self.features:
+            columns = [table.column(name) for table in worlds]
+            value_type = columns[0].type
+            if is_numeric(value_type) or pa.types.is_date(value_type):
+                numbers = np.concatenate([numbers_of(column) for column in columns])
+                known = numbers[np.isfinite(numbers)]
+                self.means[name] = float(known.mean()) if len(known) else 0.0
+                self.names.append(name)
+                continue
+            if pa.types.is_nested(value_type):
+                raise UsageError(
+                    f"Column '{name}' holds sets of items, which have no single value.",
+                    "Leave it out of features.",
+                )
+            chunks = [chunk for column in columns for chunk in texts_of(column).chunks]
+            levels = pc.unique(pa.chunked_array(chunks, pa.string())).drop_null()
+            levels = levels.take(pc.sort_indices(levels))[1:]
+            self.levels[name] = levels
+            self.names += [f"{name}={level}" for level in levels.to_pylist()]
+
+    def encode(self, table: pa.Table) -> Float64Array:
+        """Encode the rows of a table; missing numbers become the mean of the worlds."""
+        parts = []
+        for name in self.features:
+            check_column(name, table.column_names)
+            column = table.column(name)
+            if name in self.means:
+                numbers = numbers_of(column)
+                parts.append(np.where(np.isfinite(numbers), numbers, self.means[name])[:, None])
+            else:
+                levels = self.levels[name]
+                found = pc.fill_null(pc.index_in(texts_of(column), value_set=levels), len(levels))
+                parts.append(np.eye(len(levels) + 1)[found.to_numpy()][:, :-1])
+        return np.concatenate(parts, axis=1)
+
+
+def numbers_of(column: pa.ChunkedArray) -> Float64Array:
+    """Numbers as they are, dates as days since 1970; NaN for missing."""
+    if pa.types.is_date(column.type):
+        column = pc.cast(pc.cast(column, pa.date32()), pa.int32())
+    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
+
+
+def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values as text."""
+    return pc.cast(column, pa.string())
+
+
+def least_squares(
+    inputs: Float64Array, targets: Float64Array, weights: Float64Array | None = None
+) -> tuple[Float64Array, Float64Array]:
+    """Coefficients of a linear regression with a constant, which is left out, and their variances.
+
+    ``weights`` say how many rows each one stands for.
+    """
+    with_constant = np.column_stack([np.ones(len(inputs)), inputs])
+    times = np.ones(len(inputs)) if weights is None else weights
+    weighted = with_constant * times[:, None]
+    inverse = np.linalg.pinv(with_constant.T @ weighted, hermitian=True)
+    found = inverse @ (weighted.T @ targets)
+    residuals = targets - with_constant @ found
+    freedom = max(float(times.sum()) - with_constant.shape[1], 1.0)
+    spread = float(residuals @ (times * residuals)) / freedom
+    return found[1:], np.maximum(spread * np.diag(inverse)[1:], 0.0)  # below 0 only by rounding

@@ -1,0 +1,183 @@
+"""Records drawn by lot for the calibration of a release, with the originals behind them.
+
+What is drawn depends on the graph, on quasi-identifiers and on a lot of its own; the true
+assignment is not passed in. Where all records are taken, the result depends on published cells and
+on quasi-identifiers alone.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mottle.encoding.domain import Codes, Domain
+from mottle.evaluation.calibration import Originals, calibrate
+from mottle.graph.degrees import describe_degrees
+from mottle.graph.model import Graph
+from mottle.release.certificate import CalibrationFacts, Certificate, Degrees
+from mottle.release.column import PublishedColumn
+from mottle.release.data import ReleaseData
+from mottle.release.value_totals import Totals
+from mottle.typing import Float64Array, Int32Array, Int64Array
+from mottle.utils.csprng import Purpose, Secret
+
+MOST_RECORDS = 20_000  # of a release on which questions are asked
+_ROUNDED = 9  # decimals of weights: sums do not depend on the order of summands
+
+
+@dataclass(frozen=True)
+class CalibrationSample:
+    """Some published records without the columns that are published as they are."""
+
+    cells: pa.Table  # of quasi-identifiers
+    degrees: dict[int, int]  # records by degree
+    codes: Int32Array  # [distinct originals, quasi-identifiers]
+    weights: Float64Array  # [distinct originals]: records that each stands for
+
+    @classmethod
+    def of(
+        cls,
+        cells: pa.Table,
+        graph: Graph,
+        position_of_row: Int64Array,
+        codes: Int32Array,
+        most: int,
+        secret: Secret,
+    ) -> CalibrationSample:
+        """Draw at most ``most`` of the published records.
+
+        ``cells`` are those of the quasi-identifiers in the order of the release, whose row i is
+        the published record at ``position_of_row[i]`` of the graph.
+        """
+        rows = len(position_of_row)
+        if rows <= most:
+            distinct, times = np.unique(codes[graph.members], axis=0, return_counts=True)
+            counted = Counter[int]()
+            for degree, size in zip(graph.degrees.tolist(), graph.sizes.tolist(), strict=True):
+                counted[degree] += size
+            return cls(cells, dict(counted), distinct, times.astype(np.float64))
+        chosen = np.sort(secret.part("calibration").permutation(Purpose.TIEBREAK, rows)[:most])
+        positions = position_of_row[chosen]
+        blocks = np.searchsorted(graph.starts, positions, side="right") - 1
+        degrees = graph.degrees[blocks].astype(np.int64)
+        originals = graph.members[_preimages(graph, positions, blocks, degrees)]
+        shares = np.repeat(1 / degrees, degrees)
+        distinct, place_of = np.unique(codes[originals], axis=0, return_inverse=True)
+        weights = np.bincount(place_of.ravel(), shares, minlength=len(distinct))
+        return cls(
+            cells.take(pa.array(chosen)),
+            dict(Counter(degrees.tolist())),
+            distinct,
+            np.round(weights, _ROUNDED),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[CalibrationSample]) -> CalibrationSample:
+        """Put the samples of several parts of a release together."""
+        if len(parts) == 1:
+            return parts[0]
+        codes = np.concatenate([part.codes for part in parts])
+        distinct, place_of = np.unique(codes, axis=0, return_inverse=True)
+        every = np.concatenate([part.weights for part in parts])
+        weights = np.bincount(place_of.ravel(), every, minlength=len(distinct))
+        degrees: Counter[int] = Counter()
+        for part in parts:
+            degrees.update(part.degrees)
+        cells = pa.concat_tables([part.cells for part in parts])
+        return cls(cells, dict(degrees), distinct, np.round(weights, _ROUNDED))
+
+    def to_text(self) -> str:
+        """Write the sample as text."""
+        parts = (
+            self.cells,
+            pa.table({"codes": self.codes.ravel()}),
+            pa.table({"weights": self.weights}),
+            pa.table({"degree": list(self.degrees), "records": list(self.degrees.values())}),
+        )
+        return " ".join(base64.b64encode(_written(part)).decode() for part in parts)
+
+    @classmethod
+    def from_text(cls, text: str) -> CalibrationSample:
+        """Read what `to_text` wrote."""
+        cells, codes, weights, degrees = (
+            pa.ipc.open_stream(base64.b64decode(part)).read_all() for part in text.split(" ")
+        )
+        own = weights.column("weights").to_numpy()
+        columns = degrees.to_pydict()
+        return cls(
+            cells,
+            dict(zip(columns["degree"], columns["records"], strict=True)),
+            codes.column("codes").to_numpy().reshape(len(own), -1),
+            own,
+        )
+
+    def calibrate(
+        self,
+        certificate: Certificate,
+        columns: Sequence[PublishedColumn],
+        domains: Sequence[Domain],
+    ) -> CalibrationFacts | None:
+        """Ask questions of the sample, as `mottle.evaluation.calibration.calibrate` does."""
+        known = {domain.name: domain for domain in domains}
+        generalized = [column for column in columns if column.name in known]
+        if self.cells.num_rows < certificate.rows:
+            generalized = [
+                replace(column, totals=self._totals(known[column.name], place))
+                for place, column in enumerate(generalized)
+            ]
+        table = self.cells.select([column.name for column in generalized])
+        described = certificate.with_changes(
+            degree=Degrees.model_validate(describe_degrees(self.degrees)),
+            rows=table.num_rows,
+            calibration=None,
+        )
+        release = ReleaseData(table, tuple(generalized), described)
+        texts = release.to_text()
+        order = pc.sort_indices(
+            texts, sort_keys=[(name, "ascending") for name in texts.column_names]
+        )
+        return calibrate(
+            replace(release, stored=table.take(order)),
+            Originals(Codes(tuple(domains), self.codes), self.weights),
+            certificate.rows,
+            list(known),
+        )
+
+    def _totals(self, domain: Domain, place: int) -> Totals | None:
+        """How often values occur behind the records of the sample, as whole numbers."""
+        counts = np.bincount(self.codes[:, place], self.weights, minlength=domain.size)
+        whole = np.floor(counts + 10.0**-_ROUNDED).astype(np.int64)
+        rest = self.cells.num_rows - int(whole.sum())
+        whole[np.argsort(whole - counts, kind="stable")[:rest]] += 1
+        return Totals.of_counts(domain, whole, 1)
+
+
+def _preimages(
+    graph: Graph, positions: Int64Array, blocks: Int64Array, degrees: Int64Array
+) -> Int64Array:
+    """The positions of the preimages of published records, record after record."""
+    starts = graph.starts[blocks]
+    places = np.repeat(positions - starts, degrees)
+    layers = np.arange(len(places)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+    block_of = np.repeat(blocks, degrees)
+    if graph.edges.size == 0:
+        inside = (places + layers) % graph.sizes[block_of]
+    else:
+        inside = graph.edges[
+            graph.edge_starts[block_of] + places * graph.degrees[block_of] + layers
+        ]
+    found: Int64Array = graph.starts[block_of] + inside
+    return found
+
+
+def _written(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())

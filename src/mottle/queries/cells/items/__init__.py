@@ -1,0 +1,1 @@
+"""Sets of items: how likely uncertain items are held, and between which bounds."""

@@ -1,0 +1,105 @@
+"""Questions of the calibration mean the same to the reader and to the owner, for every kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mottle
+from mottle import KAnonymity, Release, Schema
+from mottle.encoding.encode import encode
+from mottle.evaluation.calibration import _conditions
+from mottle.queries import Queries
+
+ROWS = 240
+
+
+def column(kind: str) -> tuple[pa.Array, dict[str, object]]:
+    """Values of a kind, some missing, and what the schema says about them."""
+    random = np.random.default_rng(len(kind))
+    codes = random.integers(0, 12, ROWS).tolist()
+    gaps = [code == 11 for code in codes]
+
+    def of(make: object, type_: pa.DataType | None = None) -> pa.Array:
+        values = [None if gap else make(code) for code, gap in zip(codes, gaps, strict=True)]  # type: ignore[operator]
+        return pa.array(values, type_)
+
+    match kind:
+        case "number":
+            return of(lambda code: code * 7 - 20), {}
+        case "float":
+            return of(lambda code: code * 1.1e7 - 3.5), {}
+        case "decimal":
+            return of(lambda code: Decimal(code) / 4, pa.decimal128(8, 2)), {}
+        case "date":
+            return of(lambda code: dt.date(1990, 1 + code, 3)), {}
+        case "category":
+            return of(lambda code: "abcdefghijkl"[code]), {}
+        case "boolean":
+            return of(lambda code: code % 2 == 0), {}
+        case "prefix":
+            return of(lambda code: f"{10117 + 977 * code}"), {"kinds": {"x": "prefix"}}
+        case "items":
+            sets = of(lambda code: ["tea", "rum", "milk"][: code % 4], pa.list_(pa.string()))
+            return sets, {"kinds": {"x": "set"}}
+        case "coarse":
+            rule = {"snaps": {"x": 10}, "tops": {"x": 50}, "bottoms": {"x": 0}}
+            return of(lambda code: code * 7 - 20), rule
+        case _:
+            return pa.nulls(ROWS, pa.int32()), {}
+
+
+KINDS = (
+    *("number", "float", "decimal", "date", "category", "boolean", "prefix", "items"),
+    *("coarse", "nothing"),
+)
+
+
+def release_of(kind: str) -> tuple[pa.Table, Schema, Release]:
+    values, options = column(kind)
+    other = pa.array(np.random.default_rng(1).integers(0, 40, ROWS))
+    table = pa.table({"x": values, "age": other})
+    schema = Schema.of(quasi_identifying=["x", "age"], **options)  # type: ignore[arg-type]
+    return table, schema, mottle.anonymize(table, schema, KAnonymity(4), effort=0, seed=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_calibrated_and_questions_mean_the_same_to_reader_and_owner(
+    kind: str,
+) -> None:
+    table, schema, release = release_of(kind)
+    stated = release.certificate.calibration
+    assert stated is not None
+    assert len(stated.counts) == len(stated.sums) == len(stated.averages) <= 2
+    codes = encode(table, schema.covering(table.column_names), "mixed")
+    queries = release.queries()
+    place = [domain.name for domain in codes.domains].index("x")
+    domain, own = codes.domains[place], codes.matrix[:, place]
+    drawn = _conditions(domain, own, np.ones(ROWS), 24, np.random.default_rng(5))
+    for condition, fits in drawn:
+        true = int(fits[own].sum())
+        answer = queries.count({"x": condition})
+        assert answer.certain <= true <= answer.possible
+        low, high = answer.interval(0.9999)
+        if kind != "items" and answer.error == 0.0:
+            assert low == high == pytest.approx(true)
+    exact = Queries.of(table)
+    if kind not in ("coarse", "items", "boolean", "nothing"):
+        for condition, fits in drawn:
+            assert exact.count({"x": condition}).expected == int(fits[own].sum())
+
+
+def test_numbers_that_cannot_be_added_up_do_no_harm() -> None:
+    table = pa.table(
+        {
+            "x": np.random.default_rng(1).choice([1e149, -1e149, 3.0, 5e-324], ROWS),
+            "age": np.random.default_rng(2).integers(0, 40, ROWS),
+        }
+    )
+    schema = Schema.of(quasi_identifying=["x", "age"])
+    release = mottle.anonymize(table, schema, KAnonymity(4), effort=0, seed=1)
+    assert release.certificate.calibration is not None

@@ -1,0 +1,161 @@
+"""Stated intervals hold the truth, and what totals say is exact."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mottle
+from mottle import DataError, Hierarchy, KAnonymity, Release, Schema
+from mottle.evaluation.workloads import random_counts
+from mottle.queries import Queries
+from mottle.release.certificate import Certificate
+from mottle.release.validation import check_certificate
+
+KNOWN = ["age", "sex", "origin", "workclass", "education"]
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    return mottle.datasets.population(3000, seed=5).select([*KNOWN, "diagnosis", "income"])
+
+
+@pytest.fixture(scope="module")
+def release(people: pa.Table) -> Release:
+    schema = Schema.of(quasi_identifying=KNOWN, sensitive=["diagnosis"], insensitive=["income"])
+    return mottle.anonymize(people, schema, KAnonymity(10), method="nh", seed=1)
+
+
+@pytest.mark.parametrize("conditions", [1, 2, 3])
+@pytest.mark.parametrize("sensitive", [None, "diagnosis"])
+def test_intervals_hold_the_truth_as_often_as_they_say(
+    people: pa.Table, release: Release, conditions: int, sensitive: str | None
+) -> None:
+    drawn = [
+        where
+        for share in (0.05, 0.15, 0.3)
+        for where in random_counts(
+            people, KNOWN, sensitive, conditions=conditions, number=100, seed=99, selectivity=share
+        )
+    ]
+    wheres = list({str(where): where for where in drawn}.values())
+    true = Queries.of(people).counts(wheres).expected
+    answers = release.queries().counts(wheres)
+    held = 0
+    for place, exact in enumerate(true):
+        low, high = answers[place].interval()
+        assert answers.certain[place] <= low + 1e-9 <= high + 2e-9
+        assert high <= answers.possible[place] + 1e-9
+        held += low - 1e-6 <= exact <= high + 1e-6
+    assert held / len(true) >= 0.9  # of a table with few columns; real ones: benchmarks
+
+
+def test_counts_that_totals_determine_are_exact(people: pa.Table, release: Release) -> None:
+    truth = Queries.of(people)
+    for where in ({"sex": "female"}, {"origin": ["Italy", "Germany"]}, {"education": None}):
+        answer = release.count(where)
+        if answer.error == 0.0:
+            assert answer.expected == truth.count(where).expected
+            assert answer.reliable
+    assert release.count({"sex": "female"}).error == 0.0
+    groups = release.group_by(["workclass"]).to_pylist()
+    exact = {row["workclass"]: row["expected"] for row in truth.group_by(["workclass"]).to_pylist()}
+    stated = [row for row in groups if row["error"] == 0.0]
+    assert len(stated) >= len(groups) - 2  # rare values are counted together
+    assert all(row["expected"] == exact[row["workclass"]] for row in stated)
+
+
+def test_nodes_and_or_of_values_are_exact() -> None:
+    table = mottle.datasets.population(1500, seed=2).select(["age", "origin", "sex"])
+    values = sorted(set(table.column("origin").to_pylist()))
+    tree = Hierarchy.from_rows([(one, "first" if one < "J" else "second", "*") for one in values])
+    schema = Schema.of(quasi_identifying=["age", "origin", "sex"], hierarchies={"origin": tree})
+    release = mottle.anonymize(table, schema, KAnonymity(8), method="nh", seed=1)
+    truth = Queries.of(table)
+    first = [one for one in values if one < "J"]
+    answer = release.count({"origin": "first"})
+    assert answer.expected == pytest.approx(truth.count({"origin": first}).expected, abs=1e-9)
+    assert answer.error == 0.0
+    row = release.query(
+        "SELECT count(*) AS n FROM release WHERE sex = 'male' OR sex = 'female'"
+    ).to_pylist()[0]
+    assert row["n"] == 1500
+    assert row["n_error"] == 0.0
+    assert row["n_reliable"] is True
+    common = [
+        row["origin"]
+        for row in release.group_by(["origin"]).to_pylist()
+        if row["error"] == 0.0 and row["expected"] > 5
+    ][:2]
+    sql = (
+        f"SELECT count(*) AS n FROM release WHERE origin = '{common[0]}' OR origin = '{common[1]}'"
+    )
+    row = release.query(sql).to_pylist()[0]
+    assert (row["n"], row["n_error"]) == (truth.count({"origin": common}).expected, 0.0)
+
+
+def test_unreliable_answers_say_why(release: Release) -> None:
+    groups = release.group_by(["origin", "education"]).to_pylist()
+    where = next(row for row in groups if not row["reliable"])
+    rare = release.count({name: where[name] for name in ("origin", "education")})
+    assert not rare.reliable
+    assert "third" in rare.doubt
+    assert "unreliable" in str(rare)
+    uniform = release.count({"age": (30, 40), "sex": "male"}, fit="uniform")
+    assert "does not state" in uniform.doubt
+    shown = release.group_by(["age", "sex"], breaks={"age": [30, 60]})
+    assert shown.column("reliable").type == pa.bool_()
+    assert release.query("SELECT avg(age) AS a FROM release WHERE sex = 'male'").column_names == [
+        "a",
+        "a_low",
+        "a_high",
+        "a_error",
+        "a_reliable",
+    ]
+
+
+def test_sums_and_averages_have_calibrated_errors(people: pa.Table, release: Release) -> None:
+    truth, queries = Queries.of(people), release.queries()
+    plain = replace(queries, calibration=None)
+    held = 0
+    wheres = random_counts(
+        people, KNOWN[1:], None, conditions=2, number=60, seed=4, selectivity=0.3
+    )
+    for where in wheres:
+        for name in ("age", "income"):
+            answer, exact = queries.average(name, where), truth.average(name, where).expected
+            low, high = answer.interval()
+            if np.isnan(exact):
+                held += 1
+                continue
+            held += low - 1e-6 <= exact <= high + 1e-6
+    assert held / (2 * len(wheres)) >= 0.9
+    assert queries.total("age", wheres[0]).error != plain.total("age", wheres[0]).error
+
+
+def test_odd_factors_are_refused(release: Release) -> None:
+    content = json.loads(release.certificate.to_json())
+    assert check_certificate(Certificate.from_dict(content), "c").calibration is not None
+    odd = [
+        {"sums": []},
+        {"averages": [1.0] * 100},
+        {"counts": [[-1.0, 0.0]]},
+        {"coefficients": 1e300},
+        {"columns": {"nobody": 0.1}},
+        {"records": 0},
+    ]
+    for change in odd:
+        changed = {**content, "calibration": {**content["calibration"], **change}}
+        with pytest.raises(DataError, match="calibration"):
+            check_certificate(Certificate.from_dict(changed), "c")
+    for change in ({"counts": [[1.0]]}, {"sums": "x"}, {"more": 1}):
+        changed = {**content, "calibration": {**content["calibration"], **change}}
+        with pytest.raises(DataError, match="calibration"):
+            Certificate.from_dict(changed)
+    nan = {**content, "calibration": {**content["calibration"], "sums": [float("nan")]}}
+    with pytest.raises(DataError, match="calibration"):
+        check_certificate(Certificate.from_dict(nan), "c")
