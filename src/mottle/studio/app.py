@@ -1,10 +1,12 @@
-"""The studio as a web application: its state, its screens and their pages."""
+"""The studio as a web application: its pages, their actions and their files."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,53 +18,26 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from mottle.errors import MottleError
-from mottle.studio.events import Events
-from mottle.studio.jobs import Jobs, State
-from mottle.studio.places import Places
-from mottle.studio.project import Project
-from mottle.studio.screens.base import SCREENS, Screen
-from mottle.utils.untrusted.text import parse_json
+from mottle.studio.project import RELEASED
+from mottle.studio.screens import SCREENS
+from mottle.studio.screens.base import Screen
+from mottle.studio.sentence import sentence
+from mottle.studio.state import Studio
+from mottle.utils.untrusted.text import parse_json, read_text
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_LARGEST_BODY = 1 << 20  # bytes of a request that is not an upload
+_LARGEST_BODY = 1 << 20  # bytes of a request
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _PAGES = Environment(
-    loader=PackageLoader("mottle.studio"), autoescape=True, undefined=StrictUndefined
+    loader=PackageLoader("mottle.studio"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
+_DEFECT = "The studio has a defect here; nothing was changed or written."
 
-Action = Callable[["Studio", dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-@dataclass
-class Studio:
-    """Everything that the pages share; it lives in the server and in the project's folder."""
-
-    places: Places
-    project: Project
-    events: Events = field(default_factory=Events)
-    quit: asyncio.Event = field(default_factory=asyncio.Event)
-    jobs: Jobs = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.jobs = Jobs(self.events)
-
-    @classmethod
-    def at(cls, place: Path) -> Studio:
-        """Make the studio of a folder, or of a table in its folder."""
-        folder = place if place.is_dir() else place.parent
-        studio = cls(Places([folder]), Project(folder.resolve()))
-        if not place.is_dir():
-            studio.project.change(data=str(place.resolve()))
-        return studio
-
-    @property
-    def busy(self) -> bool:
-        """Whether a page is open or something runs."""
-        running = any(job.state in (State.WAITING, State.RUNNING) for job in self.jobs)
-        return running or self.events.pages > 0
-
-    async def close(self) -> None:
-        """End all runs."""
-        await self.jobs.close()
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(studio: Studio, seal: str) -> Starlette:
@@ -82,11 +57,9 @@ def make_app(studio: Studio, seal: str) -> Starlette:
     """
 
     async def page(request: Request) -> Response:
-        name = request.path_params.get("screen", "open")
-        screen = SCREENS.get(name)
-        if screen is None:
-            return HTMLResponse(_rendered("missing.html.j2", studio, seal, None), 404)
-        return HTMLResponse(_rendered(f"{name}.html.j2", studio, seal, screen))
+        screen = SCREENS.get(request.path_params.get("screen", "open"))
+        status, text = await asyncio.to_thread(_rendered, studio, seal, screen)
+        return HTMLResponse(text, status)
 
     async def action(request: Request) -> Response:
         screen = SCREENS.get(request.path_params["screen"])
@@ -97,48 +70,112 @@ def make_app(studio: Studio, seal: str) -> Starlette:
         if not isinstance(body, dict):
             return JSONResponse({"problem": "Not a request of the studio."}, 400)
         try:
-            return JSONResponse(await act(studio, body))
+            answer = await act(studio, body)
         except MottleError as error:
             return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+        studio.events.tell("changed")
+        return JSONResponse(answer)
+
+    async def undo(request: Request) -> Response:
+        try:
+            studio.project.undo()
+        except MottleError as error:
+            return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+        studio.events.tell("changed")
+        return JSONResponse({})
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(studio.events.stream(), media_type="text/event-stream")
+        first = [("job", job.facts) for job in {job.purpose: job for job in studio.jobs}.values()]
+        return StreamingResponse(studio.events.stream(first), media_type="text/event-stream")
 
     async def leave(request: Request) -> Response:
         studio.quit.set()
-        return JSONResponse({})
+        return JSONResponse({"left": True})
+
+    async def report(request: Request) -> Response:
+        return await asyncio.to_thread(_report, studio)
 
     return Starlette(
         routes=[
-            Route("/", page),
+            Route("/", _guarded(page)),
             Route("/events", events),
+            Route("/report", _guarded(report)),
             Route("/quit", leave, methods=["POST"]),
+            Route("/undo", _guarded(undo), methods=["POST"]),
             Route("/static/{name}", _static),
-            Route("/{screen}", page),
-            Route("/{screen}/{action}", action, methods=["POST"]),
+            Route("/{screen}", _guarded(page)),
+            Route("/{screen}/{action}", _guarded(action), methods=["POST"]),
         ]
     )
 
 
-def _rendered(template: str, studio: Studio, seal: str, screen: Screen | None) -> str:
-    """The text of a page."""
+def _guarded(endpoint: Endpoint) -> Endpoint:
+    """Turn what nobody expected into an answer without its message, which might quote a cell."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Exception as error:
+            text = f"{_DEFECT} ({type(error).__name__})"
+            if request.method == "POST":
+                return JSONResponse({"problem": text}, 500)
+            return Response(text, 500, media_type="text/plain")
+
+    return answer
+
+
+def _rendered(studio: Studio, seal: str, screen: Screen | None) -> tuple[int, str]:
+    """The status and the text of a page."""
     project = studio.project
-    return _PAGES.get_template(template).render(
-        seal=seal,
-        screen=screen,
-        rail=[(each, each.mark(studio)) for each in SCREENS.values()],
-        folder=project.folder.name,
-        command=project.shown_command("released"),
-        difference=project.difference(),
-        **({} if screen is None else screen.content(studio)),
+    content: dict[str, Any] = {}
+    problem: MottleError | None = None
+    if screen is None:
+        status, template = 404, "missing.html.j2"
+    else:
+        status, template = 200, f"{screen.name}.html.j2"
+        try:
+            content = screen.content(studio)
+        except MottleError as error:
+            problem, template = error, "problem.html.j2"
+    try:
+        drawer = {
+            "command": project.shown_command(RELEASED),
+            "python": project.shown_python(RELEASED),
+            "difference": project.difference(),
+        }
+        marks = [(each, each.mark(studio)) for each in SCREENS.values()]
+        said = sentence(studio)
+    except MottleError as error:  # the folder .studio is damaged
+        problem, template = error, "problem.html.j2"
+        drawer, marks, said = {"command": "", "python": "", "difference": ""}, [], []
+    return status, _PAGES.get_template(template).render(
+        seal=seal, screen=screen, rail=marks, sentence=said, problem=problem, **drawer, **content
     )
 
 
+def _report(studio: Studio) -> Response:
+    """The report of the release; of all it holds, its style sheet alone is let in."""
+    path = studio.places.allowed(f"{RELEASED}/report.html")
+    if not path.is_file():
+        return Response("There is no report.", 404, media_type="text/plain")
+    text = read_text(path, 1 << 26)
+    hashes = " ".join(  # none: no style
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'"
+        for each in _STYLE.findall(text)
+    )
+    policy = (
+        f"default-src 'none'; style-src {hashes}; img-src data:; base-uri 'none';"
+        " form-action 'none'; frame-ancestors 'none'"
+    )
+    return HTMLResponse(text, headers={"content-security-policy": policy})
+
+
 async def _static(request: Request) -> Response:
-    """One of the studio's own files."""
+    """One of the studio's own files, or the style sheet of reports."""
     name = request.path_params["name"]
     place = resources.files("mottle.studio").joinpath("static")
     known = {each.name: each for each in place.iterdir()}
+    known["report.css"] = resources.files("mottle.report").joinpath("templates", "style.css")
     suffix = Path(name).suffix
     if name not in known or suffix not in _TYPES:
         return Response(status_code=404)

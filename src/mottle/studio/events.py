@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 _WAITING = 256  # events that a page may be behind; a page that is further behind loads again
@@ -42,19 +42,25 @@ class Events:
             else:
                 page.put_nowait((name, content))
 
-    async def stream(self) -> AsyncIterator[bytes]:
-        """Yield the events of one page as text of an event stream."""
+    async def stream(self, first: Sequence[Event] = ()) -> AsyncIterator[bytes]:
+        """Yield the events of one page as text of an event stream, some at once."""
         page: asyncio.Queue[Event] = asyncio.Queue(_WAITING)
         self._pages.add(page)
         try:
             yield b": hello\n\n"
+            for name, content in first:  # what may have happened since the page was made
+                yield _text(name, content)
             while True:
                 try:
                     name, content = await asyncio.wait_for(page.get(), _ALIVE)
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue
-                data = json.dumps(content, ensure_ascii=False)
-                yield f"event: {name}\ndata: {data}\n\n".encode()
+                yield _text(name, content)
         finally:
             self._pages.discard(page)
+
+
+def _text(name: str, content: Mapping[str, Any]) -> bytes:
+    """One event of a stream."""
+    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()

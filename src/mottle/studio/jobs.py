@@ -13,12 +13,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+from mottle.errors import MottleError
 from mottle.studio.events import Events
 from mottle.utils.progress_lines import PROGRESS_FD
 
@@ -45,6 +47,8 @@ class Job:
     number: int
     purpose: str  # "run", "preview", "audit" …: what pages look for
     arguments: tuple[str, ...]  # the words after "mottle"
+    folder: Path | None = None  # in which it runs; None: that of the server
+    belongs_to: str = ""  # the state of the project when it was started
     state: State = State.WAITING
     progress: dict[str, Any] = field(default_factory=dict)  # stage, words, share, loss
     losses: list[tuple[float, float]] = field(default_factory=list)  # (seconds, loss)
@@ -55,6 +59,13 @@ class Job:
     process: asyncio.subprocess.Process | None = None
 
     @property
+    def seconds(self) -> float:
+        """How long it runs, or has run."""
+        if self.began is None:
+            return 0.0
+        return round((self.ended or time.monotonic()) - self.began, 2)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What pages are told."""
         return {
@@ -62,6 +73,7 @@ class Job:
             "purpose": self.purpose,
             "state": self.state,
             "progress": self.progress,
+            "seconds": self.seconds,
             "exit_code": self.exit_code,
         }
 
@@ -75,22 +87,35 @@ class Jobs:
         Where progress is told.
     memory : int, optional
         The most bytes of data of one run.
+    ended : callable, optional
+        Called with every job that has ended, before pages are told.
     """
 
-    def __init__(self, events: Events, memory: int | None = None) -> None:
-        self._events, self._memory = events, memory
+    def __init__(
+        self,
+        events: Events,
+        memory: int | None = None,
+        ended: Callable[[Job], None] = lambda job: None,
+    ) -> None:
+        self._events, self._memory, self._ended = events, memory, ended
         self._jobs: dict[int, Job] = {}
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def __iter__(self) -> Any:
-        return iter(self._jobs.values())
+    def __iter__(self) -> Iterator[Job]:
+        return iter(list(self._jobs.values()))
 
     def get(self, number: int) -> Job | None:
         """Return a job by its number; None if there is none."""
         return self._jobs.get(number)
 
-    def start(self, purpose: str, arguments: Sequence[str]) -> Job:
+    def start(
+        self,
+        purpose: str,
+        arguments: Sequence[str],
+        folder: Path | None = None,
+        state: str = "",
+    ) -> Job:
         """Put a command into the queue.
 
         Parameters
@@ -99,13 +124,17 @@ class Jobs:
             What it is for.
         arguments : sequence of str
             The words after ``mottle``.
+        folder : Path, optional
+            The folder in which it runs.
+        state : str, optional
+            The state of the project that it belongs to.
 
         Returns
         -------
         Job
             The job, which waits for its turn.
         """
-        job = Job(len(self._jobs) + 1, purpose, tuple(arguments))
+        job = Job(len(self._jobs) + 1, purpose, tuple(arguments), folder, state)
         self._jobs[job.number] = job
         task = asyncio.get_running_loop().create_task(self._run(job))
         self._tasks.add(task)
@@ -157,6 +186,7 @@ class Jobs:
                     pass_fds=(writing,),
                     start_new_session=True,
                     env=environment,
+                    cwd=job.folder,
                 )
             finally:
                 os.close(writing)
@@ -165,6 +195,11 @@ class Jobs:
             job.exit_code, job.ended = await job.process.wait(), time.monotonic()
             if job.state is not State.CANCELLED:
                 job.state = State.DONE if job.exit_code == 0 else State.FAILED
+            try:
+                self._ended(job)
+            except (MottleError, OSError, KeyError):
+                job.state = State.FAILED
+                job.output += "\nThe studio could not read what the run has written.\n"
             self._tell(job)
 
     async def _follow(self, job: Job, reading: int) -> None:

@@ -11,25 +11,37 @@ file                        what it holds
 ``.studio/project.json``    the data, the options of the command, pinned questions
 ``.studio/history/N.json``  earlier states of both, for undo
 ``.studio/runs/N.json``     the figures of finished runs
+``.studio/verified.json``   the release that was verified last
+``released/``               the release, which leaves
+``stays-here/``             the owner's key and links, which do not
 ==========================  ================================================================
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
+import re
 import shlex
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from mottle.errors import DataError
+from mottle.errors import DataError, StorageError
 from mottle.io.staged_files import write_atomic
+from mottle.schema.model import Schema
 from mottle.utils.untrusted.text import parse_json, read_text
 
 TOML = "mottle.toml"
+RELEASED = "released"  # what leaves
+STAYS = "stays-here"  # what the owner keeps: key and links
+KEY, LINKS = f"{STAYS}/owner.key", f"{STAYS}/links.parquet"
 _HIDDEN = ".studio"
+PREVIEW = f"{_HIDDEN}/preview"
+_PLAIN = re.compile(r"\w[\w. -]*")  # file names that need no ./ before them
 _MOST_STATES = 1000  # of the history
 
 
@@ -102,9 +114,7 @@ class Project:
             New entries of `Wishes`.
         """
         before = self.state
-        after = Snapshot(
-            before.toml if toml is None else toml, replace(before.wishes, **wishes)
-        )
+        after = Snapshot(before.toml if toml is None else toml, replace(before.wishes, **wishes))
         if after != before:
             self._remember(before)
             self._write(after)
@@ -149,6 +159,7 @@ class Project:
         wishes = json.dumps(asdict(state.wishes), indent=1, ensure_ascii=False)
         write_atomic(self._own / "project.json", wishes)
         write_atomic(self.folder / TOML, state.toml)
+        (self.folder / STAYS).mkdir(mode=0o700, exist_ok=True)
 
     # ---------------------------------------------------------------------------------- commands
 
@@ -169,7 +180,7 @@ class Project:
         """
         wishes = self.state.wishes
         options = {**wishes.options, **instead}
-        words = ["anonymize", wishes.data or "DATA", "--schema", str(self.folder / TOML)]
+        words = ["anonymize", self.data_word, "--schema", TOML]
         for name, value in options.items():
             option = "--" + name.replace("_", "-")
             if value is True:
@@ -178,11 +189,94 @@ class Project:
                 words += [option, str(value)]
         return [*words, "-o", output]
 
+    @property
+    def data_word(self) -> str:
+        """The table as it is named in a command; it lies in the project's folder."""
+        name = self.state.wishes.data or "DATA"
+        return name if _PLAIN.fullmatch(name) else f"./{name}"
+
     def shown_command(self, output: str) -> str:
-        """The command as it is typed in a terminal."""
-        return shlex.join(["mottle", *self.command(output)])
+        """The command as it is typed in a terminal, in the project's folder."""
+        return shlex.join(["mottle", *self.command(output, private=LINKS)])
+
+    def shown_python(self, output: str) -> str:
+        """The same in Python; it runs in the project's folder."""
+        options = self.state.wishes.options
+        guarantees = [
+            f"mottle.{name}({options[option]})"
+            for option, name in (("k", "KAnonymity"), ("l", "LDiversity"), ("beta", "BetaLikeness"))
+            if option in options
+        ]
+        more = ""
+        if "key" in options:
+            more += f", key={str(options['key'])!r}"
+        if "seconds" in options:
+            more += f", effort={options['seconds']}"
+        lines = ["import mottle", "", f'schema = mottle.Schema.read("{TOML}")']
+        if not guarantees or self.state.wishes.data is None:
+            return "\n".join(lines)
+        return "\n".join(
+            [
+                *lines,
+                f"guarantee = {' & '.join(guarantees)}",
+                f"release = mottle.anonymize({self.data_word!r}, schema, guarantee{more})",
+                f"release.save({output!r}, private={LINKS!r})",
+            ]
+        )
+
+    # ------------------------------------------------------------------------------------ schema
+
+    def schema(self) -> Schema:
+        """Read mottle.toml."""
+        return Schema.read(self.folder / TOML)
+
+    @staticmethod
+    def column_named(line: str) -> str | None:
+        """The column that a line of mottle.toml begins; None if it begins none."""
+        if not line.startswith("[columns."):
+            return None
+        try:
+            return str(next(iter(tomllib.loads(line)["columns"])))
+        except (tomllib.TOMLDecodeError, KeyError, StopIteration):
+            return None
+
+    def stamp(self, path: Path) -> tuple[str, int, int]:
+        """By which it is seen that a file has changed."""
+        try:
+            found = path.stat()
+        except OSError:
+            raise StorageError(
+                f"There is no file {path.name} in the folder any more.", "Open another."
+            ) from None
+        return str(path), found.st_size, found.st_mtime_ns
+
+    @property
+    def fingerprint(self) -> str:
+        """By which a state is recognized: the data, the schema and the options of the command."""
+        state = self.state
+        data = None if state.wishes.data is None else self.stamp(self.folder / state.wishes.data)
+        asked = [state.toml, data, sorted(state.wishes.options.items())]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
     # -------------------------------------------------------------------------------------- runs
+
+    def current_run(self) -> dict[str, Any] | None:
+        """The last run, if it belongs to the current state and its release is the one there."""
+        runs = self.runs()
+        if runs and runs[-1].get("state") == self.fingerprint:
+            return runs[-1]
+        return None
+
+    def add_verified(self, state: str, release: str) -> None:
+        """Keep which release was verified."""
+        content = json.dumps({"state": state, "release": release})
+        write_atomic(self._own / "verified.json", content)
+
+    def is_verified(self, release: str) -> bool:
+        """Tell whether a release was verified."""
+        path = self._own / "verified.json"
+        found = _parsed(path) if path.is_file() else {}
+        return isinstance(found, dict) and found.get("release") == release
 
     def runs(self) -> list[dict[str, Any]]:
         """The figures of finished runs, the oldest first."""

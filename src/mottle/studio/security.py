@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 ENTRY = "/enter"  # where the token is exchanged for a cookie
 COOKIE = "mottle-session"
 SEAL = "x-mottle-seal"  # the header of requests that change something
+_POLICY = "content-security-policy"
 _READING = ("GET", "HEAD")
 
 POLICY = "; ".join(
@@ -94,7 +95,11 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                policy = headers.get(_POLICY)  # that of a report, which is as strict
+                headers.update(HEADERS)
+                if policy is not None:
+                    headers[_POLICY] = policy
             await send(message)
 
         await (self._app if refusal is None else refusal)(scope, receive, with_headers)

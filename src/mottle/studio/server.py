@@ -13,8 +13,9 @@ from pathlib import Path
 import uvicorn
 
 from mottle.errors import StorageError
-from mottle.studio.app import Studio, make_app
+from mottle.studio.app import make_app
 from mottle.studio.security import ENTRY, Guard, Secrets
+from mottle.studio.state import Studio
 
 HOST = "127.0.0.1"
 _LOOK = 1.0  # seconds between two looks at whether anybody is there
@@ -38,7 +39,7 @@ def serve(
     *,
     port: int = 0,
     idle: float = 3600.0,
-    say: Callable[[Address], None] = lambda address: None,
+    say: Callable[[str], None] = lambda url: None,
     browser: bool = True,
 ) -> None:
     """Run the studio until it is quit, interrupted, or nobody has used it for some time.
@@ -52,7 +53,7 @@ def serve(
     idle : float, optional
         Seconds without any open page or run after which the studio ends.
     say : callable, optional
-        Called with the address once it is open.
+        Called with the address that the browser opens, which works once.
     browser : bool, optional
         Whether a browser is opened.
 
@@ -77,7 +78,12 @@ def serve(
         studio = Studio.at(place)
         app = Guard(make_app(studio, known.seal), known, {f"{HOST}:{number}"})
         settings = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, date_header=False
+            app,
+            log_config=None,
+            log_level="critical",  # messages of errors might quote a cell
+            access_log=False,
+            server_header=False,
+            date_header=False,
         )
         asyncio.run(_run(uvicorn.Server(settings), listening, studio, idle, address, say, browser))
 
@@ -88,14 +94,14 @@ async def _run(
     studio: Studio,
     idle: float,
     address: Address,
-    say: Callable[[Address], None],
+    say: Callable[[str], None],
     browser: bool,
 ) -> None:
     serving = asyncio.create_task(server.serve([listening]))
     try:
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
-        say(address)
+        say(address.url)
         if browser:
             await asyncio.to_thread(webbrowser.open, address.url)
         last = time.monotonic()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import runpy
 
-from mottle.__main__ import main
 from mottle.studio.jobs import MEMORY
 
 
@@ -18,4 +18,4 @@ def limited() -> None:
 
 if __name__ == "__main__":
     limited()
-    main()
+    runpy.run_module("mottle", run_name="__main__", alter_sys=True)
