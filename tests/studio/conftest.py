@@ -18,7 +18,6 @@ from mottle.studio.security import ENTRY, SEAL, Guard, Secrets
 from mottle.studio.state import Studio
 
 HOST = "127.0.0.1:4711"
-SCREENS = ["open", "columns", "promise", "run", "publish"]
 
 
 @dataclass

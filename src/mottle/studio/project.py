@@ -147,15 +147,21 @@ class Project:
     def _remember(self, state: Snapshot) -> None:
         earlier = self._history()
         number = int(earlier[-1].stem) + 1 if earlier else 1
-        folder = self._own / "history"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = self._private("history")
         content = {"toml": state.toml, "wishes": asdict(state.wishes)}
         write_atomic(folder / f"{number}.json", json.dumps(content, ensure_ascii=False))
         for path in earlier[: -_MOST_STATES + 1]:
             path.unlink()
 
+    def _private(self, name: str = "") -> Path:
+        """A folder of the studio's own files, which nobody else may read."""
+        self._own.mkdir(mode=0o700, exist_ok=True)
+        folder = self._own / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
     def _write(self, state: Snapshot) -> None:
-        self._own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._private()
         wishes = json.dumps(asdict(state.wishes), indent=1, ensure_ascii=False)
         write_atomic(self._own / "project.json", wishes)
         write_atomic(self.folder / TOML, state.toml)
@@ -287,8 +293,7 @@ class Project:
 
     def add_run(self, words: Sequence[str], figures: Mapping[str, Any]) -> int:
         """Keep the figures of a run; returns its number."""
-        folder = self._own / "runs"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = self._private("runs")
         number = 1 + max((int(path.stem) for path in folder.glob("[0-9]*.json")), default=0)
         content = {"number": number, "command": list(words), **figures}
         write_atomic(folder / f"{number}.json", json.dumps(content, ensure_ascii=False))

@@ -137,7 +137,7 @@ class Guard:
         return answer
 
     def _has_session(self, headers: Headers) -> bool:
-        cookies = SimpleCookie[str]()
+        cookies = SimpleCookie()
         try:
             cookies.load(headers.get("cookie", ""))
         except CookieError:

@@ -83,7 +83,7 @@ document.getElementById("hide").addEventListener("click", () => {
   hide(!document.documentElement.classList.contains("hidden"));
 });
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !(event.target instanceof Element)) return;
   const column = event.target.closest("[data-column]");
   if (column && /^[1-5]$/.test(event.key)) {
     event.preventDefault();
