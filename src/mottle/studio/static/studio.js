@@ -3,7 +3,16 @@
 const seal = document.querySelector('meta[name="seal"]').content;
 const SVG = "http://www.w3.org/2000/svg";
 const HIDDEN = "mottle-hidden";
+let leaving = false;
 let acting = false; // whether this page waits for the answer to a request
+
+// Load the page again, or another one; once, because events may ask for it several times.
+function go(address = null) {
+  if (leaving) return;
+  leaving = true;
+  if (address) location.assign(address);
+  else location.reload();
+}
 
 function complain(text) {
   const place = document.getElementById("problem");
@@ -34,9 +43,9 @@ async function post(address, content = {}) {
   } else if (said.left) {
     document.body.textContent = "The studio has ended. This page can be closed.";
   } else if (said.to) {
-    location.assign(said.to);
+    go(said.to);
   } else if (!said.stay) {
-    location.reload();
+    go();
   }
 }
 
@@ -140,7 +149,7 @@ events.addEventListener("job", (event) => {
   const job = JSON.parse(event.data);
   if (!working || job.purpose !== working.dataset.job) return;
   if (["done", "failed", "cancelled"].includes(job.state)) {
-    if (live || working.dataset.job !== "run") location.reload();
+    if (live || working.dataset.job !== "run") go();
     return;
   }
   if (job.progress.words) working.textContent = job.progress.words;
@@ -150,7 +159,8 @@ events.addEventListener("job", (event) => {
   }
 });
 events.addEventListener("changed", () => {
-  if (!acting) location.reload(); // another page, or the end of a run
+  if (!acting) go(); // another page, or the end of a run
 });
-events.addEventListener("reload", () => location.reload());
+events.addEventListener("reload", () => go());
+window.addEventListener("beforeunload", () => { leaving = true; });
 window.addEventListener("pagehide", () => events.close());
