@@ -18,6 +18,7 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.domains.python import PyObject
 from sphinx.util.docutils import SphinxDirective
 
 import mottle
@@ -49,6 +50,7 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 default_role = "code"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 suppress_warnings = ["misc.highlighting_failure"]  # shortened examples of JSON and TOML
 
 html_theme = "pydata_sphinx_theme"
@@ -61,7 +63,7 @@ html_show_sphinx = False
 html_theme_options: dict[str, Any] = {
     "navbar_align": "left",
     "navigation_with_keys": False,
-    "show_toc_level": 2,
+    "show_toc_level": 1,
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -93,7 +95,8 @@ def adapt_source(app: Sphinx, document: str, source: list[str]) -> None:
     folder, _, name = document.rpartition("/")
     text = source[0].replace("](../benchmarks/results)", "](results.md)")
     if folder == "docs" and name in LISTS:
-        entries = [f"/{document_of(path)}" for _, path, _ in list_pages(ROOT / f"{document}.md")]
+        listed = list_pages(ROOT / f"{document}.md")
+        entries = [f"{title} </{document_of(path)}>" for title, path, _ in listed]
         text += "\n".join(["\n```{toctree}", ":hidden:", "", *entries, "```", ""])
     elif document == "docs/results":
         text += "\n```{toctree}\n:glob:\n\n/benchmarks/results/*\n```\n"
@@ -132,6 +135,9 @@ def directive_for(module: ModuleType, name: str) -> str | None:
     return "autofunction" if inspect.isfunction(item) else None
 
 
+ORDER = ("autofunction", "autoclass", "autoexception", "")
+
+
 class PublicNames(SphinxDirective):
     """Document every name that a package lists as public, unless `mottle` has it too."""
 
@@ -141,15 +147,13 @@ class PublicNames(SphinxDirective):
         """Parse one directive of autodoc for each name."""
         package = self.arguments[0]
         module = importlib.import_module(package)
+        found = [(directive_for(module, name) or "", name) for name in module.__all__]
         lines: list[str] = []
-        for name in module.__all__:
-            directive = directive_for(module, name)
-            if directive is not None and home_of(module, name) == package:
-                lines += [name, "-" * len(name), "", f".. {directive}:: {package}.{name}"]
+        for directive, name in sorted(found, key=lambda each: (ORDER.index(each[0]), each[1])):
+            if directive and home_of(module, name) == package:
+                lines += [f".. {directive}:: {package}.{name}"]
                 lines += ["   :members:", ""] if directive == "autoclass" else [""]
-        return self.parse_text_to_nodes(
-            StringList(lines, source=package), allow_section_headings=True
-        )
+        return self.parse_text_to_nodes(StringList(lines, source=package))
 
 
 def write_index(app: Sphinx, error: Exception | None) -> None:
@@ -180,6 +184,9 @@ def index_line(title: str, path: Path, line: str) -> str:
 
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"  # as numpydoc calls them
     app.add_directive("public-names", PublicNames)
     app.connect("source-read", adapt_source)
     app.connect("build-finished", write_index)

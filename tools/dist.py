@@ -1,4 +1,4 @@
-"""Build wheel and sdist, look into them, install the wheel into a fresh environment and use it there.
+"""Build wheel and sdist, look into them, install the wheel into a fresh environment, use it there.
 
 `make dist` runs it, and `make dist-oldest` with the oldest versions of dependencies that
 pyproject.toml allows. Everything is made in build/dist; what may be published is in dist/.
@@ -102,9 +102,8 @@ def check_sdist(names: Iterable[str]) -> None:
     """Stop unless an sdist has what the tests need, and no caches."""
     names = set(names)
     missing = [name for name in NEEDED_BY_TESTS if name not in names]
-    for folder in FOLDERS_NEEDED_BY_TESTS:
-        if not any(name.startswith(f"{folder}/") for name in names):
-            missing.append(folder)
+    folders = {name.partition("/")[0] for name in names if "/" in name}
+    missing += [folder for folder in FOLDERS_NEEDED_BY_TESTS if folder not in folders]
     if missing:
         sys.exit(f"The sdist lacks: {', '.join(missing)}")
     if caches := [name for name in names if re.search(r"__pycache__|\.(nb[ic]|pyc)$", name)]:

@@ -1,4 +1,4 @@
-"""What is published: the files of the wheel, lower bounds, containers, and the matrix of systems."""
+"""What is published: files of the wheel, lower bounds, containers, and the matrix of systems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_wheel_with_something_else_is_refused(name: str) -> None:
 def test_a_wheel_without_a_template_is_refused() -> None:
     files = WheelBuilder(str(ROOT)).recurse_included_files()
     names = [file.distribution_path for file in files]
-    with pytest.raises(SystemExit, match="lacks: mottle/report/templates/style.css"):
+    with pytest.raises(SystemExit, match=r"lacks: mottle/report/templates/style\.css"):
         DIST["check_wheel"](name for name in names if not name.endswith("style.css"))
 
 
@@ -101,7 +101,7 @@ def joined_lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-# ----------------------------------------------------------------------- three systems, three Pythons
+# ------------------------------------------------------------------- three systems, three Pythons
 
 
 def test_workflow_of_systems_calls_targets_of_the_makefile() -> None:
