@@ -40,7 +40,7 @@ class Adversary:
 
 
 ADVERSARIES: Registry[Adversary] = Registry(
-    "adversary", "mottle.audit.adversaries", group="mottle.adversaries"
+    "adversary", "mottle.audit.adversaries", group="mottle.audit.adversaries"
 )
 
 

@@ -322,5 +322,5 @@ class Database(ABC):
 
 
 DATABASES: Registry[Database] = Registry(
-    "database", "mottle.io.databases", group="mottle.databases"
+    "database", "mottle.io.databases", group="mottle.io.databases"
 )
