@@ -51,7 +51,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    found = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    return {path: Page(path.read_text("utf-8")) for path in found}
 
 
 def test_links_lead_to_places_that_exist(site: Path, pages: dict[Path, Page]) -> None:
