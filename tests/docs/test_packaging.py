@@ -125,7 +125,7 @@ def test_workflow_of_systems_calls_targets_of_the_makefile() -> None:
 def test_numbers_of_the_paper_stand_in_the_results_that_it_names() -> None:
     text = (ROOT / "paper" / "paper.md").read_text("utf-8")
     body = text.split("---\n", 2)[2]
-    paragraphs = re.findall(r"((?:^(?!<!--).+\n)+)<!--(.*?)-->", body, re.MULTILINE | re.DOTALL)
+    paragraphs = re.findall(r"((?:^(?!<!--)[^\n]+\n)+)<!--(.*?)-->", body, re.MULTILINE | re.DOTALL)
     assert len(paragraphs) == 5
     for paragraph, comment in paragraphs:
         kept = "".join(
