@@ -13,7 +13,7 @@ from _shared import ROOT, markdown_table, report
 import mottle
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-import doors
+import door_tables as doors
 import mariadb_server
 import postgresql_server
 from live_database import LiveDatabase, live_duckdb, live_mariadb, live_postgresql, live_sqlite

@@ -546,6 +546,8 @@ def test_a_column_of_sets_is_anonymized_and_asked(patients: Path, tmp_path: Path
         "diagnoses=,",
         "--k",
         "3",
+        "--seed",
+        "1",
         "--private",
         tmp_path / "links.parquet",
         "-o",

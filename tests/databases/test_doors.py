@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import doors
+import door_tables as doors
 from live_database import LiveDatabase
 
 import mottle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pyarrow as pa
 import typer
 
@@ -22,8 +24,13 @@ from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.release.set_release import SetReleaseData
 from mottle.verification.evidence import PROGRAM, program_text, write_evidence
-from mottle.verification.verify_release import UNREADABLE, Wrong, check_all
+from mottle.verification.verify_release import Wrong, check_all
 
+# What files that are not as they should be may make the program raise
+_UNREADABLE = (
+    *(OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
+    *(RecursionError, csv.Error),
+)
 BROKEN = 6  # exit code: as of 'mottle audit'
 
 
@@ -50,7 +57,7 @@ def run(command: Verify) -> None:
         raise typer.Exit(BROKEN) from None
     except MottleError:
         raise
-    except UNREADABLE:
+    except _UNREADABLE:
         raise DataError(
             f"The files of {folder} cannot be compared with the original: they are not those that"
             " a run writes.",

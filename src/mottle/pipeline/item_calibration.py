@@ -151,7 +151,7 @@ def _questions(sets: Sets, counts: Int64Array, totals: ItemTotals) -> list[Int64
         for record in large[random.integers(len(large), size=_QUESTIONS)] if len(large) else ():
             held = sets.items[sets.starts[record] : sets.starts[record + 1]]
             asked[tuple(sorted(random.choice(held, size, replace=False).tolist()))] = None
-        for _ in range(_QUESTIONS):
+        for _ in range(_QUESTIONS if len(sets.items) else 0):
             drawn = np.unique(sets.items[random.integers(len(sets.items), size=size)])
             if len(drawn) == size:
                 asked[tuple(drawn.tolist())] = None

@@ -347,7 +347,7 @@ class Certificate(_Facts):
     """The certificate of a release.
 
     >>> sorted(Certificate.model_fields)[:4]
-    ['audit', 'checks', 'columns', 'date']
+    ['audit', 'calibration', 'checks', 'columns']
     """
 
     format: int = FORMAT

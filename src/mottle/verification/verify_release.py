@@ -8,8 +8,7 @@ original.csv   the rows from which the release was made, in their order
 links.csv      published,original,true: every original that a published row may stand for (rows are
                numbered from 0), and 1 where it really does
 columns.json   by column: order of its values, paths in its tree, bins, separator of its sets
-
-Everything is computed anew from these files. Exit code 0: all holds; 1: not; 2: cannot be read.
+Exit code 0: everything holds; 1: it does not; 2: the files cannot be read.
 """
 
 import csv
@@ -20,19 +19,14 @@ import re
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 Column = dict[str, Any]
 Columns = dict[str, list[str]]
-
-# What files that are not as they should be may raise
-UNREADABLE = (
-    *(OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
-    *(RecursionError, csv.Error),
-)
+Links = Sequence[Sequence[int]]
 
 
 class Wrong(Exception):  # noqa: N818 - what is wrong is the release
@@ -61,9 +55,8 @@ def read_csv(path: Path) -> Columns:
 
 def check_files(folder: Path, certificate: Column) -> str:
     """The files have the checksums that the certificate states."""
-    for name in ("release.csv", "release.parquet"):
-        known = name in certificate["sha256"] or not (folder / name).exists()
-        require(known, f"the certificate states no checksum of {name}")
+    there = {"release.csv", "release.parquet"} & {path.name for path in folder.iterdir()}
+    require(there <= set(certificate["sha256"]), "the certificate states no checksum of a file")
     for name, stated in certificate["sha256"].items():
         require(Path(name).name == name, "the certificate names a file elsewhere")
         require((folder / name).is_file(), "the certificate names a file that is not there")
@@ -78,17 +71,18 @@ def read_links(path: Path, rows: int) -> tuple[list[list[int]], list[int]]:
     links = read_csv(path)
     originals: list[list[int]] = [[] for _ in range(rows)]
     truth: list[list[int]] = [[] for _ in range(rows)]
-    numbers = [links[name] for name in ("published", "original", "true")]
-    for published, original, is_true in zip(*numbers, strict=True):
-        require(0 <= int(published) < rows, "links.csv names rows that do not exist")
-        originals[int(published)].append(int(original))
-        truth[int(published)] += [int(original)] if is_true == "1" else []
+    for row, one, is_true in zip(
+        *(links[n] for n in ("published", "original", "true")), strict=True
+    ):
+        require(0 <= int(row) < rows, "links.csv names rows that do not exist")
+        originals[int(row)].append(int(one))
+        truth[int(row)] += [int(one)] if is_true == "1" else []
     require(all(len(each) == 1 for each in truth), "a published row has not one true original")
     require(sorted(truth) == [[n] for n in range(rows)], "two published rows have one original")
     return originals, [each[0] for each in truth]
 
 
-def check_graph(originals: Sequence[Sequence[int]], k: int) -> str:
+def check_graph(originals: Links, k: int) -> str:
     """Everybody may be as many published rows as a row may be people, and at least k."""
     rows_of = Counter(person for each in originals for person in each)
     require(set(rows_of) == set(range(len(originals))), "links.csv names other originals")
@@ -102,10 +96,7 @@ def check_graph(originals: Sequence[Sequence[int]], k: int) -> str:
 
 
 def members_of(text: str) -> list[tuple[str | None, str | None]]:
-    r"""Split a cell into its members, each a pair of ends; (None, None) is a missing value.
-
-    28 is a value, 28..39 a range, {a|b} a set; after a backslash characters are literal (\e: none).
-    """
+    """Split a cell (28, 28..39, {a|b}) into pairs of ends; (None, None) is a missing value."""
     is_set = text[:1] == "{" and text[-1:] == "}"
     members: list[list[str]] = [[""]]
     for piece in re.split(r"(\\.|\||\.\.)", text[1:-1] if is_set else text, flags=re.DOTALL):
@@ -199,44 +190,39 @@ def voted(sets: Sequence[frozenset[str | None] | None]) -> tuple[Any, ...]:
     return base if present else None, uncertain | maybe_missing, str(distance)
 
 
-def wrong_cells(
-    name: str, column: Column, release: Columns, original: Columns, links: Sequence[Sequence[int]]
-) -> Iterator[int]:
+def wrong_cells(name: str, column: Column, new: Columns, old: Columns, links: Links) -> list[int]:
     """The rows whose cell is not what its originals have in common, no less and no more."""
-    values = original[name]
+    values, wrong = old[name], []
     if column["form"] == "worlds":
         sets = [items_of(text, column.get("separator")) for text in values]
-        parts = [release[f"{name}.{part}"] for part in ("base", "uncertain", "distance")]
+        parts = [new[f"{name}.{part}"] for part in ("base", "uncertain", "distance")]
         for row, (base, uncertain, distance) in enumerate(zip(*parts, strict=True)):
             found = items_of(base, None), items_of(uncertain, None), distance
-            if found != voted([sets[person] for person in links[row]]):
-                yield row
-        return
+            wrong += [row] if found != voted([sets[person] for person in links[row]]) else []
+        return wrong
     known: dict[frozenset[str], Any] = {}
-    for row, text in enumerate(release[name]):
+    for row, text in enumerate(new[name]):
         content = frozenset(values[person] for person in links[row])
         if content not in known:
             known[content] = None if content == {""} else wanted(column, content)
         try:
-            if (None if text == "" else said(column, unguarded(text))) != known[content]:
-                yield row
+            same = (said(column, unguarded(text)) if text else None) == known[content]
         except (KeyError, IndexError, TypeError, Wrong):
-            yield row
+            same = False
+        wrong += [] if same else [row]
+    return wrong
 
 
 def cap_of(parts: Sequence[Column], share: float) -> float:
     """The highest share of a value that is allowed among anybody's rows; 1 if none is stated."""
     caps = [1.0] + [1 / part["l"] for part in parts if "l" in part and "c" not in part]
-    for part in parts:
-        if "beta" in part:
-            growth = min(part["beta"], -math.log(share)) if part["enhanced"] else part["beta"]
-            caps.append((1 + growth) * share)
+    for part in (part for part in parts if "beta" in part):
+        growth = min(part["beta"], -math.log(share)) if part["enhanced"] else part["beta"]
+        caps.append((1 + growth) * share)
     return float(min(caps))
 
 
-def highest_share(
-    parts: Sequence[Column], values: Sequence[str], links: Sequence[Sequence[int]], truth: list[int]
-) -> float:
+def highest_share(parts: list[Column], values: list[str], links: Links, truth: list[int]) -> float:
     """How often a value occurs at most among the rows that may be a person's; within its cap."""
     shown: list[Counter[str]] = [Counter() for _ in links]
     for row, each in enumerate(links):
@@ -265,8 +251,8 @@ def check_all(folder: Path, evidence: Path | None, say: Callable[[str, object], 
     say("graph", check_graph(links, k))
     for name, column in columns.items():
         if column.get("form"):
-            wrong = next(wrong_cells(name, column, release, original, links), None)
-            require(wrong is None, f"row {wrong}, column {name}: not what its originals share")
+            wrong = wrong_cells(name, column, release, original, links)
+            require(not wrong, f"row {wrong[:1]}, column {name}: not what its originals share")
             say(f"column {name}", "every cell says what its originals have in common")
         elif column.get("unchanged"):
             key, cells = key_of(column), [unguarded(text) for text in release[name]]
@@ -276,10 +262,7 @@ def check_all(folder: Path, evidence: Path | None, say: Callable[[str, object], 
             say(f"column {name}", "every cell is its true original's")
         if column.get("capped"):
             share = highest_share(parts, original[name], links, truth)
-            say(
-                f"column {name}",
-                f"the highest share of a value among anybody's rows is {share:.4g}",
-            )
+            say(f"column {name}", f"highest share of a value among anybody's rows: {share:.4g}")
     unit = certificate.get("unit") or {}
     if unit.get("protects") == "person" and unit.get("column") in original:
         who = [name.casefold() for name in original[unit["column"]]]
@@ -288,9 +271,9 @@ def check_all(folder: Path, evidence: Path | None, say: Callable[[str, object], 
         say("people", f"at most {most:.4g} of the originals of a row are one person's")
 
 
-def show(what: str) -> None:
-    """Print a line in which names cannot control the terminal."""
-    print("".join(each if each.isprintable() else repr(each)[1:-1] for each in what))
+def show(what: str, found: object) -> None:
+    """Print a line; what is not ASCII, which might control the terminal, is escaped."""
+    print(f"{what}: {found}".encode("unicode_escape").decode())
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -300,11 +283,11 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     evidence = Path(arguments[1]) if len(arguments) == 2 else None
     try:
-        check_all(Path(arguments[0]), evidence, lambda what, found: show(f"{what}: {found}"))
+        check_all(Path(arguments[0]), evidence, show)
     except Wrong as wrong:
-        show(f"WRONG: {wrong}")
+        show("WRONG", wrong)
         return 1
-    except UNREADABLE as error:
+    except Exception as error:  # whatever files of others can raise
         print(f"The files cannot be read: {type(error).__name__}")
         return 2
     print("Everything holds.")

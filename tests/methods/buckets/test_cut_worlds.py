@@ -76,7 +76,6 @@ def cuts(monkeypatch):
     monkeypatch.setattr(module, "_cut", cut_once)
     monkeypatch.setattr(waves, "_FEWEST", 2)
     monkeypatch.setattr(waves, "_FEWEST_PER_BUCKET", 1)
-    monkeypatch.setattr(waves, "_MOST_NEEDED", np.inf)
     monkeypatch.setattr(tree, "_SMALLEST_BUCKET", 1)
     monkeypatch.setattr(tree, "_FEWEST_PSEUDO", 1)
     monkeypatch.setattr(margins, "_FEWEST", 1)

@@ -54,7 +54,6 @@ class Run:
             return self._cut(*arguments)
 
         monkeypatch.setattr(waves, "_FEWEST", 100)
-        monkeypatch.setattr(waves, "_MOST_NEEDED", np.inf)
         monkeypatch.setattr(module, "_cut", spy)
         codes = encode(table, schema, Representation.RANGE)
         self.arranged: Arrangement = buckets(codes, demand, MethodContext(0))

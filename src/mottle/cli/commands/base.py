@@ -49,9 +49,7 @@ ReleaseFolder = Annotated[
 ]
 Fit = Annotated[
     str,
-    typer.Option(
-        help="How likely the values of a cell are: fitted or uniform.", rich_help_panel=EFFORT
-    ),
+    typer.Option(help="Values of a cell: fitted or uniform.", rich_help_panel=EFFORT),
 ]
 
 

@@ -17,7 +17,7 @@ from mottle.cli.commands.base import (
     Release,
 )
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
-from mottle.cli.options.data import OptionalSetOptions, SetSourceOptions, SourceOptions
+from mottle.cli.options.data import OptionalSetOptions, SetTextOptions, SourceOptions
 from mottle.cli.options.guarantees import (
     GuaranteeSeriesOptions,
     OptionalGuaranteeOptions,
@@ -167,7 +167,7 @@ class Report(Command):
         ),
     ] = None
     source: SourceOptions
-    sets: SetSourceOptions
+    sets: SetTextOptions
     output: Annotated[
         Path | None,
         typer.Option(

@@ -150,7 +150,17 @@ class SetColumnOptions(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSourceOptions(SetColumnOptions):
+class SetTextOptions(SetColumnOptions):
+    """How sets are read from a file; see docs/sets.md."""
+
+    separator: Annotated[
+        str | None,
+        typer.Option(help="Separator between items of a text.", show_default="blanks"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetSourceOptions(SetTextOptions):
     """How sets are read from a file or a database; see docs/sets.md."""
 
     table: Annotated[
@@ -159,10 +169,6 @@ class SetSourceOptions(SetColumnOptions):
     query: Annotated[str | None, typer.Option(help="SELECT statement to read from a database.")] = (
         None
     )
-    separator: Annotated[
-        str | None,
-        typer.Option(help="Separator between items of a text.", show_default="blanks"),
-    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,6 @@ from mottle.typing import Int32Array, Int64Array
 
 _RECORDS = 100.0  # of the riskiest value, over the third power of the logarithm of its slack
 _SMALLEST_SHARE, _LARGEST_SHARE = 0.02, 0.1
-_MOST_NEEDED = 0.5  # share: of tables that need a larger wave, the largest one shows too little
 _FEWEST = 300  # records: fewer would show nothing
 _FEWEST_PER_BUCKET = 30  # records: fewer could not be matched well
 
@@ -33,10 +32,7 @@ def wave_counts(
     """
     values = values_of(demand)
     records, fewest = int(counts.sum()), max(_FEWEST, _FEWEST_PER_BUCKET * buckets)
-    needed = needed_share(counts, values)
-    if needed > _MOST_NEEDED:
-        return np.zeros(len(counts), np.int64)
-    share = float(np.clip(needed, _SMALLEST_SHARE, _LARGEST_SHARE))
+    share = float(np.clip(_needed_share(counts, values), _SMALLEST_SHARE, _LARGEST_SHARE))
     enough = (fewest + np.count_nonzero(counts)) / records  # rounding takes one of every value
     if enough <= _LARGEST_SHARE:
         share = max(share, enough)
@@ -51,7 +47,7 @@ def wave_counts(
     return taken
 
 
-def needed_share(counts: Int64Array, values: SensitiveValues) -> float:
+def _needed_share(counts: Int64Array, values: SensitiveValues) -> float:
     """The share of the records that predicts the code nearest to its cap well enough.
 
     ``counts``: number of records of each value.
