@@ -21,9 +21,9 @@ check: $(DEVELOP) $(KERNELS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A browser that opens the reports; Java for the validator of their HTML, and for Spark.
+# A browser that opens the reports; Java for the validator of their HTML, and for Spark; SSH for signatures.
 tools:
-	@for tool in chromium:chromium java:default-jre-headless; do \
+	@for tool in chromium:chromium java:default-jre-headless ssh-keygen:openssh-client; do \
 		command -v $${tool%:*} >/dev/null && continue; \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && apt-get install -y -qq $${tool#*:} >/dev/null || exit 1; \
