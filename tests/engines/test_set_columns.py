@@ -95,7 +95,10 @@ def test_a_streamed_release_of_sets_survives_the_audit(travellers, as_text, tmp_
     )
     assert release.certificate.engine.chunks > 2
     audited = mottle.audit_release(
-        table, tmp_path / "out", schema=schema, private=tmp_path / "links.parquet"
+        tmp_path / "people.parquet",
+        tmp_path / "out",
+        schema=schema,
+        private=tmp_path / "links.parquet",
     )
     assert audited.passed, audited
 
