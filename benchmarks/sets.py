@@ -310,8 +310,8 @@ release = mottle.read_release(sys.argv[1])
 read = time.perf_counter() - began
 names = [item for item, _ in zip(release.items()["item"].to_pylist(), range(1000))]
 pairs = [release.count_items(pair) for pair in zip(names[:100], names[1:101])]
-found = release.frequent_itemsets(0.02, 2)
-release.query("SELECT count(*) FROM release WHERE contains(items, '0') AND NOT contains(items, '1')")
+found = release.frequent_itemsets(0.02, size=2)
+release.query("SELECT count(*) FROM release WHERE contains(items, '0')")
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(json.dumps([read, time.perf_counter() - began, found.num_rows, peak]))
 """
