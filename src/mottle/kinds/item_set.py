@@ -102,7 +102,8 @@ class ItemSet(Kind):
         unknown = found.null_count - texts.null_count
         if unknown or (domain.missing < 0 and texts.null_count):
             raise changed_input(domain.name)
-        return pc.fill_null(found, domain.missing).to_numpy().astype(np.int32)
+        codes: Int32Array = pc.fill_null(found, domain.missing).to_numpy().astype(np.int32)
+        return codes
 
     def notes(self, values: pa.ChunkedArray, domain: Domain) -> list[str]:
         """What was done to items."""

@@ -165,8 +165,8 @@ def sampled_item_totals(
 
 def _holders(sets: Sets, weights: Float64Array) -> Float64Array:
     """[universe]: the weight of the sets that hold each item."""
-    found: Float64Array = np.bincount(sets.items, np.repeat(weights, sets.sizes), sets.universe)
-    return found
+    every = np.repeat(weights, sets.sizes)
+    return np.bincount(sets.items, every, minlength=sets.universe).astype(np.float64)
 
 
 def _with_totals(release: Data, name: str, totals: ItemTotals) -> Data:

@@ -76,9 +76,9 @@ class Holding(NamedTuple):
     starts: Int64Array
     cells: Int32Array | Int64Array
 
-    def naming(self, item: int) -> Int32Array | Int64Array:
+    def naming(self, item: int) -> Int64Array:
         """Return the cells that name an item."""
-        return self.cells[self.starts[item] : self.starts[item + 1]]
+        return self.cells[self.starts[item] : self.starts[item + 1]].astype(np.int64)
 
     def of(self, items: Int64Array, count: int) -> Int64Array:
         """[cells]: how many of the given items each cell names."""
