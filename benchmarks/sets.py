@@ -1,6 +1,6 @@
 """Sets: freeform and buckets compared with SET12's methods, tours, and large inputs.
 
-    python benchmarks/sets.py errors|diversity|tours|scale …
+    python benchmarks/sets.py errors|diversity|tours|scale|universe …
 
 Without an argument, all parts are run. Every part writes its table to
 benchmarks/results/sets-PART.md and ends with its targets, met or not. SET12's own figures are run
@@ -311,7 +311,7 @@ read = time.perf_counter() - began
 names = [item for item, _ in zip(release.items()["item"].to_pylist(), range(1000))]
 pairs = [release.count_items(pair) for pair in zip(names[:100], names[1:101])]
 found = release.frequent_itemsets(0.02, size=2)
-release.query("SELECT count(*) FROM release WHERE contains(items, '0')")
+release.query(f"SELECT count(*) FROM release WHERE contains(items, '{names[0]}')")
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(json.dumps([read, time.perf_counter() - began, found.num_rows, peak]))
 """
