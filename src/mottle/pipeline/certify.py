@@ -34,14 +34,19 @@ from mottle.release.certificate import (
     MethodFacts,
     ObjectiveFacts,
     ReleaseKind,
+    RiskFacts,
     RunParameters,
     SensitiveFacts,
     UnitFacts,
 )
 from mottle.release.column import PublishedColumn
+from mottle.release.evidence_facts import RiskFigures
 from mottle.release.formula_guard import GUARD
+from mottle.release.limits import known_record, limits_of
 from mottle.release.unchanged import certified, warnings_about
 from mottle.release.unit_words import about_rows
+from mottle.risk.certified import PersonShares, risk_by_graph
+from mottle.schema.context import Context
 from mottle.schema.model import Role, Schema, Unit
 from mottle.schema.rules import Rule
 from mottle.utils.dependence import Dependence
@@ -84,6 +89,9 @@ def certify(
     unit: UnitFacts | None = None,
     engine: EngineFacts | None = None,
     history: HistoryFacts | None = None,
+    risk_before: RiskFigures | None = None,
+    shares: PersonShares | None = None,
+    context: Context | None = None,
     cover_check: str = "covered",
     **entries: Any,
 ) -> Certificate:
@@ -128,6 +136,12 @@ def certify(
         How the table was worked on in chunks.
     history : HistoryFacts, optional
         How the release continues earlier ones.
+    risk_before : RiskFigures, optional
+        How easily people are found in the table, where that was measured.
+    shares : PersonShares, optional
+        The shares of people among preimages, where people have several rows and it was measured.
+    context : Context, optional
+        What the owner states about the release.
     cover_check : str
         The name of invariant 2.
     **entries : object
@@ -168,13 +182,16 @@ def certify(
         entries["history"] = history
     if survey_weight is not None:
         entries["survey_weight"] = survey_weight
+    if context is not None:
+        entries["context"] = context
     if rules:
         entries["rules"] = tuple(rules)
     if unit is not None:
         entries["unit"] = unit
     of_rows = unit is not None and unit.protects is Unit.ROW
     worded = about_rows if of_rows else str
-    return Certificate(
+    similar = _similar_values(guarantee, sensitive)
+    certificate = Certificate(
         format=Certificate.model_fields["format"].default,
         kind=kind,
         mottle=__version__,
@@ -210,15 +227,26 @@ def certify(
                 *notes,
                 *_notes(total, settings, guarantee, protected),
                 *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
-                *_similar_values(guarantee, sensitive),
+                *similar,
                 *_limits_of_buckets(method),
             )
         ),
+        risk=RiskFacts(
+            counts=Unit.ROW if of_rows else Unit.PERSON,
+            **({} if risk_before is None else {"before": risk_before}),
+            after=risk_before
+            if two_tables and risk_before is not None
+            else risk_by_graph(
+                total.rows, total.degrees, total.people.get("largest_share"), shares
+            ),
+        ),
+        known_record=known_record(method),
         formula_guard=GUARD,
         sha256={},
         seconds=dict(seconds),
         **entries,
     )
+    return certificate.with_changes(limits=limits_of(certificate, similar_values=bool(similar)))
 
 
 def method_facts(
@@ -234,6 +262,22 @@ def method_facts(
 def _declared(kind: ReleaseKind, method: MethodFacts) -> Method | SetMethod:
     """The method that arranged the records, with what it declares about its decisions."""
     return (SET_METHODS if kind is ReleaseKind.SETS else METHODS)[method.used]
+
+
+def _risk(
+    total: Measurements,
+    before: RiskFigures | None,
+    shares: PersonShares | None,
+    *,
+    of_rows: bool,
+    two_tables: bool,
+) -> RiskFacts:
+    """How easily people are found; where quasi-identifiers are exact, as easily as before."""
+    after = risk_by_graph(total.rows, total.degrees, total.people.get("largest_share"), shares)
+    counts = Unit.ROW if of_rows else Unit.PERSON
+    if before is None:
+        return RiskFacts(counts=counts, after=after)
+    return RiskFacts(counts=counts, before=before, after=before if two_tables else after)
 
 
 def _objective_facts(
@@ -287,12 +331,11 @@ def _notes(
 
 def _limits_of_buckets(method: MethodFacts) -> list[str]:
     """State what one known record gives away, and what the caps do not bound."""
-    others = method.facts.get("known_records")
-    if others is None:
+    known = known_record(method)
+    if known.others is None:
         return []
     return [
-        "Whoever knows one true record, her own for instance, can learn at most"
-        f" {others:,} {'other' if others == 1 else 'others'} from it.",
+        known.statement,
         "The bounds on sensitive values hold against whoever knows how often values occur, not how"
         " they go with quasi-identifiers. Whoever assumes that similar people have similar values"
         " may infer more; fewer known records make that harder.",

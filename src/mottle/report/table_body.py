@@ -17,6 +17,7 @@ from mottle.release.data import ReleaseData
 from mottle.release.per_person import original_of
 from mottle.report.body import Body, Examples, Owner, cell_text
 from mottle.report.columns import describe_columns
+from mottle.report.identical_rows import identical_rows
 from mottle.report.reproduce import command_of, schema_comments, schema_of
 from mottle.risk import RiskReport, measure_risk
 from mottle.schema.model import Schema
@@ -40,6 +41,7 @@ def table_body(release: ReleaseData, certificate: Certificate, owner: Owner | No
         if original is None or owner is None or owner.examples is None
         else _examples(original, owner.examples, release),
         risk=None if original is None else _risk(original, release),
+        identical=identical_rows(release),
     )
 
 
