@@ -59,6 +59,7 @@ def run(command: Anonymize) -> None:
 def _schema(command: Anonymize) -> Schema:
     """The schema, with reading options as typed, or else as in mottle.toml."""
     schema = command.columns.schema
+    schema = schema.with_context(command.reports.context(schema.context))
     return schema.with_reading(command.source.options.over(schema.reading))
 
 

@@ -288,6 +288,14 @@ class Method:
         """
         guarantee = check_is_guarantee(guarantee)
         if not self.gives(guarantee):
+            if self.name == CLASSIC:
+                raise UsageError(
+                    "Groups of identical rows that bound sensitive values need a decision by"
+                    " quasi-identifiers and values together, which can be replayed; --classic makes"
+                    " none and gives k-anonymity alone.",
+                    "Leave --classic out, or name hilbert or mondrian with --method: their"
+                    " certificates say what they do not promise.",
+                )
             safe = {name: other for name, other in registered().items() if not other.unsafe}
             able = [name for name, other in safe.items() if other.gives(guarantee)]
             raise UsageError(

@@ -229,17 +229,10 @@ def certify(
                 *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
                 *similar,
                 *_limits_of_buckets(method),
+                *_price_of_groups(method, total),
             )
         ),
-        risk=RiskFacts(
-            counts=Unit.ROW if of_rows else Unit.PERSON,
-            **({} if risk_before is None else {"before": risk_before}),
-            after=risk_before
-            if two_tables and risk_before is not None
-            else risk_by_graph(
-                total.rows, total.degrees, total.people.get("largest_share"), shares
-            ),
-        ),
+        risk=_risk(total, risk_before, shares, of_rows=of_rows, two_tables=two_tables),
         known_record=known_record(method),
         formula_guard=GUARD,
         sha256={},
@@ -339,6 +332,18 @@ def _limits_of_buckets(method: MethodFacts) -> list[str]:
         "The bounds on sensitive values hold against whoever knows how often values occur, not how"
         " they go with quasi-identifiers. Whoever assumes that similar people have similar values"
         " may infer more; fewer known records make that harder.",
+    ]
+
+
+def _price_of_groups(method: MethodFacts, total: Measurements) -> list[str]:
+    """State what groups of identical rows lose beyond cells of their own."""
+    price = method.facts.get("price")
+    if not isinstance(price, float):
+        return []
+    return [
+        "Groups of identical rows were asked for. They lose"
+        f" {100 * total.mean_loss:.1f} % (GCP), {100 * price:+.1f} points compared with cells of"
+        f" every record's own (method '{method.facts.get('compared_with')}', not improved)."
     ]
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from mottle.errors import SchemaError, did_you_mean
+from mottle.utils.untrusted.text import parse_toml, read_text
 
 __all__ = ["CHECKLISTS", "Context"]
 
@@ -119,6 +121,38 @@ class Context(BaseModel):
             return []
         lines = ["[context]  # stated by the owner; published as it is given"]
         return [*lines, *(f"{name} = {_toml(value)}" for name, value in given.items()), ""]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Context | None:
+        """Read the table ``[context]`` of a file; what else stands in it is not looked at.
+
+        Parameters
+        ----------
+        path : str or Path
+            A mottle.toml, or a TOML file with that table alone.
+
+        Returns
+        -------
+        Context or None
+            What is stated; None if nothing is.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        SchemaError
+            It is not TOML, has no such table, or an entry is wrong.
+        """
+        path = Path(path)
+        try:
+            content = parse_toml(read_text(path))
+        except ValueError as error:
+            raise SchemaError(f"{path} is not valid TOML: {error}.") from None
+        if "context" not in content:
+            raise SchemaError(
+                f"{path} has no table [context].", 'Write [context] and below it purpose = "…".'
+            )
+        return cls.of_toml(content["context"], str(path))
 
     @classmethod
     def of_toml(cls, content: object, source: str) -> Context | None:

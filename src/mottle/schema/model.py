@@ -506,22 +506,20 @@ class Schema(BaseModel):
         """
         return self._with(reading=reading)
 
-    def with_checklists(self, names: tuple[str, ...]) -> Schema:
-        """Return a copy whose reports print some checklists.
+    def with_context(self, context: Context | None) -> Schema:
+        """Return a copy that states something else about releases.
 
         Parameters
         ----------
-        names : tuple of str
-            Their names; none for those that the schema names already.
+        context : Context or None
+            What the owner states; None for nothing.
 
         Returns
         -------
         Schema
             The copy.
         """
-        if not names:
-            return self
-        return self._with(context=(self.context or Context()).with_checklists(names))
+        return self._with(context=context)
 
     def _with(self, **entries: object) -> Schema:
         try:

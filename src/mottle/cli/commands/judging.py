@@ -27,10 +27,12 @@ from mottle.cli.options.output import (
 )
 from mottle.cli.options.single import (
     AsJson,
+    Checklist,
     Data,
     Overwrite,
     Seconds,
     WithExamples,
+    checklist_names,
 )
 from mottle.errors import UsageError
 
@@ -179,11 +181,13 @@ class Report(Command):
         ),
     ] = None
     examples: WithExamples = False
+    checklist: Checklist = None
     overwrite: Overwrite = False
 
     def check(self) -> None:
         """Raise `UsageError` if the options are wrong."""
         super().check()
+        _ = self.checklists
         if self.original is not None and self.output is None:
             raise UsageError(
                 "An internal report must be written outside the release.",
@@ -194,6 +198,11 @@ class Report(Command):
                 "--report-examples needs the original and the owner's link file.",
                 "Give --original, and --private with the link file.",
             )
+
+    @property
+    def checklists(self) -> tuple[str, ...]:
+        """The checklists that the report prints; none: those of the certificate."""
+        return checklist_names(self.checklist)
 
 
 @dataclass(frozen=True, kw_only=True)
