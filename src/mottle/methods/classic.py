@@ -42,6 +42,13 @@ _PATIENCE = 120.0  # most core-seconds of what the price is measured against
     offers=Capability.K_ANONYMITY,
     cost="that of hilbert, idistance, mondrian and nh or freeform together; up to 20,000 rows also"
     " topdown",
+    why_no_more=(
+        "Groups of identical rows that bound sensitive values need a decision by quasi-identifiers"
+        " and values together, which can be replayed; method 'classic' makes none and gives"
+        " k-anonymity alone.",
+        "Leave --classic out, or name hilbert or mondrian with --method: their certificates say"
+        " what they do not promise.",
+    ),
 )
 def classic(codes: Codes, demand: Demand, context: MethodContext) -> Arrangement:
     """Try the homogeneous methods and take the best; compare it with cells of their own.

@@ -206,6 +206,37 @@ class Report(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explain(Command):
+    """The command ``mottle explain``."""
+
+    module: ClassVar[str] = "mottle.cli.explain"
+
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")]
+    row: Annotated[
+        int, typer.Option(help="The row of release.csv, from 1 on.", rich_help_panel=DATA)
+    ]
+    original: Annotated[
+        str,
+        typer.Option(
+            help="The table the release was made from: file or database.", rich_help_panel=DATA
+        ),
+    ]
+    source: SourceOptions
+    private: Annotated[
+        Path, typer.Option(help="The owner's secret link file.", rich_help_panel=DATA)
+    ]
+    no_previews: Annotated[
+        bool,
+        typer.Option(
+            "--no-previews",
+            help="Do not preview what another importance or a coarser column would change.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(Command):
     """The command ``mottle compare``."""
 
