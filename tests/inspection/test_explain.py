@@ -29,7 +29,7 @@ def table() -> pa.Table:
         {
             "age": ages,
             "size": random.choice(["s", "m", "l"], 80),
-            "ill": random.choice(["yes", "no"], 80),
+            "ill": random.permutation(list("abcd") * 20),
         }
     )
 
