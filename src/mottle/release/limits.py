@@ -28,8 +28,8 @@ INFERENCE = "inference_not_bounded"
 _NOT_ATTACKED = "finished_files_not_attacked"
 _UNCHANGED = (
     "Columns published as they are must not be known to an adversary from elsewhere. Whether"
-    " that is so is the owner's judgement; no software can check it. Nor must they determine"
-    " generalized columns, as a year of birth determines an age."
+    " that is so is the owner's judgement; no software can check it. Nor must they give away"
+    " generalized columns, as a year of birth gives away an age."
 )
 
 

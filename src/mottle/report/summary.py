@@ -16,6 +16,7 @@ from mottle.schema.model import Role
 
 _MOST_NAMES = 10  # of columns that are listed
 _MOST_LIMITS = 7  # that are listed on the first page
+_FATES = ("generalized", "as they are", "as pseudonyms", "shifted", "removed")  # of columns
 
 # The limits in a few words; those without words here are only listed further below.
 _SHORT = {
@@ -135,7 +136,9 @@ def _columns(certificate: Certificate) -> Sequence[tuple[str, str]]:
         else:
             what = "as they are"
         named.setdefault(what, []).append(column.name)
-    return [(f"{what} ({len(names)})", _listed(names)) for what, names in named.items()]
+    return [
+        (f"{what} ({len(named[what])})", _listed(named[what])) for what in _FATES if what in named
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:
