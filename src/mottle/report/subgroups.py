@@ -1,9 +1,13 @@
-"""Who pays: the loss of people's own records by subgroup, for the owner's internal report."""
+"""Who pays: the loss of the records that may be people's, by subgroup, for the internal report.
+
+A person's loss is the mean over all records that may be hers, so that it follows from the graph and
+does not depend on which of them is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +17,8 @@ from mottle.encoding.domain import Codes, Domain
 from mottle.encoding.encode import encode
 from mottle.release.certificate import ReleaseKind
 from mottle.release.data import ReleaseData
+from mottle.release.limits import bounds_inference
+from mottle.release.links import Links
 from mottle.report.reproduce import schema_of
 from mottle.schema.model import Representation, Role
 from mottle.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -26,7 +32,7 @@ _NOTICEABLE = 1.1  # times the mean loss, from which on a correction is named
 
 @dataclass(frozen=True)
 class SubgroupLoss:
-    """The loss of a subgroup's own records; never to be published."""
+    """The loss of a subgroup's records; never to be published: groups are named by values."""
 
     column: str
     group: str  # values of the original
@@ -34,7 +40,9 @@ class SubgroupLoss:
     loss: float  # mean over its rows
     times: float  # compared with all rows
     most_in: str  # the column in which it loses most, compared with all rows
-    importance: float | None  # of that column, to try; None: the group loses no more than others
+    # Of that column, to try. None: the group loses no more than others, or sensitive values are
+    # bounded, so that the graph, and a choice by its losses, would depend on them as well.
+    importance: float | None
 
 
 def subgroup_losses(release: ReleaseData, original: pa.Table) -> list[SubgroupLoss]:
@@ -64,18 +72,35 @@ def subgroup_losses(release: ReleaseData, original: pa.Table) -> list[SubgroupLo
     codes = encode(
         original, schema, Representation(certificate.parameters.representation or "range")
     )
-    covered = cover(links.graph, codes)
-    owner = links.graph.members[links.truth]  # by position: the original whose record it is
-    by_column = np.empty((len(codes.domains), codes.records))
-    for place, (cells, domain) in enumerate(zip(covered.cells, codes.domains, strict=True)):
-        by_column[place, owner] = cells.ncp(domain)[covered.row_of]
+    by_column = _losses(links, codes)
     weights = np.array([domain.column.importance for domain in codes.domains])
     found = [
         _loss_of(domain.name, label, members, by_column, weights, codes)
         for place, domain in enumerate(codes.domains)
         for label, members in _groups(codes.matrix[:, place], domain, original)
     ]
+    if bounds_inference(certificate):
+        found = [replace(each, importance=None) for each in found]
     return sorted(found, key=lambda each: -each.times)[:MOST_SHOWN]
+
+
+def _losses(links: Links, codes: Codes) -> Float64Array:
+    """[columns, originals]: the mean loss of the records that may be each original."""
+    covered = cover(links.graph, codes)
+    of_row = covered.row_of[links.position_of_row]
+    by_row = np.stack(
+        [
+            cells.ncp(domain)[of_row]
+            for cells, domain in zip(covered.cells, codes.domains, strict=True)
+        ]
+    )
+    sums, matches = np.zeros_like(by_row), np.zeros(codes.records)
+    for batch in links.batches():
+        published, original = (batch.column(name).to_numpy() for name in ("published", "original"))
+        matches += np.bincount(original, minlength=codes.records)
+        for place, lost in enumerate(by_row):
+            sums[place] += np.bincount(original, lost[published], codes.records)
+    return np.asarray(sums / matches)
 
 
 def _loss_of(
