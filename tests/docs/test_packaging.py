@@ -53,6 +53,17 @@ def test_every_dependency_has_a_lower_bound_that_the_pinned_version_meets() -> N
         assert numbers(pinned[name.lower()]) >= numbers(version), name
 
 
+def test_addresses_of_the_project_are_those_of_files_or_of_the_web() -> None:
+    for address in PROJECT["urls"].values():
+        assert address.startswith("https://") or (ROOT / address).exists(), address
+
+
+def test_base_installation_draws_no_charts_and_compare_names_the_extra() -> None:
+    needed = " ".join(PROJECT["dependencies"])
+    charts = PROJECT["optional-dependencies"]["charts"]
+    assert not any(re.split(r"[>=]", each)[0] in needed for each in charts)
+
+
 def numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)]
 
