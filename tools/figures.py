@@ -3,8 +3,8 @@
     python tools/figures.py            # writes them
     python tools/figures.py --check    # fails if they are not those of the kept results
 
-A table stands between ``<!-- figures NAME -->`` and ``<!-- end -->``; `TABLES` says of which columns of
-which kept result it is made. A number in a sentence is followed by a comment that names its kept
+A table stands between ``<!-- figures NAME -->`` and ``<!-- end -->``; `TABLES` names the columns
+and the result it is made of. A number in a sentence is followed by a comment that names its kept
 result, ``252<!-- scale-streaming --> s``, and has to stand in it; it is changed by hand.
 """
 
