@@ -72,6 +72,7 @@ html_theme_options: dict[str, Any] = {
 html_sidebars = {"docs/index": [], "docs/tutorial": []}
 
 LISTS = ("index", "how-to", "reference", "explanation", "project")
+FILE_LINK = re.compile(r"\[[\w/-]+\.md\]\(((?:\.\./)?[\w/-]+\.md(?:#[\w.-]+)?)\)")
 LIST_ITEM = re.compile(
     r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)#]+)\): (?P<line>.+(?:\n  .+)*)", re.M
 )
@@ -102,7 +103,7 @@ def adapt_source(app: Sphinx, document: str, source: list[str]) -> None:
         text += "\n```{toctree}\n:glob:\n\n/benchmarks/results/*\n```\n"
     elif document == "docs/api":
         text = link_names(text)
-    source[0] = text
+    source[0] = FILE_LINK.sub(r"[](\1)", text)  # links that read as a file get the page's title
 
 
 def link_names(page: str) -> str:

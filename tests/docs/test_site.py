@@ -22,17 +22,27 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.places: set[str] = set()
+        self.texts: list[str] = []  # of links
+        self.in_link = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         self.places.add(values.get("id") or "")
         self.places.add(values.get("name") or "")
+        self.in_link = tag == "a" or (self.in_link and tag in ("span", "em", "strong"))
         if tag == "a" and values.get("href"):
             self.links.append(values["href"] or "")
         for key in ("src", "href"):
             if tag in ("script", "img", "link", "iframe", "source") and values.get(key):
                 self.loaded.append(values[key] or "")
+
+    def handle_data(self, data: str) -> None:
+        if self.in_link:
+            self.texts.append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_link = self.in_link and tag != "a"
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +98,12 @@ def test_every_page_is_in_the_navigation_and_in_llms_txt(site: Path) -> None:
     }
     pages = {f"docs/{page.stem}.html" for page in DOCS.glob("*.md")}
     assert pages - sections <= listed
+
+
+def test_links_are_called_by_titles_and_not_by_files(pages: dict[Path, Page]) -> None:
+    assert len(pages) > 100
+    for path, page in pages.items():
+        assert not [text for text in page.texts if text.endswith(".md")], path.name
 
 
 def test_public_names_are_documented_with_parameters_and_examples(site: Path) -> None:
