@@ -3,9 +3,9 @@
     python tools/outputs.py docs/queries.md docs/sets.md
 
 Runs the blocks of a page in an empty folder, from the first to the last: Python in one process, and
-bash with the programs beside this Python. What a Python block prints stands below it as a block of text,
-which is replaced. Examples are drawn at random, as releases are, so figures differ from run to run;
-`tests/docs` runs the examples and looks that none is without its output.
+bash with the programs beside this Python. What a Python block prints stands below it as a block of
+text, which is replaced. Examples are drawn at random, as releases are, so that figures differ from
+run to run; `tests/docs` runs the examples and looks that none is without its output.
 """
 
 from __future__ import annotations
