@@ -352,7 +352,7 @@ class Method:
         return codes if self.sets is SetColumns.VOTED else along_orders(codes)
 
 
-METHODS: Registry[Method] = Registry("method", "mottle.methods")
+METHODS: Registry[Method] = Registry("method", "mottle.methods", group="mottle.methods")
 
 
 def register(

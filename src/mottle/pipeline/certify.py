@@ -227,6 +227,7 @@ def certify(
                 *notes,
                 *_notes(total, settings, guarantee, protected),
                 *([_mixed_decision(declared)] if decides_by is DecidesBy.BOTH else []),
+                *_method_of_others(declared),
                 *similar,
                 *_limits_of_buckets(method),
                 *_price_of_groups(method, total),
@@ -355,6 +356,19 @@ def _mixed_decision(method: Method | SetMethod) -> str:
         " that may be a person's, but whoever knows the algorithm and replays its decisions may"
         " infer more (minimality attack). Method 'buckets' makes no such decision."
     )
+
+
+def _method_of_others(method: Method | SetMethod) -> list[str]:
+    """Note that a method is not mottle's, and what rests on the word of its authors."""
+    registry = SET_METHODS if isinstance(method, SetMethod) else METHODS
+    distribution = registry.distribution_of(method.name)
+    if distribution is None:
+        return []
+    return [
+        f"Method '{method.name}' is not part of mottle; it comes from {distribution}. The checks of"
+        " this run were made as on any other release. What its decisions depend on is stated by"
+        " its authors, and mottle's proofs do not cover it."
+    ]
 
 
 def _similar_values(guarantee: Guarantee, sensitive: Sequence[SensitiveValues]) -> list[str]:
