@@ -1,6 +1,6 @@
 """Sets: freeform and buckets compared with SET12's methods, tours, and large inputs.
 
-    python benchmarks/sets.py errors|diversity|tours|scale …
+    python benchmarks/sets.py errors|diversity|tours|scale|universe …
 
 Without an argument, all parts are run. Every part writes its table to
 benchmarks/results/sets-PART.md and ends with its targets, met or not. SET12's own figures are run
@@ -284,10 +284,10 @@ def tours() -> None:
 ONE_RUN = """
 import json, resource, sys, time
 import mottle
-source, k, method, effort, folder = sys.argv[1:]
+source, k, method, effort, folder, items = *sys.argv[1:6], int(sys.argv[6])
 began = time.perf_counter()
 if source.isdigit():
-    data = mottle.datasets.baskets(int(source), seed=1)
+    data = mottle.datasets.baskets(int(source), items, seed=1)
 else:
     data = mottle.read_sets(source)
 read = time.perf_counter() - began
@@ -301,13 +301,86 @@ print(json.dumps([data.records, release.error_rate, read, arranged, taken, peak]
 """
 
 
-def one_run(source: str, k: int, method: str, effort: str) -> Sequence[float]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", ONE_RUN, source, str(k), method, effort]
-        done = subprocess.run([*command, str(Path(folder, "out"))], capture_output=True, text=True)
+# Questions as analysts ask them, in a process that has only the release.
+ONE_READER = """
+import json, resource, sys, time
+import mottle
+began = time.perf_counter()
+release = mottle.read_release(sys.argv[1])
+read = time.perf_counter() - began
+names = [item for item, _ in zip(release.items()["item"].to_pylist(), range(1000))]
+pairs = [release.count_items(pair) for pair in zip(names[:100], names[1:101])]
+found = release.frequent_itemsets(0.02, size=2)
+release.query(f"SELECT count(*) FROM release WHERE contains(items, '{names[0]}')")
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(json.dumps([read, time.perf_counter() - began, found.num_rows, peak]))
+"""
+
+
+def in_child(program: str, *arguments: object) -> Sequence[float]:
+    """Run a program in a process of its own; return the numbers that it prints last."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return list(json.loads(done.stdout.splitlines()[-1]))
+
+
+def one_run(source: str, k: int, method: str, effort: str) -> Sequence[float]:
+    with tempfile.TemporaryDirectory() as folder:
+        return in_child(ONE_RUN, source, k, method, effort, Path(folder, "out"), 20_000)
+
+
+def universe() -> None:
+    rows, peak = [], 0.0
+    for records, items in ((250_000, 100_000), (1_000_000, 100_000)):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder, "out")
+            _, rate, _, arranged, taken, made = in_child(
+                ONE_RUN, records, 10, "freeform", "0", out, items
+            )
+            print(records, items, f"{rate:.4f} {taken:.0f} s {made:.2f} GB", flush=True)
+            read, asked, found, reader = in_child(ONE_READER, out)
+            print(f"{read:.0f} s {asked:.0f} s {found} sets {reader:.2f} GB", flush=True)
+        peak = max(peak, made, reader)
+        rows.append(
+            (
+                f"{records:,}",
+                f"{items:,}",
+                f"{rate:.4f}",
+                f"{arranged:.0f}",
+                f"{made:.2f}",
+                f"{read:.0f}",
+                f"{asked:.0f}",
+                f"{reader:.2f}",
+            )
+        )
+    report(
+        "sets-universe",
+        "Sets: a million baskets over a hundred thousand items, k = 10",
+        [
+            "Generated: mottle.datasets.baskets, ten items per basket; freeform without refinement."
+            " A process of its own anonymizes and writes the release. Another one reads it, lists"
+            " all items with their counts, counts a hundred pairs, finds frequent items and pairs"
+            " and answers a question in SQL. Peak memory in GB of each process; seconds on a busy"
+            " machine.",
+            markdown_table(
+                (
+                    "records",
+                    "items",
+                    "ER",
+                    "anonymize, s",
+                    "GB",
+                    "read, s",
+                    "read and ask, s",
+                    "GB of the reader",
+                ),
+                rows,
+            ),
+            verdict("both below 4 GB", peak < 4, f"{peak:.2f} GB"),
+        ],
+        "sets.py universe",
+    )
 
 
 def scale() -> None:
@@ -382,6 +455,7 @@ PARTS = {
     "diversity": diversity,
     "tours": tours,
     "scale": scale,
+    "universe": universe,
 }
 
 

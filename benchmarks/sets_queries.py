@@ -1,36 +1,30 @@
 """Questions about the items of sets: bounds, intervals and errors beside naive readings and k^m.
 
     python benchmarks/sets_queries.py counts [chess|pumsb|retail …]
-    python benchmarks/sets_queries.py large
 
-``counts`` asks 10,000 questions about items and pairs of chess, pumsb and retail and writes
-benchmarks/results/sets-queries-DATA.md. ``large`` anonymizes a million baskets over 100,000 items,
-asks the release and writes benchmarks/results/sets-large.md.
+It asks 10,000 questions about items and pairs of chess, pumsb and retail, of releases drawn with
+three secrets, and writes benchmarks/results/sets-queries-DATA.md.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from _k_to_the_m import anonymize_k_to_the_m
 from _shared import markdown_table, report, require_data
 
-from mottle import KAnonymity, anonymize_sets, datasets, read_release
+from mottle import KAnonymity, anonymize_sets
+from mottle.evaluation.k_to_the_m import k_to_the_m
 from mottle.io.read_sets import read_transactions
 from mottle.itemsets.data import ItemSets
 from mottle.queries import Condition
+from mottle.queries.conditions import Where
 from mottle.typing import Float64Array
 
 K = 10
-SEED = 1
+SECRETS = (1, 2, 3)  # seeds; figures are means over them
 METHODS = ("gray-ring", "freeform")
 NAMES = ("chess", "pumsb", "retail")
 FILES = {"pumsb": "pumsb_first4334"}
@@ -71,9 +65,9 @@ def together(holders: Sequence[np.ndarray], questions: Sequence[tuple[int, ...]]
     return np.array(counts, np.float64)
 
 
-def relative_error(answers: Float64Array, true: Float64Array, chosen: np.ndarray) -> str:
+def relative_error(answers: Float64Array, true: Float64Array, chosen: np.ndarray) -> float:
     """The sum of absolute errors over the sum of true counts."""
-    return f"{np.abs(answers - true)[chosen].sum() / true[chosen].sum():.3f}"
+    return float(np.abs(answers - true)[chosen].sum() / true[chosen].sum())
 
 
 def counts(*chosen: str) -> None:
@@ -92,38 +86,67 @@ def count_in(name: str) -> None:
     wheres = [
         {"items": tuple(Condition(values=(names[item],)) for item in items)} for items in questions
     ]
-    of_km = anonymize_k_to_the_m(data, K).counts(questions)
+    of_km = k_to_the_m(data, K).counts(questions)
     rows: list[tuple[object, ...]] = []
-    missed, coverages = 0, []
+    missed = 0
+    coverages: list[float] = []
     for method in METHODS:
-        release = anonymize_sets(data, KAnonymity(K), method=method, effort=0, seed=SEED)
-        found = release.queries().counts(wheres)
-        bases = release.table.column("items").combine_chunks().field("base")
-        code_of = {item: code for code, item in enumerate(names)}
-        codes = np.array([code_of[item] for item in bases.flatten().to_pylist()], np.int64)
-        sizes = np.diff(bases.offsets.to_numpy())
-        based = holders_of(codes, np.repeat(np.arange(data.records), sizes), data.universe)
-        naive = together(based, questions)
-        held = (found.certain <= true) & (true <= found.possible)
-        covered = np.abs(found.expected - true) <= 1.96 * found.error + 0.5
-        missed += int((~held).sum())
+        asked = [_Asked.of(data, method, seed, questions, wheres) for seed in SECRETS]
+        held = [(one.certain <= true) & (true <= one.possible) for one in asked]
+        covered = [np.abs(one.expected - true) <= 1.96 * one.error + 0.5 for one in asked]
+        missed += sum(int((~one).sum()) for one in held)
         for kind, chosen in (("items", single), ("pairs", ~single)):
-            coverages += [float(covered[chosen].mean())] if kind == "pairs" else []
+            shares = [float(one[chosen].mean()) for one in covered]
+            coverages += shares if kind == "pairs" else []
             rows.append(
                 (
                     method,
                     kind,
-                    int(chosen.sum()),
-                    int(held[chosen].sum()),
-                    f"{100 * covered[chosen].mean():.1f} %",
-                    f"{np.mean((found.possible - found.certain)[chosen]):.1f}",
-                    f"{np.mean(1.96 * 2 * found.error[chosen]):.1f}",
-                    relative_error(found.expected, true, chosen),
-                    relative_error(naive, true, chosen),
-                    relative_error(of_km, true, chosen),
+                    int(chosen.sum()) * len(SECRETS),
+                    sum(int(one[chosen].sum()) for one in held),
+                    f"{100 * np.mean(shares):.1f} %",
+                    _mean([np.mean((one.possible - one.certain)[chosen]) for one in asked], 1),
+                    _mean([np.mean(1.96 * 2 * one.error[chosen]) for one in asked], 1),
+                    _mean([relative_error(one.expected, true, chosen) for one in asked], 3),
+                    _mean([relative_error(one.naive, true, chosen) for one in asked], 3),
+                    f"{relative_error(of_km, true, chosen):.3f}",
                 )
             )
         write_counts(name, data.records, rows, missed, coverages)
+
+
+class _Asked(NamedTuple):
+    """What a release answers to all questions."""
+
+    expected: Float64Array
+    certain: Float64Array
+    possible: Float64Array
+    error: Float64Array
+    naive: Float64Array  # counted in base sets
+
+    @classmethod
+    def of(
+        cls,
+        data: ItemSets,
+        method: str,
+        seed: int,
+        questions: Sequence[tuple[int, ...]],
+        wheres: Sequence[Where],
+    ) -> _Asked:
+        """Draw a release and ask it."""
+        release = anonymize_sets(data, KAnonymity(K), method=method, effort=0, seed=seed)
+        found = release.queries().counts(wheres)
+        bases = release.table.column("items").combine_chunks().field("base")
+        code_of = {item: code for code, item in enumerate(data.names.to_pylist())}
+        codes = np.array([code_of[item] for item in bases.flatten().to_pylist()], np.int64)
+        sizes = np.diff(bases.offsets.to_numpy())
+        based = holders_of(codes, np.repeat(np.arange(data.records), sizes), data.universe)
+        naive = together(based, questions)
+        return cls(found.expected, found.certain, found.possible, found.error, naive)
+
+
+def _mean(figures: Sequence[float], digits: int) -> str:
+    return f"{np.mean(figures):.{digits}f}"
 
 
 def write_counts(
@@ -139,7 +162,8 @@ def write_counts(
         f"sets-queries-{name}",
         f"Sets: counts of items and pairs of {name}, {records:,} records, k = {K}",
         [
-            "Questions: items drawn at random; half of the pairs from one record, half from two"
+            f"Means over {len(SECRETS)} secrets; questions to all of them are counted. Questions:"
+            " items drawn at random; half of the pairs from one record, half from two"
             " (chess: all items and all pairs). Bounds hold: the truth is within them. Covered:"
             " the truth, a whole number, is within 1.96 standard errors and a half of the expected"
             " count. Widths in records. Error: sum of absolute errors over the sum of true counts:"
@@ -169,70 +193,11 @@ def write_counts(
     )
 
 
-# ------------------------------------------------------------------------------ a large universe
-
-RECORDS, UNIVERSE = 1_000_000, 100_000
-
-
-def large() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        found = {}
-        for step in ("release", "ask"):
-            process = subprocess.Popen(
-                [sys.executable, __file__, f"large-{step}", folder], stdout=subprocess.PIPE
-            )
-            assert process.stdout is not None
-            output = process.stdout.read()
-            _, status, usage = os.wait4(process.pid, 0)
-            if status != 0:
-                sys.exit(f"The step '{step}' failed.")
-            found[step] = (json.loads(output), usage.ru_maxrss / 2**20)
-    (made, memory), (answered, asking) = found["release"], found["ask"]
-    report(
-        "sets-large",
-        f"Sets: {RECORDS:,} baskets over {UNIVERSE:,} items, k = {K}",
-        [
-            "Generated by mottle.datasets.baskets. Seconds of processor time; peak memory in GB of"
-            " the whole process: generating, anonymizing and writing; reading and asking.",
-            markdown_table(
-                ("step", "processor seconds", "GB", "result"),
-                [
-                    ("release", f"{made['seconds']:.0f}", f"{memory:.2f}", f"ER {made['er']:.4f}"),
-                    ("ask", f"{answered['seconds']:.0f}", f"{asking:.2f}", answered["answer"]),
-                ],
-            ),
-            f"- anonymized in 4 GB: **{'yes' if memory < 4 else 'no'}** ({memory:.2f} GB)",
-        ],
-        "sets_queries.py large",
-    )
-
-
-def large_release(folder: str) -> None:
-    data = datasets.baskets(RECORDS, UNIVERSE, seed=SEED)
-    release = anonymize_sets(data, KAnonymity(K), effort=0, seed=SEED, method="gray-ring")
-    release.save(Path(folder, "out"), report=False)
-    print(json.dumps({"seconds": time.process_time(), "er": release.error_rate}))
-
-
-def large_ask(folder: str) -> None:
-    release = read_release(Path(folder, "out"))
-    frequent = release.columns[0].item_totals.items[:2]
-    answer = str(release.count_items(frequent))
-    print(json.dumps({"seconds": time.process_time(), "answer": answer}))
-
-
-PARTS = {"counts": counts, "large": large}
-STEPS = {"large-release": large_release, "large-ask": large_ask}
-
-
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[1] in STEPS:
-        STEPS[sys.argv[1]](sys.argv[2])
-        return
     part, *names = sys.argv[1:] or [""]
-    if part not in PARTS or not set(names) <= set(NAMES if part == "counts" else ()):
-        sys.exit(f"The parts are counts and large; data sets of counts are {', '.join(NAMES)}.")
-    PARTS[part](*names)
+    if part != "counts" or not set(names) <= set(NAMES):
+        sys.exit(f"The part is counts; its data sets are {', '.join(NAMES)}.")
+    counts(*names)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +24,6 @@ from mottle.kernels.scales import scales
 from mottle.loss.ncp import measure
 from mottle.methods import SetColumns
 from mottle.methods.refinement import mean_loss
-from mottle.pipeline.streaming import engine
 from mottle.release.possible_worlds import PossibleWorlds
 from mottle.schema.model import Representation
 
@@ -265,9 +263,3 @@ def test_many_chunks_of_rows_are_published(patients: pa.Table):
     release = anonymize(table, PATIENTS, KAnonymity(2), method="hp", seed=1)
     assert release.table.column("diagnoses").num_chunks > 1
     assert release.to_text().num_rows == rows
-
-
-def test_streaming_refuses_sets_and_says_what_to_do(patients: pa.Table, tmp_path: Path):
-    pq.write_table(patients, tmp_path / "patients.parquet")
-    with pytest.raises(UsageError, match="'diagnoses' holds sets of items"):
-        engine.anonymize(tmp_path / "patients.parquet", PATIENTS, KAnonymity(5), tmp_path / "out")

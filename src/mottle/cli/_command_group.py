@@ -103,6 +103,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Show and remove what killed runs have left: intermediate rows and secrets.",
     ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
+    "compare-sets": (
+        "CompareSets",
+        "Run methods for sets under every guarantee, k^m-anonymity too, and write compare.csv.",
+    ),
     "anonymize-sets": (
         "AnonymizeSets",
         "Anonymize sets of items: baskets, diagnoses, places; write a release as for tables.",

@@ -12,16 +12,39 @@ import pyarrow as pa
 from mottle.errors import UsageError
 from mottle.io import databases
 from mottle.io.atomic_write import check_writable, ensure_absent
+from mottle.io.read_sets import read_sets
 from mottle.io.read_table import read_table
 from mottle.io.release_input import refuse_generalized_cells
 from mottle.io.write_release import CERTIFICATE, REPORT, check_paths, recover_owner_files
+from mottle.itemsets.data import ItemSets
 from mottle.pipeline.release import Release
 from mottle.release.certificate import Certificate
 from mottle.schema.reading import ReadOptions
 
 if TYPE_CHECKING:
-    from mottle.cli.options.data import SourceOptions
+    from mottle.cli.options.data import SetSourceOptions, SourceOptions
     from mottle.report import InternalReport
+
+
+def read_source_of_sets(data: str, options: SetSourceOptions, encoding: str | None) -> ItemSets:
+    """Read sets from a file or, with a table or a query, from a database."""
+    source: pa.Table | str = data
+    if databases.is_database(data):
+        source = databases.read_database(data, table=options.table, query=options.query)
+    elif options.table is not None or options.query is not None:
+        option = "--table" if options.query is None else "--query"
+        raise UsageError(
+            f"{option} is for databases, and {data} is not one.", f"Leave {option} out."
+        )
+    return read_sets(
+        source,
+        column=options.column,
+        record=options.record,
+        item=options.item,
+        separator=options.separator,
+        label=options.label,
+        encoding=encoding,
+    )
 
 
 def read_source(

@@ -6,18 +6,14 @@ import json
 import time
 from dataclasses import asdict
 
-import pyarrow as pa
 from rich.table import Table
 
 from mottle.cli._console import print_json
 from mottle.cli._progress import progress_bar
-from mottle.cli._sources import arguments_of_source
+from mottle.cli._sources import arguments_of_source, read_source_of_sets
 from mottle.cli._terminal import announce, out
 from mottle.cli.commands import AnonymizeSets
-from mottle.errors import UsageError
 from mottle.evaluation.set_release import SetComparison, compare_sets
-from mottle.io import databases
-from mottle.io.read_sets import read_sets
 from mottle.pipeline.anonymize_sets import anonymize_sets
 from mottle.pipeline.progress import Progress
 from mottle.release.certificate import Certificate
@@ -38,15 +34,7 @@ def run(command: AnonymizeSets) -> None:
     effort = command.effort
     keeps_best = command.method in ("auto", "freeform") and effort.key is None
     with progress_bar(effort.seconds, keeps_best=keeps_best) as on_progress:
-        sets = read_sets(
-            _source(command),
-            column=command.source.column,
-            record=command.source.record,
-            item=command.source.item,
-            separator=command.source.separator,
-            label=command.source.label,
-            encoding=command.encoding,
-        )
+        sets = read_source_of_sets(command.data, command.source, command.encoding)
         read = time.perf_counter() - began
         release = anonymize_sets(
             sets,
@@ -84,20 +72,6 @@ def run(command: AnonymizeSets) -> None:
     for note in certificate.notes:
         out.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
     announce(reports, command.effort.key, command.as_json)
-
-
-def _source(command: AnonymizeSets) -> pa.Table | str:
-    """The file, or the table of a database."""
-    source = command.source
-    if not databases.is_database(command.data):
-        if source.table is not None or source.query is not None:
-            option = "--table" if source.query is None else "--query"
-            raise UsageError(
-                f"{option} is for databases, and {command.data} is not one.",
-                f"Leave {option} out.",
-            )
-        return command.data
-    return databases.read_database(command.data, table=source.table, query=source.query)
 
 
 def _arguments(command: AnonymizeSets) -> str:

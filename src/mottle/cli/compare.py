@@ -40,7 +40,7 @@ def run(command: Compare) -> None:
     ensure_absent(output, [CSV, HTML], overwrite=command.overwrite)
     table = command.source.read(command.data, command.columns.schema.reading)
     err = Console(stderr=True)
-    with _progress(err) as on_progress:
+    with show_progress(err) as on_progress:
         found = compare(
             table,
             command.columns.schema,
@@ -64,7 +64,7 @@ def run(command: Compare) -> None:
 
 
 @contextmanager
-def _progress(err: Console) -> Iterator[Callable[[Step], None]]:
+def show_progress(err: Console) -> Iterator[Callable[[Step], None]]:
     """Show the steps with the time that is left: a bar on a terminal, a line per step in a log."""
     times = StepTimes()
     columns = (

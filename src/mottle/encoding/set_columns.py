@@ -11,6 +11,7 @@ from mottle.itemsets.columns import LISTS as LISTS
 from mottle.itemsets.columns import SetDomain as SetDomain
 from mottle.itemsets.columns import as_lists as as_lists
 from mottle.itemsets.columns import as_text_of_items as as_text_of_items
+from mottle.itemsets.columns import changed_items as changed_items
 from mottle.itemsets.columns import encode_sets as encode_sets
 from mottle.itemsets.columns import read_sets as read_sets
 from mottle.itemsets.columns import sorted_lists as sorted_lists

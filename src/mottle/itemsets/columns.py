@@ -8,6 +8,7 @@ codes has a meaningful one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +17,13 @@ import pyarrow.compute as pc
 from mottle.errors import DataError
 from mottle.itemsets.arrow import BLANKS, is_list, of_lists, of_text
 from mottle.itemsets.data import NO_BITMAPS, ItemSets, Sets
-from mottle.itemsets.gray import gray_order
+from mottle.itemsets.gray import gray_order, renumbered
 from mottle.itemsets.hamming import steps
-from mottle.typing import Int32Array
+from mottle.typing import Int32Array, Int64Array
+from mottle.utils.arrow import as_text
 
 LISTS = pa.list_(pa.string())
+_BEFORE, _ESCAPE, _ESCAPED = "\x1f", "\x1e", "\x1e_"  # in the text of a whole set
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +40,19 @@ class SetDomain:
         """Number of different items."""
         return len(self.names)
 
+    @cached_property
+    def texts(self) -> pa.Array:
+        """Every set as `set_texts` writes it, by code; of the missing value that of the empty."""
+        return _texts(self.sets, self.names)
+
 
 def encode_sets(
-    values: pa.ChunkedArray, name: str, separator: str
+    values: pa.ChunkedArray, name: str, separator: str, times: Int64Array | None = None
 ) -> tuple[SetDomain, pa.Array, Int32Array]:
     """The domain of a column, its sets as lists, and the code of every row; -1 for missing.
 
-    Of the missing value, nothing is in the lists; it has a place in the domain's sets.
+    Of the missing value, nothing is in the lists; it has a place in the domain's sets. ``times``
+    says how many records each of the values stands for; without it, one each.
 
     >>> domain, sets, codes = encode_sets(pa.chunked_array([["b;a", "a", None, ""]]), "x", ";")
     >>> sets.to_pylist(), codes
@@ -53,18 +62,20 @@ def encode_sets(
     present = values.is_valid().to_numpy()
     rows = np.flatnonzero(present)
     lists = Sets(data.starts, data.items, NO_BITMAPS, data.universe).take(rows)
-    frequent_first = np.argsort(-np.bincount(data.items, minlength=data.universe), kind="stable")
+    times = np.ones(len(values), np.int64) if times is None else times
+    holders = np.bincount(data.items, np.repeat(times, data.sizes), minlength=data.universe)
+    frequent_first = np.argsort(-holders, kind="stable")
     order = gray_order(lists, frequent_first)
     differs = np.ones(len(order), np.bool_)
     differs[1:] = steps(lists, order)[:-1] > 0
     codes = np.full(len(values), -1, np.int32)
     codes[rows[order]] = np.cumsum(differs) - 1
     distinct = lists.take(order[differs])
-    missing = len(values) - len(rows)
+    missing = int(times[~present].sum())
     domain = SetDomain(
         names=data.names,
         sets=_with_empty(distinct) if missing else distinct,
-        mean_items=(len(data.items) + missing) / len(values) if len(values) else 0.0,
+        mean_items=float(holders.sum() + missing) / int(times.sum()) if len(values) else 0.0,
         notes=tuple(f"Column '{name}': {note}" for note in data.notes),
     )
     return domain, as_lists(distinct, data.names), codes
@@ -90,6 +101,85 @@ def sorted_lists(values: pa.ChunkedArray, name: str, separator: str) -> pa.Chunk
     lists = as_lists(Sets(data.starts, data.items, NO_BITMAPS, data.universe), data.names)
     known = values.is_valid().combine_chunks()
     return pa.chunked_array([pc.if_else(known, lists, pa.scalar(None, LISTS))])
+
+
+def set_texts(values: pa.ChunkedArray, name: str, separator: str) -> pa.ChunkedArray:
+    """Every set as one text, equal for equal sets, by which Arrow can count; null for missing.
+
+    `of_set_texts` reads it back. Every item stands behind a separator that no item contains, so
+    that the empty set and the set of an empty text differ.
+
+    >>> column = pa.chunked_array([["b;a;b", "a ; b", None, ";"]])
+    >>> texts = set_texts(column, "visited", ";")
+    >>> texts.to_pylist()
+    ['\\x1fa\\x1fb', '\\x1fa\\x1fb', None, '']
+    >>> of_set_texts(texts).to_pylist()
+    [['a', 'b'], ['a', 'b'], None, []]
+    """
+    if len(values) == 0:
+        return pa.chunked_array([pa.array([], pa.large_string())])
+    data = read_sets(values, name, separator)
+    texts = _texts(Sets(data.starts, data.items, NO_BITMAPS, data.universe), data.names)
+    known = values.is_valid().combine_chunks()
+    return pa.chunked_array([pc.if_else(known, texts, pa.scalar(None, pa.large_string()))])
+
+
+def of_set_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Read lists of items from what `set_texts` wrote."""
+    parts = pc.split_pattern(texts.combine_chunks(), _BEFORE)
+    parts = pc.list_slice(parts, 1)  # nothing stands before the first separator
+    items = pc.replace_substring(
+        pc.replace_substring(parts.values, _ESCAPED + "0", _BEFORE), _ESCAPED + "1", _ESCAPE
+    )
+    lists = type(parts).from_arrays(parts.offsets, items, mask=parts.is_null())
+    return pa.chunked_array([lists])
+
+
+def changed_items(
+    values: pa.ChunkedArray, name: str, separator: str
+) -> tuple[Int64Array, Int64Array]:
+    """[n]: how many items of each row are missing and left out, and repeated and merged.
+
+    >>> changed_items(pa.chunked_array([[["a", None, "a"], None, []]]), "visited", ";")
+    (array([1, 0, 0]), array([1, 0, 0]))
+    """
+    rows = len(values)
+    lists = values if is_list(values.type) else pc.split_pattern(as_text(values, name), separator)
+    owner, present = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
+    first = 0
+    for chunk in lists.chunks:
+        sizes = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy()
+        items = pc.list_flatten(chunk)
+        known = items.is_valid().to_numpy(zero_copy_only=False)
+        held_by = np.repeat(np.arange(first, first + len(chunk)), sizes)
+        if lists is not values:  # nothing between two separators is no item
+            named = pc.not_equal(pc.utf8_trim(items, BLANKS), "").to_numpy(zero_copy_only=False)
+            held_by, known = held_by[named], known[named]
+        owner.append(held_by)
+        present.append(known)
+        first += len(chunk)
+    held_by, known = np.concatenate(owner), np.concatenate(present)
+    missing = np.bincount(held_by[~known], minlength=rows)
+    given = np.bincount(held_by[known], minlength=rows)
+    kept = read_sets(values, name, separator).sizes if rows else given
+    return missing, given - kept
+
+
+def _texts(sets: Sets, names: pa.Array) -> pa.Array:
+    """Every set as one text, its items in the order of their text."""
+    sets = renumbered(sets, pc.sort_indices(names).to_numpy().astype(np.int64))
+    ordered = pc.cast(names.take(pc.sort_indices(names)), pa.large_string())
+    escaped = pc.replace_substring(
+        pc.replace_substring(ordered, _ESCAPE, _ESCAPED + "1"), _BEFORE, _ESCAPED + "0"
+    )
+    marked = pc.binary_join_element_wise(
+        pa.scalar("", escaped.type), escaped, pa.scalar(_BEFORE, escaped.type)
+    )
+    texts = marked.take(pa.array(sets.items))  # one after another: a set is a section of them
+    _, ends, content = texts.buffers()
+    ends = np.frombuffer(ends, np.int64, len(texts) + 1) if len(texts) else np.zeros(1, np.int64)
+    starts = pa.py_buffer(np.ascontiguousarray(ends[sets.starts]))
+    return pa.LargeStringArray.from_buffers(sets.records, starts, content)
 
 
 def as_text_of_items(lists: pa.ChunkedArray, name: str, separator: str) -> pa.ChunkedArray:

@@ -143,24 +143,21 @@ class ItemSets:
         ItemSets
             The records, with notes on items that were left out or merged.
         """
-        notes = []
-        if values.null_count:
+        missing = values.null_count
+        if missing:
             present = pc.is_valid(values)
             record_of = record_of[np.asarray(present)]
-            notes.append(f"{_times(values.null_count, 'missing item')} left out.")
             values = values.filter(present)
         codes, names = _encoded(values)
         keys = np.unique(record_of * max(len(names), 1) + codes)
         repeated = len(codes) - len(keys)
-        if repeated:
-            notes.append(f"{_times(repeated, 'repeated item of a record')} merged.")
         held_by, items = np.divmod(keys, max(len(names), 1))
         sizes = np.bincount(held_by, minlength=records)
         return cls(
             names=names,
             starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             items=items.astype(np.int32),
-            notes=tuple(notes),
+            notes=tuple(notes_on_items(missing, repeated)),
         )
 
     @property
@@ -270,6 +267,19 @@ def frequent_items(sets: Sets, lists: Sets, count: int) -> NDArray[np.float64]:
     held = np.zeros((lists.records, len(frequent) + 1))
     held[held_by[among], places[among]] = 1.0
     return held
+
+
+def notes_on_items(missing: int, repeated: int) -> list[str]:
+    """Say how many items were left out because they are missing, and merged as repeated.
+
+    >>> notes_on_items(0, 2)
+    ['2 repeated items of a record were merged.']
+    """
+    counted = (
+        (missing, "missing item", "left out"),
+        (repeated, "repeated item of a record", "merged"),
+    )
+    return [f"{_times(count, thing)} {done}." for count, thing, done in counted if count]
 
 
 def _times(count: int, thing: str) -> str:

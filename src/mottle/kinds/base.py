@@ -27,7 +27,7 @@ from mottle.kinds.codes import (
 )
 from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
-from mottle.typing import Float64Array, Int32Array
+from mottle.typing import Float64Array, Int32Array, Int64Array
 from mottle.utils.registry import Registry
 from mottle.utils.untrusted.text import texts_of
 
@@ -89,7 +89,6 @@ class Kind(Registered, metaclass=KindFamily):
     is_measured: ClassVar[bool] = False  # differences between values are meaningful: numbers, days
     has_order: ClassVar[bool] = False  # a list orders the values, not their own comparison
     is_unordered: ClassVar[bool] = False  # the order of the values has no meaning
-    streams: ClassVar[bool] = True  # a batch can be coded without the values of all other batches
     external_form: ClassVar[Form | None]  # of cells that other tools write; None if unsupported
 
     def __new__(cls, name: str = "") -> Kind:
@@ -326,6 +325,52 @@ class Kind(Registered, metaclass=KindFamily):
         domain = Domain(column, form, known, missing, positions, tree)
         return domain, codes.astype(np.int32, copy=False)
 
+    def countable(self, values: pa.ChunkedArray, column: SchemaColumn) -> pa.ChunkedArray:
+        """Convert values so that Arrow can group equal ones, for a table that is read in batches.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            Some rows of the column.
+        column : SchemaColumn
+            The column as the schema describes it.
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            Values of a plain type.
+        """
+        return self.comparable(values, column.name)
+
+    def encode_counted(
+        self,
+        values: pa.ChunkedArray,
+        times: Int64Array,
+        column: SchemaColumn,
+        representation: str,
+    ) -> tuple[Domain, Int32Array]:
+        """Code a column by its different values, as `encode_values` codes its rows.
+
+        Parameters
+        ----------
+        values : pyarrow.ChunkedArray
+            The different values, as `countable` converts them.
+        times : Int64Array
+            How many records hold each.
+        column : SchemaColumn
+            As for `encode_values`.
+        representation : str
+            As for `encode_values`.
+
+        Returns
+        -------
+        domain : Domain
+            As for `encode_values`.
+        codes : Int32Array
+            The code of every value.
+        """
+        return self.encode_values(values, column, representation)
+
     def rule(self, column: SchemaColumn | ReleasedColumn) -> Coarsening | None:
         """Return the rule whose bins are the codes of a column.
 
@@ -413,10 +458,7 @@ class Kind(Registered, metaclass=KindFamily):
             codes = codes_in(values, domain.values if domain.missing < 0 else domain.values[:-1])
         unknown = int((codes < 0).sum()) - values.null_count
         if unknown or (domain.missing < 0 and values.null_count):
-            raise DataError(
-                f"Column '{domain.name}' has values that were not there when it was first read.",
-                "The input changed during the run: make sure nothing modifies it, then try again.",
-            )
+            raise changed_input(domain.name)
         return np.where(codes < 0, np.int32(domain.missing), codes) if values.null_count else codes
 
     def values_in(self, values: pa.ChunkedArray, domain: Domain) -> pa.ChunkedArray:
@@ -649,6 +691,14 @@ _FLATTEN = (
     "Lists of text, numbers or dates can, as kind 'set'; flatten others, or give the column"
     " another role."
 )
+
+
+def changed_input(name: str) -> DataError:
+    """Say that a column has values that it had not when its domain was found."""
+    return DataError(
+        f"Column '{name}' has values that were not there when it was first read.",
+        "The input changed during the run: make sure nothing modifies it, then try again.",
+    )
 
 
 def check_quasi_identifier(data_type: pa.DataType, name: str) -> None:

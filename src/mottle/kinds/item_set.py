@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mottle.kinds._arrow import arrow, pa, pc
-from mottle.kinds.base import Kind, register
+from mottle.kinds.base import Kind, changed_input, register
 from mottle.kinds.columns import Domain, ReleasedColumn, SchemaColumn
 from mottle.kinds.forms.base import Form
 from mottle.kinds.forms.worlds import SEPARATOR as SEPARATOR
-from mottle.typing import Int32Array
+from mottle.typing import Int32Array, Int64Array
 from mottle.utils.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class ItemSet(Kind):
     usage = 'set (of items, in lists or in text: separator = ";")'
     options = ("separator",)
     implied_by = "separator"
-    streams = False
 
     def is_natural_for(self, data_type: pa.DataType) -> bool:
         """Lists of plain values."""
@@ -68,13 +67,43 @@ class ItemSet(Kind):
         self, values: pa.ChunkedArray, column: SchemaColumn, representation: str
     ) -> tuple[Domain, Int32Array]:
         """The sets that occur and the codes of the rows."""
+        return self._encode(values, None, column)
+
+    def countable(self, values: pa.ChunkedArray, column: SchemaColumn) -> pa.ChunkedArray:
+        """Every set as one text."""
+        return item_columns.set_texts(values, column.name, column.separator or SEPARATOR)
+
+    def encode_counted(
+        self,
+        values: pa.ChunkedArray,
+        times: Int64Array,
+        column: SchemaColumn,
+        representation: str,
+    ) -> tuple[Domain, Int32Array]:
+        """The sets that occur; items and sets are as frequent as ``times`` says."""
+        return self._encode(item_columns.of_set_texts(values), times, column)
+
+    def _encode(
+        self, values: pa.ChunkedArray, times: Int64Array | None, column: SchemaColumn
+    ) -> tuple[Domain, Int32Array]:
         separator = column.separator or SEPARATOR
-        sets, known, codes = item_columns.encode_sets(values, column.name, separator)
+        sets, known, codes = item_columns.encode_sets(values, column.name, separator, times)
         missing = len(known) if len(sets.sets.sizes) > len(known) else -1
         if missing >= 0:
             known = pa.concat_arrays([known, pa.nulls(1, known.type)])
         domain = Domain(column, self.form, known, missing, np.empty(0), None, sets)
         return domain, np.where(codes < 0, np.int32(missing), codes)
+
+    def encode_more(self, values: pa.ChunkedArray, domain: Domain) -> Int32Array:
+        """The codes of sets that are known."""
+        texts = self.countable(values, domain.column)
+        known = domain.items.texts if domain.missing < 0 else domain.items.texts[:-1]
+        found = pc.index_in(texts.combine_chunks(), value_set=known)
+        unknown = found.null_count - texts.null_count
+        if unknown or (domain.missing < 0 and texts.null_count):
+            raise changed_input(domain.name)
+        codes: Int32Array = pc.fill_null(found, domain.missing).to_numpy().astype(np.int32)
+        return codes
 
     def notes(self, values: pa.ChunkedArray, domain: Domain) -> list[str]:
         """What was done to items."""

@@ -131,13 +131,8 @@ class CalibrationSample:
                 replace(column, totals=self._totals(known[column.name], place))
                 for place, column in enumerate(generalized)
             ]
-        table = self.cells.select([column.name for column in generalized])
-        described = certificate.with_changes(
-            degree=Degrees.model_validate(describe_degrees(self.degrees)),
-            rows=table.num_rows,
-            calibration=None,
-        )
-        release = ReleaseData(table, tuple(generalized), described)
+        release = self.release(certificate, generalized)
+        table = release.table
         texts = release.to_text()
         order = pc.sort_indices(
             texts, sort_keys=[(name, "ascending") for name in texts.column_names]
@@ -148,6 +143,16 @@ class CalibrationSample:
             certificate.rows,
             list(known),
         )
+
+    def release(self, certificate: Certificate, columns: Sequence[PublishedColumn]) -> ReleaseData:
+        """Some columns of the sample as a release of its own."""
+        described = certificate.with_changes(
+            degree=Degrees.model_validate(describe_degrees(self.degrees)),
+            rows=self.cells.num_rows,
+            calibration=None,
+        )
+        table = self.cells.select([column.name for column in columns])
+        return ReleaseData(table, tuple(columns), described)
 
     def _totals(self, domain: Domain, place: int) -> Totals | None:
         """How often values occur behind the records of the sample, as whole numbers."""

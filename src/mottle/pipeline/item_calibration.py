@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mottle.encoding.domain import Codes
+from mottle.encoding.domain import Codes, Domain
 from mottle.graph.bit_voting import Votes
 from mottle.itemsets.data import ItemSets, Sets
+from mottle.pipeline.calibration_sample import CalibrationSample
 from mottle.queries.cells.from_set_columns import holding_of
 from mottle.queries.cells.item_cells import ItemCells
 from mottle.queries.cells.items.chances import ItemChances, Tally, far_ratio, fit_chances
@@ -26,6 +27,8 @@ from mottle.queries.cells.items.index import Items
 from mottle.queries.cells.items.shares import ShareBounds
 from mottle.queries.conditions import Condition
 from mottle.queries.engine import Queries
+from mottle.release.certificate import Certificate
+from mottle.release.column import PublishedColumn
 from mottle.release.data import ReleaseData
 from mottle.release.item_totals import MOST_TOGETHER, ItemTotals, factors_of
 from mottle.typing import BoolArray, Float64Array, Int64Array
@@ -104,6 +107,68 @@ def with_item_totals(release: Data, codes: Codes, least: int) -> Data:
     return release
 
 
+def sampled_item_totals(
+    sample: CalibrationSample,
+    certificate: Certificate,
+    columns: Sequence[PublishedColumn],
+    domains: Sequence[Domain],
+    least: int,
+) -> dict[str, ItemTotals]:
+    """Count the records that hold each item of columns of sets, in a table made in chunks.
+
+    Counts are those of the whole table. How far answers miss is measured on the sample. Of a
+    sample of a larger table, misses are taken to grow with the records and not with their root, as
+    those of a wrong model do, so that factors err towards intervals that are too wide.
+
+    Parameters
+    ----------
+    sample : CalibrationSample
+        Published records and the originals behind them.
+    certificate : Certificate
+        Of the whole release.
+    columns : sequence of PublishedColumn
+        The published columns.
+    domains : sequence of Domain
+        Of the whole table, which know how often values occur.
+    least : int
+        Fewest records that a total may count.
+
+    Returns
+    -------
+    dict of str to ItemTotals
+        By name of a column of sets.
+    """
+    stated = {}
+    for place, domain in enumerate(domains):
+        if not domain.form.has_items:
+            continue
+        assert domain.counts is not None, "domains of a survey know how often values occur"
+        names, sets = domain.items.names, domain.items.sets
+        holders = _holders(sets, domain.counts.astype(np.float64)).astype(np.int64)
+        totals = ItemTotals.of(names, holders, least)
+        stated[domain.name] = totals
+        behind = sets.take(sample.codes[:, place])
+        data = ItemSets(names, behind.starts, behind.items, column=domain.name)
+        weighted = _holders(behind, sample.weights)
+        questions = _questions(behind, np.rint(weighted).astype(np.int64), totals)
+        if not questions:
+            continue
+        listed = pc.index_in(pa.array(totals.items, pa.string()), value_set=names).to_numpy()
+        shown = replace(totals, counts=tuple(np.rint(weighted[listed]).astype(int).tolist()))
+        column = next(one for one in columns if one.name == domain.name)
+        release = sample.release(certificate, [replace(column, item_totals=shown)])
+        larger = certificate.rows / release.num_rows
+        factors = _factors(Queries.of(release), data, questions, sample.weights, larger)
+        stated[domain.name] = replace(totals, factors=factors)
+    return stated
+
+
+def _holders(sets: Sets, weights: Float64Array) -> Float64Array:
+    """[universe]: the weight of the sets that hold each item."""
+    every = np.repeat(weights, sets.sizes)
+    return np.bincount(sets.items, every, minlength=sets.universe).astype(np.float64)
+
+
 def _with_totals(release: Data, name: str, totals: ItemTotals) -> Data:
     """The same release with other totals of a column."""
     columns = tuple(
@@ -117,9 +182,17 @@ def _with_totals(release: Data, name: str, totals: ItemTotals) -> Data:
 
 
 def _factors(
-    queries: Queries, data: ItemSets, questions: list[Int64Array]
+    queries: Queries,
+    data: ItemSets,
+    questions: list[Int64Array],
+    weights: Float64Array | None = None,
+    larger: float = 1.0,
 ) -> tuple[tuple[float, ...], ...]:
-    """How far the answers to questions miss the truth, beside their errors."""
+    """How far the answers to questions miss the truth, beside their errors.
+
+    ``weights`` are the records that each set stands for; ``larger`` is by how much the release is
+    larger than the records that are asked.
+    """
     wanted = np.unique(np.concatenate(questions))
     names = data.names.take(pa.array(wanted)).to_pylist()
     name_of = dict(zip(wanted.tolist(), names, strict=True))
@@ -129,13 +202,13 @@ def _factors(
             for items in questions
         ]
     )
-    true = _true_counts(data, questions)
+    true = _true_counts(data, questions, weights)
     unknown = answers.possible > answers.certain
     return factors_of(
         np.array([len(items) for items in questions])[unknown],
-        answers.expected[unknown],
-        np.abs(answers.expected - true)[unknown],
-        answers.error[unknown],
+        larger * answers.expected[unknown],
+        larger * np.abs(answers.expected - true)[unknown],
+        larger**0.5 * answers.error[unknown],
     )
 
 
@@ -158,8 +231,10 @@ def _questions(sets: Sets, counts: Int64Array, totals: ItemTotals) -> list[Int64
     return [np.array(items, np.int64) for items in asked]
 
 
-def _true_counts(data: ItemSets, questions: list[Int64Array]) -> Float64Array:
-    """How many sets hold all items of each question."""
+def _true_counts(
+    data: ItemSets, questions: list[Int64Array], weights: Float64Array | None = None
+) -> Float64Array:
+    """How many records hold all items of each question; a set stands for one, or its weight."""
     wanted = np.zeros(data.universe, np.bool_)
     wanted[np.concatenate(questions)] = True
     held = np.flatnonzero(wanted[data.items])
@@ -172,7 +247,7 @@ def _true_counts(data: ItemSets, questions: list[Int64Array]) -> Float64Array:
         left = holders[starts[items[0]] : starts[items[0] + 1]]
         for item in items[1:]:
             left = np.intersect1d(left, holders[starts[item] : starts[item + 1]], True)
-        counted.append(len(left))
+        counted.append(len(left) if weights is None else weights[left].sum())
     return np.array(counted, np.float64)
 
 

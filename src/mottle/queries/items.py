@@ -10,13 +10,12 @@ import pyarrow as pa
 
 from mottle.errors import UsageError, did_you_mean
 from mottle.queries.cells.item_cells import ItemCells
-from mottle.queries.cells.items.index import Holding
 from mottle.queries.cells.items.shares import CellShares
 from mottle.queries.conditions import Condition, Where
 from mottle.queries.engine import Queries
 from mottle.queries.estimate import Estimate, Estimates
 from mottle.queries.item_answers import ROUNDING
-from mottle.typing import Float64Array, Int64Array
+from mottle.typing import Float64Array
 
 MOST_CANDIDATES = 20_000  # sets of items that are counted to find frequent ones
 MOST_ITEMS = 12  # of one question
@@ -104,7 +103,7 @@ def item_table(queries: Queries, column: str | None = None) -> pa.Table:
     """
     cells = queries.column(column_of_sets(queries, column))
     assert isinstance(cells, ItemCells)
-    based = _by_item(cells.base, cells.rows)
+    based = cells.base.by_item(cells.rows)
     names = cells.items.values
     answers = _single_counts(queries, cells)
     return pa.table(
@@ -269,45 +268,39 @@ def _single_counts(queries: Queries, cells: ItemCells) -> Estimates:
     if cells.item_chances is None or queries.shares is None or cells.missing.any():
         return queries.counts([{cells.name: (Condition(values=(item,)),)} for item in names])
     rows = cells.rows
-    sure = _by_item(cells.base, rows) - _by_item(cells.doubtful_base, rows)
+    sure = cells.base.by_item(rows) - cells.doubtful_base.by_item(rows)
     sums = np.stack([sure, sure, sure, np.zeros(len(names))])  # as of Estimates; the variance last
     for holding, chances, in_base in (
         (cells.doubtful_base, cells.item_chances.in_base, True),
         (cells.doubtful_rest, cells.item_chances.outside, False),
     ):
-        naming = np.ones(len(holding.cells), np.bool_)
-        uncertain, distance = cells.uncertain[holding.cells], cells.distance[holding.cells]
-        shares = CellShares.of_item(
-            queries.shares, naming & in_base, naming, uncertain, distance, ~naming
-        )
-        weights = rows[holding.cells]
-        doubtful = _by_item(holding, rows)
+        for items, named in holding.blocks():
+            naming, weights = np.ones(len(named), np.bool_), rows[named]
+            shares = CellShares.of_item(
+                queries.shares,
+                naming & in_base,
+                naming,
+                cells.uncertain[named],
+                cells.distance[named],
+                ~naming,
+            )
+            sums[1] += np.bincount(items, weights * shares.low, minlength=len(names))
+            sums[2] += np.bincount(items, weights * shares.high, minlength=len(names))
+        doubtful = holding.by_item(rows)
         sums[0] += chances * doubtful
-        sums[1] += _by_item(holding, weights * shares.low, by_cell=False)
-        sums[2] += _by_item(holding, weights * shares.high, by_cell=False)
         sums[3] += chances * (1 - chances) * doubtful
     expected, certain, possible = sums[0], np.ceil(sums[1] - ROUNDING), sums[2]
     possible = np.floor(possible + ROUNDING)
     stated = np.array([cells.total_bounds(item) for item in names]).T
     certain, possible = np.maximum(certain, stated[0]), np.minimum(possible, stated[1])
     absurd = certain > possible  # the release contradicts itself: records taken singly
-    named = sure + _by_item(cells.doubtful_base, rows) + _by_item(cells.doubtful_rest, rows)
-    certain, possible = np.where(absurd, sure, certain), np.where(absurd, named, possible)
+    able = sure + cells.doubtful_base.by_item(rows) + cells.doubtful_rest.by_item(rows)
+    certain, possible = np.where(absurd, sure, certain), np.where(absurd, able, possible)
     error = np.sqrt(np.maximum(sums[3], 0.0))
     if cells.totals is not None:
         error *= [cells.totals.factor(1, float(count)) for count in expected]
     expected = np.clip(expected, certain, possible)
     return Estimates(expected, certain, possible, np.minimum(error, possible - certain))
-
-
-def _by_item(
-    holding: Holding, values: Float64Array | Int64Array, *, by_cell: bool = True
-) -> Float64Array:
-    """[items]: the sum of values, given by cell or by entry, over the cells that name each."""
-    entries = values[holding.cells] if by_cell else values
-    ends = np.concatenate([[0.0], np.cumsum(entries)])
-    sums: Float64Array = ends[holding.starts[1:]] - ends[holding.starts[:-1]]
-    return sums
 
 
 def _where(name: str, items: Iterable[object], without: Iterable[object] = ()) -> Where:

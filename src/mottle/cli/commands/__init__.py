@@ -18,6 +18,7 @@ from mottle.cli.commands.base import check_method as check_method
 from mottle.cli.commands.base import names_registered_in as names_registered_in
 from mottle.cli.commands.judging import Audit as Audit
 from mottle.cli.commands.judging import Compare as Compare
+from mottle.cli.commands.judging import CompareSets as CompareSets
 from mottle.cli.commands.judging import DrawValues as DrawValues
 from mottle.cli.commands.judging import Evaluate as Evaluate
 from mottle.cli.commands.judging import Explain as Explain

@@ -17,7 +17,12 @@ from mottle.cli.commands.base import (
     Release,
 )
 from mottle.cli.options.columns import ColumnOptions, OptionalColumnOptions
-from mottle.cli.options.data import OptionalSetOptions, SetTextOptions, SourceOptions
+from mottle.cli.options.data import (
+    OptionalSetOptions,
+    SetSourceOptions,
+    SetTextOptions,
+    SourceOptions,
+)
 from mottle.cli.options.guarantees import (
     GuaranteeSeriesOptions,
     OptionalGuaranteeOptions,
@@ -29,6 +34,7 @@ from mottle.cli.options.single import (
     AsJson,
     Checklist,
     Data,
+    Encoding,
     Overwrite,
     Seconds,
     WithExamples,
@@ -273,6 +279,58 @@ class Compare(Command):
     seed: Annotated[
         int,
         typer.Option(help="For the split, the queries and the runs.", rich_help_panel=EFFORT),
+    ] = 0
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the results.", rich_help_panel=OUTPUT)
+    ]
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSets(Command):
+    """The command ``mottle compare-sets``."""
+
+    module: ClassVar[str] = "mottle.cli.compare_sets"
+
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="Transaction file, one set per line, or a table (also of a database) with --column"
+            " or --record."
+        ),
+    ]
+    source: SetSourceOptions
+    encoding: Encoding = None
+    guarantees: GuaranteeSeriesOptions
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Methods to compare: a,b,c. See 'mottle methods --sets'; also k-m.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = "freeform,gray-ring,cahd,k-m"
+    m: Annotated[
+        int,
+        typer.Option(
+            "--m",
+            min=1,
+            max=3,
+            help="For k-m: the most items that its adversary knows.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = 2
+    item_hierarchy: Annotated[
+        Path | None,
+        typer.Option(
+            help="For k-m: a hierarchy file whose leaves are the items.",
+            show_default="items grouped by name",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
+    seconds: Seconds = None
+    seed: Annotated[
+        int, typer.Option(help="For the questions and the runs.", rich_help_panel=EFFORT)
     ] = 0
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the results.", rich_help_panel=OUTPUT)

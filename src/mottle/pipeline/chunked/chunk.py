@@ -10,8 +10,8 @@ moved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,14 +20,14 @@ import pyarrow as pa
 
 from mottle import methods
 from mottle.encoding.domain import Codes, Domain
-from mottle.encoding.encode import encode_in
+from mottle.encoding.encode import along_orders, encode_in
 from mottle.encoding.people import person_keys
 from mottle.encoding.sensitive import SensitiveValues, as_counted, codes_among
 from mottle.errors import PrivacyError
 from mottle.graph.model import Graph
 from mottle.guarantees.demand import Demand
 from mottle.guarantees.people import people_of_keys
-from mottle.methods.base import BucketDecision
+from mottle.methods.base import BucketDecision, SetColumns
 from mottle.methods.buckets import records
 from mottle.methods.buckets.buckets import wave_seconds
 from mottle.methods.buckets.cut_columns import codes_of, cut_columns
@@ -46,6 +46,7 @@ from mottle.pipeline.settings import Settings
 from mottle.pipeline.spine import run
 from mottle.pipeline.table_records import TableRecords
 from mottle.release.column import PublishedColumn
+from mottle.release.item_totals import ItemTotals
 from mottle.release.links import Links
 from mottle.release.value_totals import Totals
 from mottle.schema.model import Column, Role, Schema
@@ -165,6 +166,8 @@ class ChunkedPlan:
     totals: tuple[Totals | None, ...]  # [domains]: how often values occur
     tiers: tuple[Tier, ...] = ()  # the tiers of `buckets`
     decision: Decision | None = None  # everything else that `buckets` decides
+    # By name of a column of sets: how many records hold each item. Known after all chunks.
+    item_totals: Mapping[str, ItemTotals] = field(default_factory=dict)
 
     @property
     def regions(self) -> int:
@@ -185,7 +188,9 @@ class ChunkedPlan:
     def columns(self) -> tuple[PublishedColumn, ...]:
         """The columns of the release."""
         described = {
-            domain.name: PublishedColumn.of_domain(domain, totals)
+            domain.name: PublishedColumn.of_domain(
+                domain, totals, self.item_totals.get(domain.name)
+            )
             for domain, totals in zip(self.codec.domains, self.totals, strict=True)
         }
         described |= {column.name: column for column in self.codec.unchanged}
@@ -279,8 +284,9 @@ class ChunkedPlan:
         schema = self.codec.schema
         check_rules_hold(schema, codes)
         method = methods.get(self.method)
+        arranged = codes if method.sets is SetColumns.VOTED else along_orders(codes)
         part = run(
-            TableRecords(method, self._unchanged(rows), schema, codes, codes, demand),
+            TableRecords(method, self._unchanged(rows), schema, codes, arranged, demand),
             self.method,
             demand,
             replace(self.settings, effort=seconds),

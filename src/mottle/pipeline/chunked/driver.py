@@ -37,6 +37,7 @@ from mottle.pipeline.certify import (
 )
 from mottle.pipeline.chunked.chunk import ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.survey import DomainSurvey
+from mottle.pipeline.item_calibration import sampled_item_totals
 from mottle.pipeline.measurements import Measurements
 from mottle.pipeline.progress import Clock
 from mottle.pipeline.rules import check_rules
@@ -257,6 +258,9 @@ def drive(
                 [CalibrationSample.from_text(part.sample) for part in parts]
             )
             found = drawn.calibrate(certificate, plan.columns, codec.domains)
+            least = least_total(plan.demand, _most_rows(survey, schema))
+            stated = sampled_item_totals(drawn, certificate, plan.columns, codec.domains, least)
+            plan = replace(plan, item_totals=stated)
         certificate = certificate.with_calibration(found)
     return ChunkedRun(plan, parts, certificate)
 

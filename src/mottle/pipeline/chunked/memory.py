@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from mottle import methods
 from mottle.errors import UsageError
@@ -13,6 +14,7 @@ SMALLEST_MEMORY = 1 * _GIGABYTE
 # Most rows of a chunk: larger chunks do not reduce the loss, and an interruption would discard
 # more work.
 MOST_ROWS = 1_000_000
+_BYTES_OF_SETS = 5  # for each byte of their text
 FEWEST_ROWS = 20_000  # fewest rows of a chunk, if memory allows them
 
 
@@ -54,6 +56,40 @@ def memory_bytes(memory: str | int) -> int:
             f"Give at least {SMALLEST_MEMORY // _GIGABYTE}GB.",
         )
     return amount
+
+
+def domain_bytes(set_bytes: Mapping[str, int]) -> int:
+    """Return the bytes that the different sets of columns need, given those of their text.
+
+    They are kept as lists of item numbers, as lists of text and as one text each.
+    """
+    return _BYTES_OF_SETS * sum(set_bytes.values())
+
+
+def check_sets_fit(set_bytes: Mapping[str, int], memory: int) -> None:
+    """Refuse columns whose different sets leave less than half of the memory for rows.
+
+    Parameters
+    ----------
+    set_bytes : mapping of str to int
+        By column of sets: the bytes of the text of its different sets.
+    memory : int
+        Bytes that the process may use.
+
+    Raises
+    ------
+    UsageError
+        The sets need more memory.
+    """
+    needed = domain_bytes(set_bytes)
+    if needed > (memory - BASE_BYTES) // 2:
+        largest = max(set_bytes, key=lambda name: set_bytes[name])
+        enough = -(-(BASE_BYTES + 2 * needed) // _GIGABYTE)
+        raise UsageError(
+            f"Column '{largest}' holds so many different sets of items that they need"
+            f" {needed / _GIGABYTE:.1f} GB of memory.",
+            f"Give --memory {enough}GB, or leave out items that few records hold.",
+        )
 
 
 def rows_per_chunk(memory: int, method: str, degree: int, columns: int, row_bytes: float) -> int:

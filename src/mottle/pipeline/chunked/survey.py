@@ -16,16 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mottle.encoding.domain import Domain
-from mottle.encoding.encode import comparable, encode_column, encode_in, kind_of
+from mottle.encoding.encode import kind_of
 from mottle.encoding.sensitive import SensitiveValues, count_values, with_breaks
-from mottle.errors import DataError, UsageError
+from mottle.encoding.set_columns import changed_items
+from mottle.errors import DataError
+from mottle.itemsets.data import notes_on_items
 from mottle.kinds.columns import SchemaColumn
 from mottle.pipeline.unit import Repeats
 from mottle.release.column import PublishedColumn
 from mottle.release.publish import check_publishable
 from mottle.release.unchanged import unchanged_of
 from mottle.release.value_totals import Totals
-from mottle.schema.model import Column, Representation, Role, Schema
+from mottle.schema.model import SEPARATOR, Column, Representation, Role, Schema
 from mottle.typing import Int64Array
 from mottle.utils.arrow import dictionary_order, merged_order
 from mottle.utils.dependence import Dependence
@@ -46,19 +48,14 @@ class DomainSurvey:
     counted: dict[str, pa.Table] = field(default_factory=dict)  # by column: values and counts
     orders: dict[str, dict[tuple[str, ...], None]] = field(default_factory=dict)
     missing_numbers: dict[str, int] = field(default_factory=dict)  # NaN cells by column
+    # By column of sets: items that were missing, and that were repeated.
+    changed_items: dict[str, tuple[int, int]] = field(default_factory=dict)
     some_rows: list[pa.Table] = field(default_factory=list)  # see `keep_some`
     # How often the values of columns occur that may name people; see `mottle.pipeline.unit`.
     repeats: tuple[Repeats, ...] = ()
 
     def __post_init__(self) -> None:
         check_publishable(self.types.empty_table(), self.schema)
-        for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
-            if not kind_of(self.types.field(column.name).type, column).streams:
-                raise UsageError(
-                    f"Column '{column.name}' holds sets of items, which are anonymized in memory"
-                    " only.",
-                    "Leave --memory and --engine out, or give the column another role.",
-                )
 
     def add(self, rows: pa.Table) -> None:
         """Add more rows."""
@@ -99,8 +96,15 @@ class DomainSurvey:
         """Add values of a quasi-identifier and how often each occurs."""
         self._count_nan(column.name, values, counts)
         kind = kind_of(values.type, column)
-        comparable_values = comparable(values, column.model_copy(update={"kind": kind}))
-        self.add_counts(column.name, comparable_values, counts)
+        described = column.model_copy(update={"kind": kind})
+        self.add_counts(column.name, kind.countable(values, described), counts)
+        if kind.form.has_items:
+            found = changed_items(values, column.name, column.separator or SEPARATOR)
+            known = self.changed_items.get(column.name, (0, 0))
+            missing, repeated = (
+                int(one @ counts) + two for one, two in zip(found, known, strict=True)
+            )
+            self.changed_items[column.name] = (missing, repeated)
         if self.counted[column.name].num_rows > LARGEST_DOMAIN:
             raise DataError(
                 f"Column '{column.name}' has more than {LARGEST_DOMAIN:,} different values.",
@@ -121,20 +125,36 @@ class DomainSurvey:
         for column in self.schema.with_role(Role.QUASI_IDENTIFYING):
             kind = kind_of(self.types.field(column.name).type, column)
             column = column.model_copy(update={"kind": kind})
-            domain, _ = encode_column(self._values(column), column, representation)
-            found.append(replace(domain, counts=self._counts(domain)))
+            times = self.counted[column.name].column("count").to_numpy()
+            values = self._values(column)
+            domain, codes = kind.encode_counted(values, times, column, representation)
+            counts = np.zeros(domain.size, np.int64)
+            np.add.at(counts, codes, times)
+            found.append(replace(domain, counts=counts))
         return tuple(found)
 
-    def _counts(self, domain: Domain) -> Int64Array:
-        """How often each code of a domain occurs in the whole table."""
-        counts = np.zeros(domain.size, np.int64)
-        codes = encode_in(self._values(domain.column), domain)
-        np.add.at(counts, codes, self.counted[domain.name].column("count").to_numpy())
-        return counts
+    @property
+    def item_bytes(self) -> float:
+        """Bytes of the text of the sets of all rows, in all columns of sets."""
+        found = 0.0
+        for name in self.changed_items:
+            counted = self.counted[name]
+            sizes = pc.fill_null(pc.binary_length(counted.column("value")), 0).to_numpy()
+            found += float(sizes @ counted.column("count").to_numpy())
+        return found
+
+    @property
+    def set_bytes(self) -> dict[str, int]:
+        """By column of sets: bytes of the text of all different sets."""
+        return {name: self.counted[name].column("value").nbytes for name in self.changed_items}
 
     def totals(self, domains: Sequence[Domain], least: int) -> tuple[Totals | None, ...]:
         """Count how often values occur; a total never counts fewer than ``least`` records."""
-        return tuple(Totals.of_counts(domain, self._counts(domain), least) for domain in domains)
+        found = []
+        for domain in domains:
+            assert domain.counts is not None, "domains of a survey know how often values occur"
+            found.append(Totals.of_counts(domain, domain.counts, least))
+        return tuple(found)
 
     def _values(self, column: SchemaColumn) -> pa.ChunkedArray:
         values = self.counted[column.name].column("value").combine_chunks()
@@ -185,11 +205,17 @@ class DomainSurvey:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the certificate on values that were changed while reading."""
-        return tuple(
+        numbers = [
             f"Column '{name}': {cells} NaN cells are taken for missing."
             for name, cells in self.missing_numbers.items()
             if cells
-        )
+        ]
+        items = [
+            f"Column '{name}': {note}"
+            for name, changed in self.changed_items.items()
+            for note in notes_on_items(*changed)
+        ]
+        return (*numbers, *items)
 
 
 def _summed(counted: pa.Table) -> pa.Table:

@@ -39,7 +39,13 @@ from mottle.methods.buckets.partitioned.decision import WaveRelease
 from mottle.methods.buckets.partitioned.shares import RowShare
 from mottle.pipeline.chunked.chunk import TIEBREAK, ChunkedPlan, RowCodec
 from mottle.pipeline.chunked.driver import check_chunked, drive
-from mottle.pipeline.chunked.memory import BASE_BYTES, memory_bytes, rows_per_chunk
+from mottle.pipeline.chunked.memory import (
+    BASE_BYTES,
+    check_sets_fit,
+    domain_bytes,
+    memory_bytes,
+    rows_per_chunk,
+)
 from mottle.pipeline.chunked.survey import DomainSurvey
 from mottle.pipeline.chunked.write import write_files
 from mottle.pipeline.destination import Destination
@@ -385,6 +391,7 @@ class StreamingEngine:
             survey.add(table)
             self.clock.report_share("survey", source.rows, survey.rows)
         self.check_input()
+        check_sets_fit(survey.set_bytes, self.memory)
         return survey
 
     def order(self, codec: RowCodec, secret: Secret) -> tuple[Int64Array, Int64Array]:
@@ -425,8 +432,12 @@ class StreamingEngine:
     def largest_chunk(self, codec: RowCodec, survey: DomainSurvey, method: str, edges: int) -> int:
         """Return how many rows fit into memory while a chunk is worked on."""
         row_bytes = survey.kept_bytes / survey.rows + (8 * edges if codec.numbered else 0)
+        row_bytes += (
+            edges * survey.item_bytes / survey.rows
+        )  # a cell may list all candidates' items
+        memory = self.memory - domain_bytes(survey.set_bytes)
         return self.chunk_rows or rows_per_chunk(
-            self.memory, method, edges, len(codec.domains), row_bytes
+            memory, method, edges, len(codec.domains), row_bytes
         )
 
     def partitions(self, plan: ChunkedPlan, share: RowShare | None) -> StreamedPartitions:

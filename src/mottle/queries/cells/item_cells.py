@@ -101,8 +101,8 @@ class ItemCells(CellDistribution):
         divided by b + p · (r - (u - r)) items held, are the loss.
         """
         weights = np.bincount(self.of_row, minlength=self.count) * self.known
-        rest = np.bincount(self.doubtful_rest.cells, minlength=self.count)
-        size = np.bincount(self.base.cells, minlength=self.count)
+        rest = self.doubtful_rest.by_cell(None, self.count)
+        size = self.base.by_cell(None, self.count)
         base, outside, all_of_them = (
             float(weights @ part) / max(float(weights.sum()), 1.0)
             for part in (size, rest, self.uncertain)
@@ -140,8 +140,7 @@ class ItemCells(CellDistribution):
         within, without = fit_chances(self.tally, stated, most, self.flip, bounds)
         differing = np.zeros(self.count)
         for holding, chance in ((self.doubtful_base, 1 - within), (self.doubtful_rest, without)):
-            of_item = np.repeat(chance, np.diff(holding.starts))
-            differing += np.bincount(holding.cells, of_item, minlength=self.count)
+            differing += holding.by_cell(chance, self.count)
         far = far_ratio(np.maximum(self.distance, 0), differing, bounds.least)
         chances = ItemChances(within, without, far, bounds.least)
         return replace(self, item_chances=chances, totals=totals)
@@ -169,14 +168,7 @@ class ItemCells(CellDistribution):
     def tally(self) -> Tally:
         """How many records name each item."""
         holdings = (self.base, self.doubtful_base, self.doubtful_rest)
-        base, within, outside = (
-            np.bincount(
-                np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)),
-                self.weights[one.cells],
-                minlength=len(self.items.values),
-            ).astype(np.float64)
-            for one in holdings
-        )
+        base, within, outside = (one.by_item(self.weights) for one in holdings)
         return Tally(base - within, within, outside)
 
     def draw(self, random: np.random.Generator) -> pa.Array:
