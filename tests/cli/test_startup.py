@@ -23,6 +23,7 @@ COMMANDS = [
     "query",
     "report",
     "sample",
+    "studio",
 ]
 RUN = """
 import atexit, json, sys
