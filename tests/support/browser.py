@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +29,13 @@ FLAGS = [
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 ]
+PATIENCE = 600  # seconds for an answer, a page or a condition
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40}
 COMPLAINTS = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+
+
+class RefusedError(AssertionError):
+    """The browser could not do what it was told, such as look into a page that is leaving."""
 
 
 @dataclass
@@ -51,11 +59,13 @@ class Browser:
         while True:
             answer = self.receive()
             if answer.get("id") == self.sent:
-                assert "error" not in answer, answer
+                if "error" in answer:
+                    raise RefusedError(answer["error"]["message"])
                 return answer["result"]
 
     def receive(self) -> dict:
         while b"\0" not in self.rest:
+            assert select.select([self.from_browser], [], [], PATIENCE)[0], "the browser is silent"
             more = os.read(self.from_browser, 1 << 16)
             assert more, "the browser ended"
             self.rest += more
@@ -87,6 +97,59 @@ class Browser:
             "value"
         )
 
+    def wait(self, condition: str) -> None:
+        """Wait until an expression is true in the page, which may load again meanwhile."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                if self.run(f"(() => {{ try {{ return !!({condition}) }} catch {{}} }})()") is True:
+                    return
+            except RefusedError:
+                pass
+            time.sleep(0.02)
+        raise AssertionError(f"never true: {condition}\n{self.run('document.body.innerText')}")
+
+    def click(self, selector: str) -> None:
+        """Click into the middle of an element, with the mouse."""
+        found = json.dumps(selector)
+        self.wait(f"document.querySelector({found}) && document.readyState === 'complete'")
+        place = self.run(
+            f"(() => {{ const it = document.querySelector({found});"
+            " it.scrollIntoView({block: 'center'}); const box = it.getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=place[0],
+                y=place[1],
+                button="none" if kind == "mouseMoved" else "left",
+                clickCount=1,
+            )
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """Press and release a key."""
+        entry = {
+            "key": key,
+            "code": key if len(key) > 1 else "",
+            "windowsVirtualKeyCode": KEYS.get(key, ord(key.upper()[0])),
+            "modifiers": 8 if shift else 0,
+        }
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+        self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **entry)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **entry)
+
+    def reach(self, selector: str) -> None:
+        """Move the focus to an element by the key Tab alone."""
+        here = f"document.activeElement?.matches({json.dumps(selector)})"
+        self.wait(f"document.querySelector({json.dumps(selector)})")
+        for _ in range(400):
+            if self.run(here) is True:
+                return
+            self.press("Tab")
+        raise AssertionError(f"the key Tab does not lead to {selector}")
+
     @property
     def requests(self) -> list[str]:
         return [
@@ -103,7 +166,9 @@ class Browser:
         """The upper part of the page as it looks now."""
         width = self.run("document.documentElement.clientWidth")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = self.send("Page.captureScreenshot", format="png", clip=clip)
+        shot = self.send(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
         return base64.b64decode(shot["data"])
 
     def pdf(self) -> bytes:

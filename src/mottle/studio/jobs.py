@@ -197,7 +197,7 @@ class Jobs:
                 job.state = State.DONE if job.exit_code == 0 else State.FAILED
             try:
                 self._ended(job)
-            except (MottleError, OSError, KeyError):
+            except (MottleError, OSError, KeyError, ValueError):
                 job.state = State.FAILED
                 job.output += "\nThe studio could not read what the run has written.\n"
             self._tell(job)

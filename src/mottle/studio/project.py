@@ -12,6 +12,8 @@ file                        what it holds
 ``.studio/history/N.json``  earlier states of both, for undo
 ``.studio/runs/N.json``     the figures of finished runs
 ``.studio/verified.json``   the release that was verified last
+``.studio/errors.json``     how far pinned questions were off, by release
+``.studio/audits.json``     what adversaries achieved
 ``released/``               the release, which leaves
 ``stays-here/``             the owner's key and links, which do not
 ==========================  ================================================================
@@ -198,8 +200,7 @@ class Project:
     @property
     def data_word(self) -> str:
         """The table as it is named in a command; it lies in the project's folder."""
-        name = self.state.wishes.data or "DATA"
-        return name if _PLAIN.fullmatch(name) else f"./{name}"
+        return plain(self.state.wishes.data or "DATA")
 
     def shown_command(self, output: str) -> str:
         """The command as it is typed in a terminal, in the project's folder."""
@@ -284,6 +285,29 @@ class Project:
         found = _parsed(path) if path.is_file() else {}
         return isinstance(found, dict) and found.get("release") == release
 
+    def errors(self) -> dict[str, dict[str, float]]:
+        """How far pinned questions were off, by release and question."""
+        path = self._own / "errors.json"
+        found = _parsed(path) if path.is_file() else {}
+        return found if isinstance(found, dict) else {}
+
+    def add_errors(self, release: str, errors: Mapping[str, float]) -> None:
+        """Keep how far pinned questions were off in a release."""
+        found = self.errors()
+        kept = {**found, release: {**found.get(release, {}), **errors}}
+        write_atomic(self._private() / "errors.json", json.dumps(kept, ensure_ascii=False))
+
+    def audits(self) -> dict[str, Any]:
+        """Reports of the adversaries, by what they attacked."""
+        path = self._own / "audits.json"
+        found = _parsed(path) if path.is_file() else {}
+        return found if isinstance(found, dict) else {}
+
+    def add_audit(self, name: str, report: Mapping[str, Any]) -> None:
+        """Keep what adversaries achieved against our release, or another tool's file."""
+        text = json.dumps({**self.audits(), name: report}, ensure_ascii=False)
+        write_atomic(self._private() / "audits.json", text)
+
     def runs(self) -> list[dict[str, Any]]:
         """The figures of finished runs, the oldest first."""
         folder = self._own / "runs"
@@ -298,6 +322,11 @@ class Project:
         content = {"number": number, "command": list(words), **figures}
         write_atomic(folder / f"{number}.json", json.dumps(content, ensure_ascii=False))
         return number
+
+
+def plain(name: str) -> str:
+    """A file of the folder as it is named in a command, where a name may look like an option."""
+    return name if _PLAIN.fullmatch(name) else f"./{name}"
 
 
 def _parsed(path: Path) -> Any:

@@ -25,15 +25,21 @@ from mottle.guarantees.k_anonymity import KAnonymity
 from mottle.guarantees.l_diversity import LDiversity
 from mottle.inspection import Inspection, inspect
 from mottle.io.read_table import read_table
+from mottle.pipeline.release import read_release
 from mottle.pipeline.unit import Repeats, check_people, check_repeats, columns_to_count
 from mottle.release.publish import check_publishable
 from mottle.schema.model import Schema
+from mottle.studio.analysis import Analysis
+from mottle.studio.chair import Chair, Chosen
+from mottle.studio.current import OfRelease
 from mottle.studio.events import Events
 from mottle.studio.jobs import Job, Jobs, State
 from mottle.studio.places import Places
-from mottle.studio.project import PREVIEW, RELEASED, Project
+from mottle.studio.project import LINKS, PREVIEW, RELEASED, Project
 from mottle.utils.untrusted.text import parse_json, read_text
 
+OTHER = "other"  # in the project's audits: another tool's file
+BROKEN = 6  # exit code of an audit in which an adversary achieved more than is allowed
 _MOST_KEPT = 4  # results of checks that are kept
 
 
@@ -56,9 +62,16 @@ class Studio:
     quit: asyncio.Event = field(default_factory=asyncio.Event)
     previews: dict[str, float] = field(default_factory=dict)  # losses by state of the project
     jobs: Jobs = field(init=False)
+    shown_column: int = 0  # among the quasi-identifiers, on the screen of values
+    examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by schema, column
+    chosen: Chosen = field(default_factory=Chosen)  # whom the owner attacks
+    analysis: OfRelease[Analysis] = field(init=False)
+    chair: OfRelease[Chair] = field(init=False)
 
     def __post_init__(self) -> None:
         self.jobs = Jobs(self.events, ended=self._ended)
+        self.analysis = OfRelease(self._analysis, self._mark)
+        self.chair = OfRelease(self._chair, self._mark)
         self._turn = threading.RLock()
         self._opened: tuple[object, Opened] | None = None
         self._checked: dict[str, MottleError | None] = {}
@@ -122,6 +135,25 @@ class Studio:
                 table = read_table(path, **found.reading.model_dump())
                 self._opened = key, Opened(path.name, table, found)
             return self._opened[1]
+
+    # ----------------------------------------------------------------------------------- release
+
+    def _mark(self) -> str:
+        return release_mark(self.project.folder / RELEASED)
+
+    def _table(self) -> pa.Table:
+        opened = self.opened
+        if opened is None:
+            raise UsageError("No table is open.", "Open one.")
+        return opened.table
+
+    def _analysis(self) -> Analysis:
+        return Analysis.of(read_release(self.project.folder / RELEASED), self._table()).prepare()
+
+    def _chair(self) -> Chair:
+        folder = self.project.folder
+        release = read_release(folder / RELEASED)
+        return Chair.of(release, self._table(), self.project.schema(), folder / LINKS)
 
     # ----------------------------------------------------------------------------------- promise
 
@@ -196,6 +228,11 @@ class Studio:
             self.project.add_run(job.arguments, figures(folder / RELEASED, job))
         if job.purpose == "verify" and job.state is State.DONE:
             self.project.add_verified(job.belongs_to, release_mark(folder / RELEASED))
+        if job.purpose == "audit" and job.exit_code in (0, BROKEN):
+            is_ours = RELEASED in job.arguments
+            name = release_mark(folder / RELEASED) if is_ours else OTHER
+            self.project.add_audit(name, audited(job))
+            job.state = State.DONE
         self.events.tell("changed")
 
 
@@ -239,6 +276,26 @@ def figures(folder: Path, job: Job) -> dict[str, Any]:
         "held": bool(audit.get("passed")) and all(each["passed"] for each in said["checks"]),
         "seconds": round((job.ended or 0.0) - (job.began or 0.0), 1),
         "losses": job.losses,
+    }
+
+
+def audited(job: Job) -> dict[str, Any]:
+    """What is kept of an audit: what each adversary achieved and what is allowed."""
+    report = parse_json(job.output[job.output.index("{") :])
+    return {
+        "file": job.arguments[2],
+        "passed": report["passed"],
+        "findings": [
+            {name: each.get(name) for name in ("adversary", "title", "measure", "achieved")}
+            | {name: each.get(name) for name in ("allowed", "passed")}
+            | {
+                "why": str(
+                    each["details"].get("not_played", each["details"].get("not_searched", ""))
+                )
+            }
+            for each in report["findings"]
+            if "does_not_apply" not in each["details"]
+        ],
     }
 
 

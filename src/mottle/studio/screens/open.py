@@ -34,7 +34,7 @@ def _measure(studio: Studio) -> Mark:
 def _content(studio: Studio) -> dict[str, Any]:
     opened = studio.opened
     return {
-        "files": _files(studio),
+        "files": files_of(studio),
         "demo": None if (studio.project.folder / _DEMO).exists() else _DEMO,
         "opened": opened,
         "rows": [] if opened is None else _rows(opened),
@@ -42,7 +42,7 @@ def _content(studio: Studio) -> dict[str, Any]:
     }
 
 
-def _files(studio: Studio) -> list[str]:
+def files_of(studio: Studio) -> list[str]:
     """Names of the tables in the folder itself."""
     folder = studio.project.folder
     found = []

@@ -13,12 +13,12 @@ from mottle.studio.project import PREVIEW
 from mottle.studio.screens.base import Mark, Screen, text_of
 from mottle.studio.state import Studio, guarantee_of
 
-LANDMARKS = {
-    3: "the least that some statistical offices ask for",
-    5: "common for health data that few receive",
-    10: "common for data that many receive",
-    20: "common for public files",
-    50: "for public files about sensitive matters",
+LANDMARKS = {  # as docs/guide.md lists them, with their sources
+    3: "many statistical offices publish no cell of fewer than three (Hundepool et al. 2012)",
+    5: "the strictest of the counts that sdcMicro prints for a file",
+    11: "no cell of 10 or fewer: US Centers for Medicare & Medicaid Services",
+    12: "0.09: European Medicines Agency (Policy 0070) and Health Canada, for clinical reports",
+    20: "0.05: a public file of Canadian hospital discharges (El Emam et al. 2011)",
 }
 
 

@@ -5,6 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const HIDDEN = "mottle-hidden";
 let leaving = false;
 let acting = false; // whether this page waits for the answer to a request
+let typed = false; // whether something was typed that has not been sent
 
 // Load the page again, or another one; once, because events may ask for it several times.
 function go(address = null) {
@@ -65,6 +66,10 @@ document.addEventListener("click", (event) => {
   if (button.dataset.post) {
     button.disabled = true;
     post(button.dataset.post).finally(() => { button.disabled = false; });
+  } else if (button.dataset.send) {
+    post(button.dataset.send, contentOf(button.form));
+  } else if (button.id === "again") {
+    go();
   } else if (button.dataset.set) {
     document.getElementById(button.dataset.set).value = button.dataset.value;
     post(button.form.dataset.form, contentOf(button.form));
@@ -75,6 +80,30 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   post(event.target.dataset.form, contentOf(event.target));
 });
+
+document.addEventListener("input", (event) => {
+  typed = true;
+  if (event.target.type === "range") {
+    document.querySelector(`output[for="${event.target.id}"]`).value = event.target.value;
+  }
+  if (event.target.closest("[data-builder]")) compose(event.target.closest("[data-builder]"));
+});
+
+// The question box: what was chosen by clicks, as SQL.
+function compose(builder) {
+  const part = (name) => builder.querySelector(`[data-part="${name}"]`);
+  const name = (text) => `"${text.replaceAll('"', '""')}"`;
+  const chosen = part("what").selectedOptions[0];
+  const of = chosen.dataset.name;
+  const what = of === undefined ? chosen.value : `${chosen.value}(${name(of)})`;
+  const [column, value, group] = ["column", "value", "group"].map((each) => part(each).value);
+  const literal = value.trim() !== "" && Number.isFinite(Number(value))
+    ? value.trim() : `'${value.replaceAll("'", "''")}'`;
+  const where = column ? ` WHERE ${name(column)} ${part("compare").value} ${literal}` : "";
+  const grouped = group ? ` GROUP BY ${name(group)}` : "";
+  const first = group ? `${name(group)}, ` : "";
+  document.getElementById("sql").value = `SELECT ${first}${what} FROM release${where}${grouped}`;
+}
 
 document.addEventListener("change", (event) => {
   const column = event.target.dataset.role;
@@ -159,8 +188,14 @@ events.addEventListener("job", (event) => {
   }
 });
 events.addEventListener("changed", () => {
-  if (!acting) go(); // another page, or the end of a run
+  if (acting) return;
+  if (typed) document.getElementById("outdated").hidden = false; // what was typed is not lost
+  else go(); // another page, or the end of a run
 });
 events.addEventListener("reload", () => go());
 window.addEventListener("beforeunload", () => { leaving = true; });
 window.addEventListener("pagehide", () => events.close());
+
+// What a page needs that takes a while: it is asked for at once, and the page loads again then.
+const wanted = document.querySelector("[data-now]");
+if (wanted) post(wanted.dataset.now);
