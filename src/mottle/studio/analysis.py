@@ -157,7 +157,7 @@ def _by_group(
 
 def _figure(row: Mapping[str, object], label: str, truth: float | None) -> Figure:
     expected, low, high, error, reliable = (row[f"{label}{part}"] for part in _PARTS)
-    estimate = Estimate(*(_number(each) for each in (expected, low, high, error)))
+    estimate = Estimate(_number(expected), _number(low), _number(high), _number(error))
     return Figure(estimate, bool(reliable), truth)
 
 

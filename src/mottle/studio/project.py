@@ -261,7 +261,8 @@ class Project:
     def fingerprint(self) -> str:
         """By which a state is recognized: the data, the schema and the options of the command."""
         state = self.state
-        data = None if state.wishes.data is None else self.stamp(self.folder / state.wishes.data)
+        name = state.wishes.data
+        data = None if name is None else (name, *self.stamp(self.folder / name)[1:])
         asked = [state.toml, data, sorted(state.wishes.options.items())]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 

@@ -45,6 +45,8 @@ def _content(studio: Studio) -> dict[str, Any]:
         "chair": chair,
         "chosen": chosen,
         "attack": attack,
+        "capped": attack is not None
+        and any(each.cap is not None for _, beliefs in attack.beliefs for each in beliefs),
         "found": [] if chair is None else [(row, chair.label(row)) for row in chosen.found],
     }
 

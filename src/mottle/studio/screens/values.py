@@ -236,7 +236,10 @@ def _is_number(text: str) -> bool:
 
 def _column(before: Column, **options: Any) -> Column:
     """The column with other options; those that do not go together are an error."""
-    kept = {"importance": before.importance, "representation": before.representation}
+    kept: dict[str, Any] = {
+        "importance": before.importance,
+        "representation": before.representation,
+    }
     if "hierarchy" not in options and before.hierarchy is None:
         kept |= {"kind": before.kind, "order": before.order}
     try:
