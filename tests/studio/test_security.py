@@ -104,6 +104,7 @@ def test_every_answer_carries_the_headers(client, known):
             assert given.headers[name] == value
     policy = HEADERS["content-security-policy"]
     assert policy.startswith("default-src 'none'")
+    assert "form-action 'none'" in policy  # what is typed never becomes an address
     assert "unsafe" not in policy
     assert "http" not in policy
 

@@ -52,6 +52,9 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     assert "no release of this yet" not in run
     assert "received" in here.post("/run/start", status=422)["problem"]
 
+    _use(here, people)
+    _attack(here)
+
     here.post("/publish/verify")
     here.wait_for("verify")
     assert "Verified." in here.page("publish")
@@ -76,6 +79,53 @@ def test_from_a_table_to_a_verified_release_that_the_command_line_repeats(
     here.post("/promise/choose", k="6", l="", beta="")
     assert "no release of this yet" in here.page("run")
     assert "% lost</span>" not in here.page("run")
+
+
+def _use(here, people: Path) -> None:
+    """Answers stand beside the truth, and pinned questions stay in the project."""
+    assert "data-now" in here.page("use")
+    here.post("/use/prepare")
+    sql = "SELECT COUNT(*) FROM release WHERE age >= 60"
+    here.post("/use/ask", status=422, sql="SELECT nonsense")
+    here.post("/use/pin", sql=sql)
+    ages = [int(line.split(",")[1]) for line in (people / "people.csv").read_text().split()[1:]]
+    page = here.page("use")
+    assert f'<td class="count truth">{sum(age >= 60 for age in ages)}</td>' in page
+    assert page.count('class="card"') == 3
+    assert here.studio.project.state.wishes.questions == (sql,)
+    assert "(current)" in page
+    here.post("/use/unpin", sql=sql)
+    assert here.studio.project.state.wishes.questions == ()
+
+
+def _attack(here) -> None:
+    """The chair counts the records that contain a person, and the adversaries hold."""
+    here.post("/attack/sit")
+    here.post("/attack/pick", who="exposed")
+    chair = here.studio.chair.ready
+    records = chair.view.release.table.to_pylist()
+    for person in (0, 17, chair.exposed):
+        row = chair.original.slice(person, 1).to_pylist()[0]
+        fits = [each["age"]["lo"] <= row["age"] <= each["age"]["hi"] for each in records]
+        both = [fit and row["sex"] in each["sex"] for fit, each in zip(fits, records, strict=True)]
+        assert chair.attack(person, ["age"], 0).matches == sum(fits)
+        found = chair.attack(person, ["age", "sex"], 0)
+        assert (found.matches, found.along_graph) == (sum(both), True)
+        assert 5 <= found.candidates <= found.matches
+        assert sum(each.after for each in found.beliefs[0][1]) == pytest.approx(1)
+        assert chair.attack(person, ["age", "sex"], 2).candidates == found.candidates - 2
+        assert chair.attack(person, ["age", "sex"], 999).candidates >= 1
+    assert "may be this person" in here.page("attack")
+    here.post("/attack/know", status=422, people=0)
+    here.post("/attack/know", **{"known-0": True, "people": 0})
+    here.post("/attack/search", text=str(row["age"]))
+    here.post("/attack/search", status=422, text="nobody has this")
+    here.post("/attack/pick", status=422, who="99999")
+    assert "all records that contain what is known" in here.page("attack")
+    here.post("/attack/play")
+    here.wait_for("audit")
+    assert "no adversary got beyond what is promised" in here.page("attack")
+    assert "linkage" in here.page("attack")
 
 
 def _same_by_command_and_python(project: Project, people: Path, tmp_path: Path) -> None:
@@ -103,7 +153,14 @@ def test_hostile_names_and_cells_are_shown_as_text_and_named_nowhere_else(
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
     here = visit(tmp_path / "odd.csv")
-    here.post("/promise/choose", k="2", l="2", beta="")
+    here.post("/promise/choose", k="2", l="", beta="")
+    here.post("/run/start")
+    here.wait_for("run")
+    for address in ("/use/prepare", "/attack/sit"):
+        here.post(address)
+    here.post("/use/ask", sql='SELECT "{{ 7*7 }}", COUNT(*) FROM release GROUP BY "{{ 7*7 }}"')
+    here.post("/attack/search", text=HOSTILE[0])
+    here.post("/values/example")
     for name in SCREENS:
         text = here.page(name)
         assert "<script>alert" not in text
@@ -159,6 +216,34 @@ def test_what_one_row_is_goes_into_the_schema(visit, people) -> None:
     here.post("/open/unit", status=422, unit="nobody", column=0)
     for name in (".studio", "stays-here"):
         assert (people / name).stat().st_mode & 0o077 == 0
+
+
+def test_trees_and_steps_of_values_go_into_the_schema_and_are_undone(visit, people) -> None:
+    here = visit(people / "people.csv")
+    before = here.studio.project.state.toml
+    here.post("/values/build", by="intervals", words="10,20")
+    column = here.studio.project.schema().columns[1]
+    assert (str(column.kind), column.hierarchy_file.name) == ("hierarchy", "1.csv")
+    page = here.page("values")
+    tree = column.hierarchy
+    nodes = [tree.labels.index(name) for name in ("0-9", "10-19")]
+    assert all(f'name="node-{node}"' in page for node in nodes)
+    here.post("/values/split", **{f"node-{tree.labels.index('0-19')}": True})
+    assert here.studio.project.schema().columns[1].hierarchy_file.name == "2.csv"
+    here.post("/values/example")
+    assert '<ul class="cells">' in here.page("values")
+    here.post("/values/group", status=422, name="x")
+    here.post("/values/build", status=422, by="intervals", words="ten")
+    here.post("/values/without")
+    here.post("/values/coarsen", snap="5", bottom="", top="80", breaks="", granularity="")
+    column = here.studio.project.schema().columns[1]
+    assert (column.snap, column.top, column.hierarchy) == (5, 80, None)
+    here.post(
+        "/values/coarsen", status=422, snap="5", bottom="", top="", breaks="1,2", granularity=""
+    )
+    for _ in range(4):
+        here.post("/undo")
+    assert here.studio.project.state.toml == before
 
 
 def test_the_demo_is_generated_and_opened(visit, tmp_path) -> None:

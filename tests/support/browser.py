@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import json
 import os
 import select
@@ -29,7 +30,7 @@ FLAGS = [
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 ]
-PATIENCE = 600  # seconds for an answer, a page or a condition
+PATIENCE = 300  # seconds for an answer, a page or a condition
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40}
 COMPLAINTS = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
 
@@ -96,6 +97,23 @@ class Browser:
         return self.send("Runtime.evaluate", expression=script, returnByValue=True)["result"].get(
             "value"
         )
+
+    def barriers(self) -> list[str]:
+        """What axe calls a serious or critical barrier for people with disabilities."""
+        place = importlib.util.find_spec("axe_core_python")
+        assert place is not None
+        assert place.origin is not None
+        self.run(Path(place.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+        script = (
+            "axe.run().then((found) => found.violations.filter((each) =>"
+            " ['serious', 'critical'].includes(each.impact)).map((each) =>"
+            " each.id + ': ' + each.nodes.map((node) => node.html).join(' | ')))"
+        )
+        answer = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"]["value"]
 
     def wait(self, condition: str) -> None:
         """Wait until an expression is true in the page, which may load again meanwhile."""
