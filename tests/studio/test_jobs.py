@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,22 @@ def test_a_cancelled_run_is_gone_and_the_next_one_has_its_turn(people, tmp_path)
 
     long, short = asyncio.run(play())
     assert (long.state, short.state) == (State.CANCELLED, State.DONE)
+    assert not (tmp_path / "long").exists()
+
+
+def test_a_killed_run_harms_nothing_and_the_next_one_has_its_turn(people, tmp_path):
+    async def play() -> tuple[Job, Job]:
+        jobs = Jobs(Events())
+        words = ["anonymize", str(people), "--qi", "age,sex", "--k", "5"]
+        long = jobs.start("run", [*words, "--seconds", "600", "-o", str(tmp_path / "long")])
+        while not long.losses and long.state in (State.WAITING, State.RUNNING):
+            await asyncio.sleep(0.02)
+        assert long.process is not None
+        os.killpg(long.process.pid, signal.SIGKILL)
+        return await ended(jobs, long), await ended(jobs, jobs.start("run", ["--version"]))
+
+    long, short = asyncio.run(play())
+    assert (long.state, long.exit_code, short.state) == (State.FAILED, -9, State.DONE)
     assert not (tmp_path / "long").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import os
 import re
@@ -88,7 +89,9 @@ def _use(here, people: Path) -> None:
     sql = "SELECT COUNT(*) FROM release WHERE age >= 60"
     here.post("/use/ask", status=422, sql="SELECT nonsense")
     here.post("/use/pin", sql=sql)
-    ages = [int(line.split(",")[1]) for line in (people / "people.csv").read_text().split()[1:]]
+    ages = [
+        int(line.split(",")[1]) for line in (people / "people.csv").read_text().splitlines()[1:]
+    ]
     page = here.page("use")
     assert f'<td class="count truth">{sum(age >= 60 for age in ages)}</td>' in page
     assert page.count('class="card"') == 3
@@ -244,6 +247,28 @@ def test_trees_and_steps_of_values_go_into_the_schema_and_are_undone(visit, peop
     for _ in range(4):
         here.post("/undo")
     assert here.studio.project.state.toml == before
+
+
+def test_on_a_full_disk_nothing_is_lost(visit, people, monkeypatch) -> None:
+    here = visit(people / "people.csv")
+    here.post("/promise/choose", k="5", l="", beta="")
+    before = here.studio.project.state
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        for address, content in (
+            ("/promise/choose", {"k": "9", "l": "", "beta": ""}),
+            ("/columns/role", {"column": 2, "role": "insensitive"}),
+            ("/undo", {}),
+        ):
+            assert "No space left" in here.post(address, status=507, **content)["problem"]
+            assert here.studio.project.state == before
+    here.post("/promise/choose", k="9", l="", beta="")
+    here.post("/undo")
+    assert here.studio.project.state == before
 
 
 def test_the_demo_is_generated_and_opened(visit, tmp_path) -> None:

@@ -71,16 +71,16 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             return JSONResponse({"problem": "Not a request of the studio."}, 400)
         try:
             answer = await act(studio, body)
-        except MottleError as error:
-            return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+        except (MottleError, OSError) as error:
+            return _refused(error)
         studio.events.tell("changed")
         return JSONResponse(answer)
 
     async def undo(request: Request) -> Response:
         try:
             studio.project.undo()
-        except MottleError as error:
-            return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+        except (MottleError, OSError) as error:
+            return _refused(error)
         studio.events.tell("changed")
         return JSONResponse({})
 
@@ -107,6 +107,15 @@ def make_app(studio: Studio, seal: str) -> Starlette:
             Route("/{screen}/{action}", _guarded(action), methods=["POST"]),
         ]
     )
+
+
+def _refused(error: MottleError | OSError) -> Response:
+    """What stands in the way of an action; the state is the one before it."""
+    if isinstance(error, MottleError):
+        return JSONResponse({"problem": error.problem, "remedy": error.remedy}, 422)
+    reason = error.strerror or type(error).__name__
+    problem = f"A file of the project could not be written: {reason}. Nothing was changed."
+    return JSONResponse({"problem": problem, "remedy": "Make room, or check permissions."}, 507)
 
 
 def _guarded(endpoint: Endpoint) -> Endpoint:

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from mottle.errors import DataError, StorageError
-from mottle.io.staged_files import write_atomic
+from mottle.io.staged_files import write_atomic, write_together
 from mottle.schema.model import Schema
 from mottle.utils.untrusted.text import parse_json, read_text
 
@@ -165,9 +165,8 @@ class Project:
     def _write(self, state: Snapshot) -> None:
         self._private()
         wishes = json.dumps(asdict(state.wishes), indent=1, ensure_ascii=False)
-        write_atomic(self._own / "project.json", wishes)
-        write_atomic(self.folder / TOML, state.toml)
         (self.folder / STAYS).mkdir(mode=0o700, exist_ok=True)
+        write_together({self._own / "project.json": wishes, self.folder / TOML: state.toml})
 
     # ---------------------------------------------------------------------------------- commands
 
