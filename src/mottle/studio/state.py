@@ -6,11 +6,11 @@ import asyncio
 import json
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -43,6 +43,9 @@ BROKEN = 6  # exit code of an audit in which an adversary achieved more than is 
 _MOST_KEPT = 4  # results of checks that are kept
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class Opened:
     """The table of the project, read with the options that its inspection found."""
@@ -50,6 +53,15 @@ class Opened:
     name: str
     table: pa.Table
     found: Inspection
+    _kept: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def kept(self, what: str, column: str, make: Callable[[pa.ChunkedArray], T]) -> T:
+        """Compute something of a column once, so that pages of large tables answer quickly."""
+        key = what, column
+        if key not in self._kept:
+            self._kept[key] = make(self.table.column(column))
+        found: T = self._kept[key]
+        return found
 
 
 @dataclass

@@ -61,7 +61,7 @@ def _content(studio: Studio) -> dict[str, Any]:
             column,
             str(listed[column.name].role),
             str(listed[column.name].kind or ""),
-            bars_of(opened.table.column(column.name)),
+            opened.kept("bars", column.name, bars_of),
         )
         for number, column in enumerate(opened.found.columns)
     ]

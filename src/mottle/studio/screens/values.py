@@ -57,8 +57,8 @@ def _findings(
     """What is wrong with the tree of a column."""
     if column.hierarchy is None:
         return []
-    values = [text for text in _texts(opened.table, column.name) if text is not None]
-    found = validation.lint(column.hierarchy.rows(), values=dict.fromkeys(values))
+    values = opened.kept("values", column.name, lambda cells: _distinct(cells, column.name))
+    found = validation.lint(column.hierarchy.rows(), values=values)
     return [each for each in found if each.severity is validation.Severity.ERROR or not only_errors]
 
 
@@ -79,26 +79,36 @@ def _content(studio: Studio) -> dict[str, Any]:
         "place": place,
         "column": column,
         "kind": str(column.kind or "as the type says"),
-        "is_measured": _is_measured(opened, column),
-        "bars": bars_of(opened.table.column(column.name)),
+        "bars": opened.kept("bars", column.name, bars_of),
         "tree": tree if whole else None,
         "whole": whole,
-        "builders": BUILDERS,
+        "builders": {
+            by: BUILDERS[by] for by in _fitting(opened.table.schema.field(column.name).type)
+        },
         "coarser": {name: _option_text(getattr(column, name)) for name in _COARSER},
         "findings": _findings(opened, column),
         "examples": studio.examples.get((studio.project.state.toml, column.name)),
     }
 
 
-def _is_measured(opened: Opened, column: Column) -> bool:
-    kind = opened.table.schema.field(column.name).type
-    return column.kind in (Kind.NUMBER, Kind.DATE) or pa.types.is_integer(kind)
+def _fitting(kind: pa.DataType) -> tuple[str, ...]:
+    """The ways to build a tree that fit the type of a column."""
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return ("intervals", "quantiles", "prefixes", "frequency")
+    if pa.types.is_temporal(kind):
+        return ("dates", "frequency")
+    return ("by hand", "frequency", "similarity", "prefixes", "dates")
 
 
 def _option_text(value: object) -> str:
     if value is None:
         return ""
     return ",".join(f"{each:g}" for each in value) if isinstance(value, tuple) else str(value)
+
+
+def _distinct(cells: pa.ChunkedArray, name: str) -> list[str]:
+    found: list[str] = as_text(cells, name).unique().drop_null().to_pylist()
+    return found
 
 
 def _texts(table: pa.Table, name: str) -> list[str | None]:
@@ -142,7 +152,7 @@ def _built(studio: Studio, opened: Opened, column: Column, by: str, words: str) 
             others = {name: opened.table.column(name).to_pylist() for name in names}
             return builders.from_cooccurrence(values, others, groups=_wholes(words))
         case "by hand":
-            leaves = dict.fromkeys(value for value in values if value is not None)
+            leaves = opened.kept("values", column.name, lambda it: _distinct(it, column.name))
             return Hierarchy.from_rows([(leaf, validation.ROOT) for leaf in leaves])
         case _:
             raise UsageError("There is no such way to build a tree.", "Load the page again.")
