@@ -13,7 +13,7 @@ demo: $(KERNELS)
 	@$(BIN)/mottle demo
 
 test: check tools postgresql mariadb
-	$(BIN)/pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 check: $(DEVELOP) $(KERNELS)
 	$(BIN)/ruff check .
