@@ -64,6 +64,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Verify",
         "Check the files of RELEASE and its signature; with ORIGINAL and links, every cell.",
     ),
+    "explain": (
+        "Explain",
+        "Say why the cells of a row of RELEASE are wide; for the owner, with ORIGINAL and links.",
+    ),
     "sign": ("Sign", "Sign the files of RELEASE with an SSH key."),
     "compare": (
         "Compare",

@@ -20,6 +20,7 @@ from mottle.cli.commands.judging import Audit as Audit
 from mottle.cli.commands.judging import Compare as Compare
 from mottle.cli.commands.judging import DrawValues as DrawValues
 from mottle.cli.commands.judging import Evaluate as Evaluate
+from mottle.cli.commands.judging import Explain as Explain
 from mottle.cli.commands.judging import Report as Report
 from mottle.cli.commands.judging import Risk as Risk
 from mottle.cli.commands.preparing import Hierarchy as Hierarchy

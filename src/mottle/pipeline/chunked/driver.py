@@ -422,4 +422,5 @@ def _certify(
             k=plan.demand.degree,
         ),
         engine=engine,
+        context=codec.schema.context,
     )
