@@ -25,6 +25,7 @@ COMMANDS = [
     "query",
     "report",
     "sample",
+    "studio",
 ]
 # Runs command lines, each in a copy of a process that has imported the program and nothing else.
 SERVE = """

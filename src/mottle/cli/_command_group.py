@@ -102,6 +102,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Clean",
         "Show and remove what killed runs have left: intermediate rows and secrets.",
     ),
+    "studio": (
+        "Studio",
+        "Open a page in the browser in which a table is anonymized, on this machine alone.",
+    ),
     "demo": ("Demo", "Generate a population, anonymize it and show what happened."),
     "compare-sets": (
         "CompareSets",

@@ -29,5 +29,6 @@ from mottle.cli.commands.preparing import Import as Import
 from mottle.cli.commands.preparing import Inspect as Inspect
 from mottle.cli.commands.preparing import LintHierarchy as LintHierarchy
 from mottle.cli.commands.preparing import Methods as Methods
+from mottle.cli.commands.preparing import Studio as Studio
 from mottle.cli.commands.signing import Sign as Sign
 from mottle.cli.commands.signing import Verify as Verify
